@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{Catalog, Relation};
+use super::{Access, Catalog, Object, ObjectKind, RelationName};
+use crate::Result;
 
 /// What has been asked so far. Whoever shares it adds to it.
 #[derive(Debug, Default)]
@@ -30,29 +31,28 @@ enum Lookup {
     },
 }
 
-/// A definition, by oid and version.
-type Definition = (u32, u64);
+/// A definition, by what it is, oid and version.
+type Definition = (ObjectKind, u32, u64);
 
 impl Lookups {
     /// As [`Catalog::get_relation`].
     pub fn get_relation<'c>(
         &self,
         catalog: &'c Catalog,
-        schema: Option<&str>,
-        name: &str,
-        search_path: &[String],
-    ) -> Option<&'c Relation> {
-        let found = catalog.get_relation(schema, name, search_path);
+        name: RelationName<'_>,
+        access: Access,
+    ) -> Result<Option<Object<'c>>> {
+        let found = catalog.get_relation(name, Access::Name)?;
         self.lock().insert(Lookup::Relation {
-            schema: schema.map(str::to_string),
-            name: name.to_string(),
-            search_path: match schema {
+            schema: name.schema.map(str::to_string),
+            name: name.name.to_string(),
+            search_path: match name.schema {
                 Some(_) => Vec::new(),
-                None => search_path.to_vec(),
+                None => name.search_path.to_vec(),
             },
-            found: found.map(definition),
+            found: found.map(Object::definition),
         });
-        found
+        catalog.get_relation(name, access)
     }
 
     /// Whether there is a schema of this name.
@@ -92,14 +92,15 @@ impl Lookup {
                 search_path,
                 found,
             } => {
-                let now = catalog.get_relation(schema.as_deref(), name, search_path);
-                now.map(definition) == *found
+                let name = RelationName {
+                    schema: schema.as_deref(),
+                    name,
+                    search_path,
+                };
+                let now = catalog.get_relation(name, Access::Name);
+                now.is_ok_and(|now| now.map(Object::definition) == *found)
             }
             Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
         }
     }
-}
-
-fn definition(relation: &Relation) -> Definition {
-    (relation.oid(), relation.version())
 }

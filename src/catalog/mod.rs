@@ -45,6 +45,7 @@
 //! the number + 16384 ([`FIRST_OID`]), like PostgreSQL's first user object. A key constraint shares the oid of its index
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
+mod access;
 mod altered;
 mod change;
 pub mod check;
@@ -63,6 +64,7 @@ use std::sync::Arc;
 
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
+pub use access::{Access, Object, ObjectKind, RelationName, sequence_name};
 pub use altered::{AlteredSettings, SettingsOwner};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
@@ -228,47 +230,6 @@ impl Catalog {
         }
     }
 
-    /// The relation that `name` means: in `schema`, or in the first schema of `search_path` that has it.
-    /// Errors: 42P01 with the nearest name.
-    pub fn relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Result<&Relation> {
-        self.get_relation(schema, name, search_path)
-            .ok_or_else(|| self.undefined_relation(schema, name, search_path))
-    }
-
-    /// As `relation`, `None` when there is none.
-    pub fn get_relation(
-        &self,
-        schema: Option<&str>,
-        name: &str,
-        search_path: &[String],
-    ) -> Option<&Relation> {
-        match schema {
-            Some(schema) => self.relations.get(schema, name),
-            None => search_path
-                .iter()
-                .find_map(|schema| self.relations.get(schema, name)),
-        }
-    }
-
-    /// The error for a name that no relation has: 42P01 with the nearest name that is visible.
-    pub fn undefined_relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Error {
-        let visible = self.relations.iter().filter(|relation| match schema {
-            Some(schema) => relation.schema() == schema,
-            None => search_path.iter().any(|in_path| in_path == relation.schema()),
-        });
-        let nearest = nearest_name(name, visible.map(Relation::name));
-        match schema {
-            Some(schema) => Error::UndefinedTable {
-                name: format!("{schema}.{name}"),
-                nearest: nearest.map(|nearest| format!("{schema}.{nearest}")),
-            },
-            None => Error::UndefinedTable {
-                name: name.to_string(),
-                nearest: nearest.map(str::to_string),
-            },
-        }
-    }
-
     /// The schema. Errors: 3F000.
     pub fn schema(&self, name: &str) -> Result<&SchemaDef> {
         self.schemas.get(name).ok_or_else(|| Error::UndefinedSchema {
@@ -302,32 +263,6 @@ impl Catalog {
     /// The views whose queries read the relation with this oid, directly.
     pub fn views_reading(&self, oid: u32) -> impl Iterator<Item = &Arc<ViewDef>> {
         self.views().filter(move |view| view.depends_on.contains(&oid))
-    }
-
-    /// The table and the secondary index of this name. Index names are unique within a schema, among relations too.
-    pub fn get_index(
-        &self,
-        schema: Option<&str>,
-        name: &str,
-        search_path: &[String],
-    ) -> Option<(&Arc<TableDef>, &IndexDef)> {
-        let find_in = |schema: &str| {
-            self.tables()
-                .filter(|table| table.schema == schema)
-                .find_map(|table| {
-                    let index = table.all_indexes().find(|index| index.name == name)?;
-                    Some((table, index))
-                })
-        };
-        match schema {
-            Some(schema) => find_in(schema),
-            None => search_path.iter().find_map(|schema| find_in(schema)),
-        }
-    }
-
-    /// Whether a table, view or index of the schema has the name.
-    pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
-        self.relations.get(schema, name).is_some() || self.get_index(Some(schema), name, &[]).is_some()
     }
 
     /// Adds or replaces a relation (tests, and statements that look at their own changes).

@@ -17,6 +17,13 @@ impl Relations {
         self.0.get(found)
     }
 
+    /// Those of a schema.
+    pub(super) fn in_schema(&self, schema: &str) -> &[Relation] {
+        let from = self.0.partition_point(|relation| relation.schema() < schema);
+        let to = self.0.partition_point(|relation| relation.schema() <= schema);
+        &self.0[from..to]
+    }
+
     /// All of them.
     pub fn iter(&self) -> std::slice::Iter<'_, Relation> {
         self.0.iter()

@@ -155,6 +155,13 @@ fn commented_schema() -> SchemaDef {
     }
 }
 
+/// What a name means in the schema `public`.
+fn searched<'a>(catalog: &'a Catalog, name: &str) -> Object<'a> {
+    let path = ["public".to_string()];
+    let name = RelationName::searched(name, &path);
+    catalog.relation(name, Access::Name).unwrap()
+}
+
 #[tokio::test]
 async fn every_kind_of_definition_reads_back() {
     let store = memory_store();
@@ -226,16 +233,10 @@ async fn every_kind_of_definition_reads_back() {
     txn.commit(false).await.unwrap();
 
     let catalog = load(&store).await;
-    let path = ["public".to_string()];
-    assert_eq!(
-        catalog.relation(None, "wide", &path).unwrap().get_table(),
-        Some(&written)
-    );
-    let view = ViewDef {
-        version: catalog.version,
-        ..view
-    };
-    assert!(matches!(catalog.relation(None, "v", &path).unwrap(), Relation::View(found) if **found == view));
+    assert_eq!(searched(&catalog, "wide").table().ok(), Some(&written));
+    let version = catalog.version;
+    let view = ViewDef { version, ..view };
+    assert!(matches!(searched(&catalog, "v"), Object::View(found) if **found == view));
     assert_eq!(catalog.schema("s"), Ok(&schema));
     assert_eq!(catalog.views_reading(written.oid).count(), 1);
 }
@@ -254,21 +255,28 @@ async fn the_cache_stands_while_the_version_does() {
     let newer = Catalog::load(&begin(&store).await, Some(cached)).await.unwrap();
     assert_ne!(newer.version, again.version);
     let kept = newer
-        .relation(Some("public"), "t", &[])
+        .relation(RelationName::in_schema("public", "t"), Access::Name)
         .unwrap()
-        .get_table()
+        .table()
+        .ok()
         .unwrap();
     assert_eq!(**kept, *first);
     let known = again
-        .relation(Some("public"), "t", &[])
+        .relation(RelationName::in_schema("public", "t"), Access::Name)
         .unwrap()
-        .get_table()
+        .table()
+        .ok()
         .unwrap();
     assert!(
         Arc::ptr_eq(kept, known),
         "an unchanged table is not decoded again"
     );
-    assert!(newer.get_relation(Some("public"), "u", &[]).is_some());
+    assert!(
+        newer
+            .get_relation(RelationName::in_schema("public", "u"), Access::Name)
+            .unwrap()
+            .is_some()
+    );
 }
 
 /// Changes a table's comment in a transaction that commits.
@@ -276,8 +284,10 @@ async fn comment(store: &Arc<dyn Store>, name: &str, comment: &str) {
     let txn = begin(store).await;
     let catalog = Catalog::load(&txn, None).await.unwrap();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
-    let table = catalog.relation(Some("public"), name, &[]).unwrap();
-    let mut table = TableDef::clone(table.get_table().unwrap());
+    let table = catalog
+        .relation(RelationName::in_schema("public", name), Access::Name)
+        .unwrap();
+    let mut table = TableDef::clone(table.table().unwrap());
     table.comment = Some(comment.to_string());
     writer.put_table(table).unwrap();
     txn.commit(false).await.unwrap();
@@ -298,15 +308,17 @@ async fn records_of_parts_that_did_not_change_are_not_read_again() {
     txn.commit(false).await.unwrap();
     let txn = begin(&store).await;
     let writer = CatalogWriter::begin(&txn, &cached).unwrap();
-    let changed = cached.relation(Some("public"), "u", &[]).unwrap();
+    let changed = cached
+        .relation(RelationName::in_schema("public", "u"), Access::Name)
+        .unwrap();
     writer
-        .put_table(TableDef::clone(changed.get_table().unwrap()))
+        .put_table(TableDef::clone(changed.table().unwrap()))
         .unwrap();
     txn.commit(false).await.unwrap();
     let newer = Catalog::load(&begin(&store).await, Some(Arc::clone(&cached)))
         .await
         .unwrap();
-    let version = |catalog: &Catalog, name| catalog.relation(Some("public"), name, &[]).unwrap().version();
+    let version = |catalog: &Catalog, name| catalog.relations.get("public", name).unwrap().version();
     assert_eq!(version(&newer, "t"), version(&cached, "t"));
     assert_ne!(version(&newer, "u"), version(&cached, "u"));
     let error = Catalog::load(&begin(&store).await, None).await.unwrap_err();
@@ -324,14 +336,14 @@ async fn an_older_snapshot_sees_the_older_definitions_whatever_is_cached() {
     let newer = load(&store).await;
     let seen = Catalog::load(&old, Some(newer)).await.unwrap();
     let comment_of = |catalog: &Catalog| {
-        let table = catalog.relation(Some("public"), "t", &[]).unwrap();
+        let table = catalog.relations.get("public", "t").unwrap();
         table.get_table().unwrap().comment.clone()
     };
     assert_eq!(comment_of(&seen).as_deref(), Some("old"));
-    assert!(seen.get_relation(Some("public"), "later", &[]).is_none());
+    assert!(seen.relations.get("public", "later").is_none());
     let now = Catalog::load(&begin(&store).await, Some(seen)).await.unwrap();
     assert_eq!(comment_of(&now).as_deref(), Some("new"));
-    assert!(now.get_relation(Some("public"), "later", &[]).is_some());
+    assert!(now.relations.get("public", "later").is_some());
 }
 
 /// Everything that a catalog says.
@@ -345,7 +357,7 @@ fn told(catalog: &Catalog) -> String {
 /// One change of any kind, of objects with names of a few letters.
 fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog, id: TableId) {
     let name = ["a", "b", "c", "d", "e"][rng.random_range(0..5)];
-    let known = catalog.get_relation(Some("public"), name, &[]);
+    let known = catalog.relations.get("public", name);
     match (rng.random_range(0..6), known) {
         (0, _) => match catalog.schemas.get(name) {
             Some(schema) => writer.drop_schema(schema).unwrap(),
@@ -431,13 +443,25 @@ async fn a_catalog_seen_in_a_rolled_back_transaction_is_not_taken_for_a_later_on
         ))
         .unwrap();
     let seen = Catalog::load(&rolled_back, Some(before)).await.unwrap();
-    assert!(seen.get_relation(Some("public"), "ghost", &[]).is_some());
+    assert!(
+        seen.get_relation(RelationName::in_schema("public", "ghost"), Access::Name)
+            .unwrap()
+            .is_some()
+    );
     drop(rolled_back);
 
     create(&store, "real").await;
     let now = Catalog::load(&begin(&store).await, Some(seen)).await.unwrap();
-    assert!(now.get_relation(Some("public"), "ghost", &[]).is_none());
-    assert!(now.get_relation(Some("public"), "real", &[]).is_some());
+    assert!(
+        now.get_relation(RelationName::in_schema("public", "ghost"), Access::Name)
+            .unwrap()
+            .is_none()
+    );
+    assert!(
+        now.get_relation(RelationName::in_schema("public", "real"), Access::Name)
+            .unwrap()
+            .is_some()
+    );
 }
 
 fn emptied(table: &TableDef, id: TableId) -> TableDef {
@@ -453,7 +477,11 @@ fn put(name: &str, writer: &CatalogWriter<'_>, id: TableId) {
 }
 
 fn table_of(catalog: &Catalog) -> TableDef {
-    let table = catalog.relation(Some("public"), "t", &[]).unwrap().get_table();
+    let table = catalog
+        .relation(RelationName::in_schema("public", "t"), Access::Name)
+        .unwrap()
+        .table()
+        .ok();
     TableDef::clone(table.unwrap())
 }
 
@@ -721,20 +749,27 @@ async fn unknown_relations_name_the_nearest() {
     create(&store, "orders").await;
     let catalog = load(&store).await;
     let path = ["public".to_string()];
-    let error = catalog.relation(None, "order", &path).unwrap_err();
+    let error = catalog
+        .relation(RelationName::searched("order", &path), Access::Name)
+        .unwrap_err();
     assert_eq!(error.to_string(), "relation \"order\" does not exist");
     assert_eq!(
         error.hint().as_deref(),
         Some("Perhaps you meant the table \"orders\".")
     );
-    let error = catalog.relation(Some("public"), "ordrs", &path).unwrap_err();
+    let error = catalog
+        .relation(RelationName::in_schema("public", "ordrs"), Access::Name)
+        .unwrap_err();
     assert_eq!(error.to_string(), "relation \"public.ordrs\" does not exist");
     assert_eq!(
         error.hint().as_deref(),
         Some("Perhaps you meant the table \"public.orders\".")
     );
     assert_eq!(
-        catalog.relation(None, "orders", &[]).unwrap_err().sqlstate(),
+        catalog
+            .relation(RelationName::searched("orders", &[]), Access::Name)
+            .unwrap_err()
+            .sqlstate(),
         "42P01"
     );
     assert!(catalog.is_name_taken("public", "orders_pkey"));

@@ -67,6 +67,9 @@ pub enum Error {
         expected: &'static str,
         hint: Option<String>,
     },
+    /// Something that cannot be done with a relation of this kind (42809).
+    #[error("{message}")]
+    NotSupportedFor { message: String, kinds: &'static str },
     /// The statement is valid SQL that PostgreSQL refuses on its structure (42601, 42803, 42P10 …).
     #[error("{message}")]
     InvalidStatement {

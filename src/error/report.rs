@@ -14,7 +14,7 @@ impl Error {
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject {
-                kind: "table" | "view",
+                kind: "table" | "view" | "sequence",
                 ..
             } => "42P01",
             Error::UndefinedOperator { ambiguous, .. } => {
@@ -31,7 +31,7 @@ impl Error {
             Error::DependentObjects { .. } => "2BP01",
             Error::Duplicate { kind, .. } => kind.sqlstate(),
             Error::DuplicateColumn { .. } | Error::DuplicateKeyColumn { .. } => "42701",
-            Error::WrongObjectType { .. } => "42809",
+            Error::WrongObjectType { .. } | Error::NotSupportedFor { .. } => "42809",
             Error::InvalidStatement { state, .. } => state.sqlstate(),
             Error::DatatypeMismatch { .. } => "42804",
             Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
@@ -107,6 +107,9 @@ impl Error {
             Error::Deadlock { detail }
             | Error::InvalidJson { detail }
             | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
+            Error::NotSupportedFor { kinds, .. } => {
+                Some(format!("This operation is not supported for {kinds}."))
+            }
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
@@ -240,6 +243,7 @@ impl Error {
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::AmbiguousColumn { .. }
+            | Error::NotSupportedFor { .. }
             | Error::UndefinedObject { .. }
             | Error::UndefinedSchema { .. }
             | Error::NoCreationSchema

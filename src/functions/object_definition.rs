@@ -6,9 +6,10 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T, null};
+use crate::catalog::sequence_name;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::elements;
-use crate::system::catalog_version::objects::{Found, path_with_catalog, read, sequence_name};
+use crate::system::catalog_version::objects::{Found, path_with_catalog, read};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};

@@ -12,7 +12,7 @@ use super::from_item::{FromItem, renamed};
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
-use crate::catalog::{Relation, TableDef, ViewDef};
+use crate::catalog::{Access, Object, RelationName, TableDef, ViewDef};
 use crate::logical::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::logical::stored_table::table_source;
 use crate::operators::catalog_table;
@@ -244,18 +244,17 @@ impl Binder<'_> {
             return Ok(item);
         }
         let ctx = self.ctx;
-        let relation =
-            ctx.relation(schema, table, &self.search_path)
-                .map_err(|error| match (error, schema) {
-                    (Error::UndefinedTable { nearest, .. }, Some(schema)) => Error::UndefinedTable {
-                        name: format!("{schema}.{table}"),
-                        nearest,
-                    },
-                    (error, _) => error,
-                })?;
-        match relation {
-            Relation::Table(table) => self.stored_table(table, alias),
-            Relation::View(view) => self.view(view, alias),
+        let name = RelationName {
+            schema,
+            name: table,
+            search_path: &self.search_path,
+        };
+        match ctx.relation(name, Access::Select)? {
+            Object::Table(table) => self.stored_table(table, alias),
+            Object::View(view) => self.view(view, alias),
+            Object::Index(..) | Object::Sequence(..) => {
+                Err(Error::internal("a relation without rows to read"))
+            }
         }
     }
 

@@ -26,6 +26,7 @@ use std::sync::{Arc, Mutex};
 use tokio::time::Instant;
 
 use crate::Result;
+use crate::catalog::{Access, RelationName};
 pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
@@ -147,9 +148,8 @@ impl Session {
     pub async fn has_relation(&mut self, name: &str) -> Result<bool> {
         let txn = self.instance.begin().await?;
         let catalog = self.instance.catalog(&txn, None).await?;
-        Ok(catalog
-            .get_relation(None, name, &self.settings().search_path)
-            .is_some())
+        let name = RelationName::searched(name, &self.settings().search_path);
+        Ok(catalog.get_relation(name, Access::Name)?.is_some())
     }
 
     /// What others see of the session.

@@ -13,7 +13,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExpr, Visit, Visitor};
 
-use crate::catalog::Relation;
+use super::relation::get_relation;
+use crate::catalog::{Access, ObjectKind};
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
 use crate::query::{is_aggregate, is_bounded_call};
 use crate::system::StatementContext;
@@ -92,13 +93,8 @@ impl Effort {
 /// Whether these are tables, and the parameters are quick to read.
 fn reads_tables(ctx: &StatementContext, relations: &[ObjectName]) -> bool {
     let is_view = |name: &ObjectName| {
-        let Ok((schema, name)) = names::relation_name(name) else {
-            return false;
-        };
-        let found = ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
-        !matches!(found, None | Some(Relation::Table(_)))
+        let found = get_relation(ctx, name, Access::Name);
+        matches!(found, Ok(Some(object)) if object.kind() == ObjectKind::View)
     };
     are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
 }

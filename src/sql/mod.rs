@@ -11,6 +11,7 @@ mod explain;
 mod kept_plans_tests;
 #[cfg(test)]
 mod read_fields;
+mod relation;
 mod statement;
 #[cfg(test)]
 mod testing;

@@ -8,7 +8,7 @@ use futures::TryStreamExt;
 
 use super::{Outcome, Statement, execute, parse};
 use crate::Result;
-use crate::catalog::{Catalog, TableDef};
+use crate::catalog::{Access, Catalog, RelationName, TableDef};
 use crate::scan::Rows;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
@@ -214,9 +214,9 @@ impl Client {
         let catalog = self.context(&[]).await.catalog;
         Arc::clone(
             catalog
-                .relation(Some("public"), name, &[])
+                .relation(RelationName::in_schema("public", name), Access::Name)
                 .unwrap()
-                .get_table()
+                .table()
                 .unwrap(),
         )
     }

@@ -8,7 +8,7 @@ use super::{
     CommonRows, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory,
 };
 use crate::Result;
-use crate::catalog::{Catalog, GeneratedColumns, Lookups, Relation, TableDef};
+use crate::catalog::{Access, Catalog, GeneratedColumns, Lookups, Object, RelationName, TableDef};
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -173,20 +173,14 @@ impl StatementContext {
     }
 
     /// As [`Catalog::relation`], for a plan: it is one as long as the name means the same definition.
-    pub fn relation(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Result<&Relation> {
-        self.get_relation(schema, name, search_path)
-            .ok_or_else(|| self.catalog.undefined_relation(schema, name, search_path))
+    pub fn relation(&self, name: RelationName<'_>, access: Access) -> Result<Object<'_>> {
+        let found = self.get_relation(name, access)?;
+        found.ok_or_else(|| self.catalog.undefined(name, access))
     }
 
     /// The same, `None` when there is none.
-    pub fn get_relation(
-        &self,
-        schema: Option<&str>,
-        name: &str,
-        search_path: &[String],
-    ) -> Option<&Relation> {
-        self.lookups
-            .get_relation(&self.catalog, schema, name, search_path)
+    pub fn get_relation(&self, name: RelationName<'_>, access: Access) -> Result<Option<Object<'_>>> {
+        self.lookups.get_relation(&self.catalog, name, access)
     }
 
     /// Whether there is a schema of this name, for a plan.

@@ -12,18 +12,19 @@ use super::schema::moved_schema;
 use super::table_change::{Change, check_no_views};
 use super::unverified::{self, NoNulls};
 use super::{
-    alter_view, constraint, default, generation, notice, options, relation, retype, rewrite, role, storage,
-    upkeep, view_text,
+    alter_action, alter_index, alter_view, constraint, default, generation, notice, options, retype, rewrite,
+    role, storage, upkeep, view_text,
 };
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, Unverified, nearest_name,
-    written_key,
+    Access, CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Object, ObjectKind, TableDef, Unverified,
+    nearest_name, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
 use crate::parse::{is_alter_view, new_schema};
 use crate::sql::dml;
+use crate::sql::relation::{relation, relation_if_exists};
 use crate::system::StatementContext;
 use crate::table::{Sequences, has_null, is_empty};
 use crate::types::Value;
@@ -39,27 +40,28 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     if alter.location.is_some() || alter.on_cluster.is_some() && new_schema.is_none() {
         return Err(Error::unsupported("this form of ALTER TABLE", None));
     }
-    let (schema, name) = names::relation_name(&alter.name)?;
-    if alter.if_exists
-        && ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
-            .is_none()
-    {
-        let message = format!("relation \"{name}\" does not exist, skipping");
-        notice(ctx, "00000", message, None);
+    let access = match is_view {
+        true => Access::AlterKind(ObjectKind::View),
+        false => Access::Alter,
+    };
+    let Some(object) = relation_if_exists(ctx, &alter.name, access, alter.if_exists)? else {
         return Ok(tag);
+    };
+    if new_schema.is_some() {
+        relation(ctx, &alter.name, Access::SetSchema)?;
     }
-    match relation(ctx, &alter.name)? {
-        Relation::View(view) => alter_view::execute(ctx, view, alter)?,
-        Relation::Table(table) if is_view => {
-            return Err(Error::WrongObjectType {
-                name: table.name.clone(),
-                expected: "view",
-                hint: Some("Use ALTER TABLE instead.".to_string()),
-            });
-        }
-        Relation::Table(table) => {
+    match object {
+        Object::View(view) => alter_view::execute(ctx, view, alter)?,
+        Object::Index(table, index) => alter_named(ctx, alter, |name| {
+            alter_index::rename(ctx, table, index.oid, name)
+        })?,
+        Object::Sequence(..) => alter_named(ctx, alter, |_| {
+            Err(Error::unsupported(
+                "another name for the sequence of a column",
+                Some("It is called after its table and its column: rename these."),
+            ))
+        })?,
+        Object::Table(table) => {
             let mut change = Change {
                 table: TableDef::clone(table),
                 indexes: Vec::new(),
@@ -80,6 +82,26 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
         }
     }
     Ok(tag)
+}
+
+/// ALTER TABLE of an index or a sequence, which can do no more than rename it. Errors: 42809 for anything else.
+fn alter_named(
+    ctx: &StatementContext,
+    alter: &AlterTable,
+    rename: impl Fn(&str) -> Result<()>,
+) -> Result<()> {
+    for operation in &alter.operations {
+        relation(ctx, &alter.name, alter_action::access(operation))?;
+        match operation {
+            AlterTableOperation::RenameTable { table_name } => {
+                let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
+                rename(&names::relation_name(name)?.1)?;
+            }
+            AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
+            other => return Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
+        }
+    }
+    Ok(())
 }
 
 /// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.

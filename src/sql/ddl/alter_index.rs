@@ -2,10 +2,10 @@
 
 use sqlparser::ast::ObjectName;
 
-use super::{key, notice, storage};
-use crate::catalog::{CatalogWriter, TableDef};
+use super::{key, storage};
+use crate::catalog::{Access, CatalogWriter, Object, ObjectKind, TableDef};
 use crate::parse::definition::IndexChange;
-use crate::parse::names;
+use crate::sql::relation::relation_if_exists;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -16,20 +16,11 @@ pub(super) fn execute(
     if_exists: bool,
     change: &IndexChange,
 ) -> Result<()> {
-    let (schema, name) = names::relation_name(name)?;
-    let path = &ctx.settings.search_path;
-    let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, path) else {
-        if if_exists && ctx.catalog.get_relation(schema.as_deref(), &name, path).is_none() {
-            let message = format!("relation \"{name}\" does not exist, skipping");
-            notice(ctx, "00000", message, None);
-            return Ok(());
-        }
-        let relation = ctx.catalog.relation(schema.as_deref(), &name, path)?;
-        return Err(Error::WrongObjectType {
-            name: relation.name().to_string(),
-            expected: "index",
-            hint: None,
-        });
+    let access = Access::AlterKind(ObjectKind::Index);
+    let (table, index) = match relation_if_exists(ctx, name, access, if_exists)? {
+        None => return Ok(()),
+        Some(Object::Index(table, index)) => (table, index),
+        Some(_) => return Err(Error::internal("ALTER INDEX of what is no index")),
     };
     match change {
         IndexChange::Rename(new_name) => rename(ctx, table, index.oid, new_name),
@@ -45,7 +36,8 @@ pub(super) fn execute(
     }
 }
 
-fn rename(ctx: &StatementContext, table: &TableDef, oid: u32, new_name: &str) -> Result<()> {
+/// Gives an index, and the constraint that it is of, another name. Errors: 42P07.
+pub(super) fn rename(ctx: &StatementContext, table: &TableDef, oid: u32, new_name: &str) -> Result<()> {
     key::check_free(ctx, &table.schema, new_name)?;
     let mut changed = table.clone();
     let indexes = std::iter::once(&mut changed.primary_key).chain(&mut changed.indexes);

@@ -3,11 +3,12 @@
 
 use sqlparser::ast::ObjectName;
 
-use super::{notice, storage, table, upkeep};
+use super::{storage, upkeep};
 use crate::Result;
+use crate::catalog::Access;
 use crate::error::Error;
 use crate::parse::definition::StorageChange;
-use crate::parse::names;
+use crate::sql::relation::relation_if_exists;
 use crate::system::StatementContext;
 
 /// Runs such an ALTER TABLE. Errors: 42P01, 42703, 42704, 42809.
@@ -17,26 +18,18 @@ pub(super) fn execute(
     if_exists: bool,
     changes: &[StorageChange],
 ) -> Result<()> {
-    let (schema, plain_name) = names::relation_name(name)?;
-    let path = &ctx.settings.search_path;
-    if if_exists
-        && ctx
-            .catalog
-            .get_relation(schema.as_deref(), &plain_name, path)
-            .is_none()
-    {
-        let message = format!("relation \"{plain_name}\" does not exist, skipping");
-        notice(ctx, "00000", message, None);
+    let action = changes.first().map_or("SET", action);
+    let Some(object) = relation_if_exists(ctx, name, Access::AlterAction(action), if_exists)? else {
         return Ok(());
-    }
-    let table = table(ctx, name)?;
+    };
+    let table = object.table()?;
     let mut without_effect = Vec::new();
     for change in changes {
         match change {
             StorageChange::AsItIs | StorageChange::Reset => {}
             StorageChange::Unlogged => without_effect.push("UNLOGGED".to_string()),
             StorageChange::ClusterOn(index) => {
-                upkeep::check_cluster_index(&table, index)?;
+                upkeep::check_cluster_index(table, index)?;
                 if *index != table.primary_key.name {
                     without_effect.push("CLUSTER ON".to_string());
                 }
@@ -55,4 +48,22 @@ pub(super) fn execute(
     }
     storage::tell(ctx, without_effect);
     Ok(())
+}
+
+/// What PostgreSQL's messages call a change.
+fn action(change: &StorageChange) -> &'static str {
+    match change {
+        StorageChange::AsItIs => "SET LOGGED",
+        StorageChange::Unlogged => "SET UNLOGGED",
+        StorageChange::ClusterOn(_) => "CLUSTER ON",
+        StorageChange::Tablespace(_) => "SET TABLESPACE",
+        StorageChange::Reset => "RESET",
+        StorageChange::Column { setting, .. } => match *setting {
+            "SET STATISTICS" => "ALTER COLUMN ... SET STATISTICS",
+            "SET STORAGE" => "ALTER COLUMN ... SET STORAGE",
+            "SET COMPRESSION" => "ALTER COLUMN ... SET COMPRESSION",
+            "SET (...)" => "ALTER COLUMN ... SET",
+            _ => "ALTER COLUMN ... RESET",
+        },
+    }
 }

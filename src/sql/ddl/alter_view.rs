@@ -3,11 +3,12 @@
 use sqlparser::ast::{AlterTable, AlterTableOperation, RenameTableNameKind};
 
 use super::schema::moved_schema;
-use super::{role, view_text};
+use super::{alter_action, role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
-use crate::error::{DuplicateKind, StatementFault};
+use crate::error::DuplicateKind;
 use crate::parse::names;
 use crate::parse::new_schema;
+use crate::sql::relation::relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -37,15 +38,8 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
             )?,
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
             other => {
-                return Err(Error::InvalidStatement {
-                    state: StatementFault::WrongObjectType,
-                    message: format!(
-                        "ALTER action {} cannot be performed on relation \"{}\"",
-                        action(other),
-                        view.name
-                    ),
-                    hint: Some("This operation is not supported for views.".to_string()),
-                });
+                relation(ctx, &alter.name, alter_action::access(other))?;
+                return Err(Error::unsupported(format!("ALTER VIEW ... {other}"), None));
             }
         }
     }
@@ -81,11 +75,4 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
         view.column_comments.insert(new, comment);
     }
     Ok(())
-}
-
-/// The first words of an operation, as PostgreSQL names it.
-fn action(operation: &AlterTableOperation) -> String {
-    let text = operation.to_string();
-    let words: Vec<&str> = text.split_whitespace().take(2).collect();
-    words.join(" ")
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
-use super::{relation, table};
-use crate::catalog::{CatalogWriter, IndexDef, Relation, SchemaDef, TableDef, ViewDef, is_system_schema};
+use crate::catalog::{
+    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, TableDef, ViewDef, is_system_schema,
+};
 use crate::parse::names;
+use crate::sql::relation::{relation, table};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -24,33 +26,36 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     // An empty comment is none, as in PostgreSQL.
     let comment = comment.clone().filter(|text| !text.is_empty());
     match object_type {
-        CommentObject::Table => match relation(ctx, object_name)? {
-            Relation::Table(table) => {
-                let changed = TableDef {
-                    comment,
-                    ..TableDef::clone(table)
-                };
-                CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
-            }
-            Relation::View(view) => return Err(wrong_kind(&view.name, "table")),
-        },
-        CommentObject::View => match relation(ctx, object_name)? {
-            Relation::View(view) => put_view(
-                ctx,
-                ViewDef {
-                    comment,
-                    ..ViewDef::clone(view)
-                },
-            )?,
-            Relation::Table(table) => return Err(wrong_kind(&table.name, "view")),
-        },
+        CommentObject::Table => {
+            let changed = TableDef {
+                comment,
+                ..TableDef::clone(&*table(ctx, object_name, Access::Comment(ObjectKind::Table))?)
+            };
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
+        }
+        CommentObject::View => {
+            let Object::View(view) = relation(ctx, object_name, Access::Comment(ObjectKind::View))? else {
+                return Err(Error::internal("COMMENT ON VIEW of what is no view"));
+            };
+            let changed = ViewDef {
+                comment,
+                ..ViewDef::clone(view)
+            };
+            put_view(ctx, changed)?;
+        }
         CommentObject::Index => {
-            let (schema, name) = names::relation_name(object_name)?;
-            let path = &ctx.settings.search_path;
-            let Some((table, index)) = ctx.catalog.get_index(schema.as_deref(), &name, path) else {
-                return Err(wrong_kind(relation(ctx, object_name)?.name(), "index"));
+            let access = Access::Comment(ObjectKind::Index);
+            let Object::Index(table, index) = relation(ctx, object_name, access)? else {
+                return Err(Error::internal("COMMENT ON INDEX of what is no index"));
             };
             change_index(ctx, table, index.oid, |index| index.comment = comment)?;
+        }
+        CommentObject::Sequence => {
+            relation(ctx, object_name, Access::Comment(ObjectKind::Sequence))?;
+            return Err(Error::unsupported(
+                "COMMENT ON SEQUENCE",
+                Some("Comment on the column that the sequence is of."),
+            ));
         }
         CommentObject::Column => comment_column(ctx, object_name, comment)?,
         CommentObject::Schema => {
@@ -79,15 +84,17 @@ pub(super) fn on_constraint(
     table_name: &ObjectName,
     comment: Option<String>,
 ) -> Result<()> {
-    let table = table(ctx, table_name)?;
-    let is_it = |index: &&IndexDef| index.constraint && index.name == constraint;
-    let Some(index) = table.all_indexes().find(is_it) else {
-        return Err(Error::UndefinedObject {
-            kind: "constraint",
-            name: format!("{constraint}\" for table \"{}", table.name),
-        });
+    let object = relation(ctx, table_name, Access::CommentConstraint)?;
+    let undefined = || Error::UndefinedObject {
+        kind: "constraint",
+        name: format!("{constraint}\" for table \"{}", object.name()),
     };
-    change_index(ctx, &table, index.oid, |index| index.constraint_comment = comment)
+    let Object::Table(table) = object else {
+        return Err(undefined());
+    };
+    let is_it = |index: &&IndexDef| index.constraint && index.name == constraint;
+    let index = table.all_indexes().find(is_it).ok_or_else(undefined)?;
+    change_index(ctx, table, index.oid, |index| index.constraint_comment = comment)
 }
 
 fn change_index(
@@ -114,8 +121,8 @@ fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<Str
         });
     };
     let column = column.as_ident().map(names::fold).unwrap_or_default();
-    match relation(ctx, &ObjectName(relation_parts.to_vec()))? {
-        Relation::Table(table) => {
+    match relation(ctx, &ObjectName(relation_parts.to_vec()), Access::CommentColumn)? {
+        Object::Table(table) => {
             let mut table = TableDef::clone(table);
             let at = table
                 .column_index(&column)
@@ -124,7 +131,7 @@ fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<Str
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(table)?;
             Ok(())
         }
-        Relation::View(view) => {
+        Object::View(view) => {
             if !view.columns.iter().any(|(name, _)| *name == column) {
                 return Err(undefined_column(&column, &view.name));
             }
@@ -135,20 +142,13 @@ fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<Str
             };
             put_view(ctx, view)
         }
+        other => Err(undefined_column(&column, &other.name())),
     }
 }
 
 fn put_view(ctx: &StatementContext, view: ViewDef) -> Result<()> {
     let view = Arc::new(view);
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_view(&view)
-}
-
-fn wrong_kind(name: &str, expected: &'static str) -> Error {
-    Error::WrongObjectType {
-        name: name.to_string(),
-        expected,
-        hint: None,
-    }
 }
 
 fn undefined_column(column: &str, relation: &str) -> Error {

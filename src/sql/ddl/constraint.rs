@@ -8,7 +8,7 @@ use super::index::NewIndex;
 use super::key::{self, KeyKind};
 use super::table_change::Change;
 use super::{column, free_name, notice};
-use crate::catalog::{IndexDef, KeyColumn, TableDef};
+use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -251,11 +251,12 @@ fn usable_index(ctx: &StatementContext, table: &TableDef, using: &ConstraintUsin
     key::check_characteristics(using.characteristics.as_ref())?;
     let name = names::fold(&using.index_name);
     let Some(index) = table.indexes.iter().find(|index| index.name == name) else {
-        return Err(match ctx.catalog.get_index(Some(&table.schema), &name, &[]) {
-            Some(_) => Error::NotInState {
+        let elsewhere = RelationName::in_schema(&table.schema, &name);
+        return Err(match ctx.catalog.get_relation(elsewhere, Access::Name)? {
+            Some(Object::Index(..)) => Error::NotInState {
                 message: format!("index \"{name}\" does not belong to table \"{}\"", table.name),
             },
-            None => Error::UndefinedObject { kind: "index", name },
+            _ => Error::UndefinedObject { kind: "index", name },
         });
     };
     if index.constraint {

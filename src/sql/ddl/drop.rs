@@ -5,10 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::notice;
-use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, IndexDef, Relation, TableDef};
+use crate::catalog::{
+    Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
+    TableDef, sequence_name,
+};
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::sql::relation::{relation_if_exists, table};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -19,26 +23,17 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         if_exists,
         names,
         cascade,
-        purge,
-        temporary,
         table,
-        restrict: _,
+        ..
     } = statement
     else {
         return Err(Error::internal("not a DROP"));
     };
-    if *purge || *temporary || table.is_some() && *object_type != ObjectType::Index {
-        return Err(Error::unsupported(
-            format!("this form of DROP {object_type}"),
-            Some("Write DROP and the name."),
-        ));
-    }
     match object_type {
         ObjectType::Table | ObjectType::View => {
-            let kind = if *object_type == ObjectType::Table {
-                "table"
-            } else {
-                "view"
+            let kind = match object_type {
+                ObjectType::Table => ObjectKind::Table,
+                _ => ObjectKind::View,
             };
             drop_relations(ctx, kind, names, *if_exists, *cascade)?;
             Ok(format!("DROP {object_type}"))
@@ -50,6 +45,15 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         ObjectType::Schema => {
             drop_schemas(ctx, names, *if_exists, *cascade)?;
             Ok("DROP SCHEMA".to_string())
+        }
+        ObjectType::Sequence => {
+            for name in names {
+                let found = relation_if_exists(ctx, name, Access::Drop(ObjectKind::Sequence), *if_exists)?;
+                if let Some(Object::Sequence(table, column)) = found {
+                    return Err(needed_sequence(table, column));
+                }
+            }
+            Ok("DROP SEQUENCE".to_string())
         }
         other if *if_exists => {
             // Nothing of the kind exists here.
@@ -70,22 +74,17 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
 
 fn drop_relations(
     ctx: &StatementContext,
-    kind: &'static str,
+    kind: ObjectKind,
     names: &[ObjectName],
     if_exists: bool,
     cascade: bool,
 ) -> Result<()> {
     let mut dropped: Vec<&Relation> = Vec::with_capacity(names.len());
     for name in names {
-        let (schema, name) = names::relation_name(name)?;
-        let Some(relation) = ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
-        else {
-            check_missing(ctx, kind, schema.as_deref(), &name, if_exists)?;
+        let Some(object) = relation_if_exists(ctx, name, Access::Drop(kind), if_exists)? else {
             continue;
         };
-        check_kind(relation, kind)?;
+        let relation = ctx.catalog.stored(object)?;
         if !dropped.iter().any(|known| known.oid() == relation.oid()) {
             dropped.push(relation);
         }
@@ -182,10 +181,9 @@ fn described(ctx: &StatementContext, relation: &Relation) -> String {
         Relation::Table(_) => "table",
         Relation::View(_) => "view",
     };
-    let seen = ctx
-        .catalog
-        .get_relation(None, relation.name(), &ctx.settings.search_path);
-    if seen.is_some_and(|seen| seen.oid() == relation.oid()) {
+    let name = RelationName::searched(relation.name(), &ctx.settings.search_path);
+    let seen = ctx.catalog.get_relation(name, Access::Name);
+    if seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.oid() == Some(relation.oid()))) {
         return format!("{kind} {}", relation.name());
     }
     format!("{kind} {}.{}", relation.schema(), relation.name())
@@ -198,53 +196,16 @@ fn object_of(ctx: &StatementContext, dropped: &[&Relation]) -> String {
     }
 }
 
-fn check_missing(
-    ctx: &StatementContext,
-    kind: &'static str,
-    schema: Option<&str>,
-    name: &str,
-    if_exists: bool,
-) -> Result<()> {
-    let unknown_schema = schema.filter(|schema| !ctx.catalog.schemas.contains_key(*schema));
-    match (unknown_schema, if_exists) {
-        (Some(schema), true) => notice(
-            ctx,
-            "00000",
-            format!("schema \"{schema}\" does not exist, skipping"),
-            None,
-        ),
-        (Some(schema), false) => {
-            return Err(Error::UndefinedSchema {
-                name: schema.to_string(),
-            });
-        }
-        (None, true) => notice(
-            ctx,
-            "00000",
-            format!("{kind} \"{name}\" does not exist, skipping"),
-            None,
-        ),
-        (None, false) => {
-            let name = schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}"));
-            return Err(Error::UndefinedObject { kind, name });
-        }
+/// The sequence of a column goes with the column. Errors: 2BP01.
+fn needed_sequence(table: &TableDef, column: &ColumnDef) -> Error {
+    let sequence = sequence_name(&table.name, &column.name);
+    Error::DependentObjects {
+        dependents: vec![format!(
+            "default value for column {} of table {} depends on sequence {sequence}",
+            column.name, table.name
+        )],
+        object: format!("sequence {sequence}"),
     }
-    Ok(())
-}
-
-fn check_kind(relation: &Relation, kind: &'static str) -> Result<()> {
-    let (is, hint) = match relation {
-        Relation::Table(_) => ("table", "Use DROP TABLE to remove a table."),
-        Relation::View(_) => ("view", "Use DROP VIEW to remove a view."),
-    };
-    if is == kind {
-        return Ok(());
-    }
-    Err(Error::WrongObjectType {
-        name: relation.name().to_string(),
-        expected: kind,
-        hint: Some(hint.to_string()),
-    })
 }
 
 /// `on`: the table that the indexes are said to be of.
@@ -269,7 +230,7 @@ fn drop_indexes(
             });
         }
     }
-    let on = on.map(|name| super::table(ctx, name)).transpose()?;
+    let on = on.map(|name| table(ctx, name, Access::CreateIndex)).transpose()?;
     // By the table's id: all that go of a table go at once.
     let mut dropped: BTreeMap<TableId, (&TableDef, Vec<IndexId>)> = BTreeMap::new();
     for name in names {
@@ -299,28 +260,12 @@ fn dropped_index<'a>(
     name: &ObjectName,
     if_exists: bool,
 ) -> Result<Option<(&'a TableDef, &'a IndexDef)>> {
-    let (schema, name) = names::relation_name(name)?;
-    let Some((table, index)) = ctx
-        .catalog
-        .get_index(schema.as_deref(), &name, &ctx.settings.search_path)
-    else {
-        if let Some(relation) = ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path)
-        {
-            return check_kind(relation, "index").map(|()| None);
-        }
-        if !if_exists {
-            return Err(Error::UndefinedObject { kind: "index", name });
-        }
-        notice(
-            ctx,
-            "00000",
-            format!("index \"{name}\" does not exist, skipping"),
-            None,
-        );
-        return Ok(None);
+    let (table, index) = match relation_if_exists(ctx, name, Access::Drop(ObjectKind::Index), if_exists)? {
+        None => return Ok(None),
+        Some(Object::Index(table, index)) => (table, index),
+        Some(_) => return Err(Error::internal("DROP INDEX of what is no index")),
     };
+    let name = &index.name;
     if index.constraint || index.id == 0 {
         return Err(Error::InvalidStatement {
             state: StatementFault::DependentObjects,

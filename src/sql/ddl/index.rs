@@ -7,11 +7,12 @@ use sqlparser::ast::{CreateIndex, Ident};
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::key::{self, KeyKind};
 use super::unverified::JobTable;
-use super::{free_name, notice, storage, table};
-use crate::catalog::{CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
+use super::{free_name, notice, storage};
+use crate::catalog::{Access, CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
 use crate::parse::names;
+use crate::sql::relation::table;
 use crate::system::StatementContext;
 use crate::table::build_index;
 use crate::{Error, Result};
@@ -40,7 +41,7 @@ pub(super) enum Completion {
 
 /// Runs CREATE INDEX.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
-    let table = table(ctx, &create.table_name)?;
+    let table = table(ctx, &create.table_name, Access::CreateIndex)?;
     let unused = check_supported(create)?;
     storage::check_tablespaces(ctx)?;
     let completion = completion(ctx, create)?;
@@ -193,12 +194,6 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
 /// The storage parameters of an index. Errors: 0A000 for what an index here cannot be, 22023 for an unknown parameter.
 fn check_supported(create: &CreateIndex) -> Result<Vec<String>> {
     key::check_index_type(create.using.as_ref())?;
-    if let Some(option) = create.index_options.first() {
-        return Err(Error::unsupported(format!("the index option {option}"), None));
-    }
-    if let Some(option) = create.alter_options.first() {
-        return Err(Error::unsupported(format!("CREATE INDEX ... {option}"), None));
-    }
     if create.predicate.is_some() {
         return Err(Error::unsupported("a partial index", None));
     }

@@ -2,15 +2,16 @@
 
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
-use super::{notice, relation};
-use crate::Result;
-use crate::catalog::{ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef};
+use super::notice;
+use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
 use crate::sql::dml;
+use crate::sql::relation::relation;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::type_by_format;
 use crate::types::Value;
+use crate::{Error, Result};
 
 /// What is taken of a relation.
 #[derive(Default)]
@@ -38,9 +39,12 @@ pub(super) struct LikeIndex {
 pub(super) fn read(ctx: &StatementContext, name: &str, like: &Like) -> Result<Likeness> {
     let parts = like.table.iter().map(|part| Ident::with_quote('"', part));
     let source = ObjectName::from(parts.collect::<Vec<_>>());
-    match relation(ctx, &source)? {
-        Relation::Table(table) => of_table(ctx, name, table, like),
-        Relation::View(view) => Ok(of_view(view, like)),
+    match relation(ctx, &source, Access::Like)? {
+        Object::Table(table) => of_table(ctx, name, table, like),
+        Object::View(view) => Ok(of_view(view, like)),
+        Object::Index(..) | Object::Sequence(..) => {
+            Err(Error::internal("a relation that LIKE does not take"))
+        }
     }
 }
 

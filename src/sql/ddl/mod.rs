@@ -3,6 +3,7 @@
 
 mod advice;
 mod alter;
+mod alter_action;
 mod alter_index;
 mod alter_storage;
 mod alter_view;
@@ -33,12 +34,10 @@ mod upkeep;
 mod view;
 mod view_text;
 
-use std::sync::Arc;
-
 use sqlparser::ast::{self, ObjectName};
 
 use super::Statement;
-use crate::catalog::{Catalog, Relation, TableDef, is_system_schema};
+use crate::catalog::{Catalog, is_system_schema};
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
@@ -124,25 +123,6 @@ fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String,
         });
     }
     Ok((schema, name))
-}
-
-/// The relation that a name means. Errors: 42P01.
-fn relation<'a>(ctx: &'a StatementContext, name: &ObjectName) -> Result<&'a Relation> {
-    let (schema, name) = names::relation_name(name)?;
-    ctx.catalog
-        .relation(schema.as_deref(), &name, &ctx.settings.search_path)
-}
-
-/// The table that a name means. Errors: 42P01, 42809 for a view.
-fn table(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TableDef>> {
-    match relation(ctx, name)? {
-        Relation::Table(table) => Ok(Arc::clone(table)),
-        Relation::View(view) => Err(Error::WrongObjectType {
-            name: view.name.clone(),
-            expected: "table",
-            hint: None,
-        }),
-    }
 }
 
 /// NOTICE.

@@ -15,21 +15,11 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
     let Statement::CreateSchema {
         schema_name,
         if_not_exists,
-        with,
-        options,
-        default_collate_spec,
-        clone,
+        ..
     } = statement
     else {
         return Err(Error::internal("not a CREATE SCHEMA"));
     };
-    let is_plain = with.is_none() && options.is_none() && default_collate_spec.is_none() && clone.is_none();
-    if !is_plain {
-        return Err(Error::unsupported(
-            "CREATE SCHEMA with options",
-            Some("Write CREATE SCHEMA name."),
-        ));
-    }
     if let SchemaName::UnnamedAuthorization(role) | SchemaName::NamedAuthorization(_, role) = schema_name {
         role::check(ctx, role)?;
     }

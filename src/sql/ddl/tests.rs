@@ -1,6 +1,6 @@
 //! Tests of definitions over the memory store: what they leave in the catalog, PostgreSQL's errors and NOTICEs.
 
-use crate::catalog::{ColumnDefault, Relation, reclaim_dropped};
+use crate::catalog::{Access, ColumnDefault, Object, RelationName, reclaim_dropped};
 use crate::sql::testing::Client;
 use crate::types::{SqlType, Value};
 
@@ -528,7 +528,8 @@ async fn views_keep_their_columns() {
     assert_eq!(client.rows("SELECT * FROM v").await, ["1|x"]);
     assert_eq!(client.rows("SELECT two, one FROM w").await, ["2|x"]);
     let catalog = client.context(&[]).await.catalog;
-    let Relation::View(view) = catalog.relation(Some("public"), "w", &[]).unwrap() else {
+    let name = RelationName::in_schema("public", "w");
+    let Object::View(view) = catalog.relation(name, Access::Name).unwrap() else {
         panic!("w is a view")
     };
     let columns = [

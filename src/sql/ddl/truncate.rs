@@ -4,34 +4,17 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Truncate, TruncateIdentityOption};
 
-use super::{notice, table};
-use crate::catalog::{CatalogWriter, TableDef};
-use crate::parse::names;
+use crate::Result;
+use crate::catalog::{Access, CatalogWriter, TableDef};
+use crate::sql::relation::table;
 use crate::system::StatementContext;
 use crate::table::begin_count;
-use crate::{Error, Result};
 
 /// Runs TRUNCATE.
 pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Result<String> {
-    if truncate.partitions.is_some() || truncate.on_cluster.is_some() {
-        return Err(Error::unsupported("TRUNCATE of partitions or on a cluster", None));
-    }
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.table_names.len());
     for target in &truncate.table_names {
-        let (schema, name) = names::relation_name(&target.name)?;
-        let found = ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, &ctx.settings.search_path);
-        if found.is_none() && truncate.if_exists {
-            notice(
-                ctx,
-                "00000",
-                format!("relation \"{name}\" does not exist, skipping"),
-                None,
-            );
-            continue;
-        }
-        let table = table(ctx, &target.name)?;
+        let table = table(ctx, &target.name, Access::Truncate)?;
         if !tables.iter().any(|known| known.id == table.id) {
             tables.push(table);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::Semaphore;
 
-use crate::catalog::{Catalog, TableDef, Unverified};
+use crate::catalog::{Access, Catalog, RelationName, TableDef, Unverified};
 use crate::error::Error;
 use crate::sql::testing::Client;
 use crate::sql::{Outcome, execute, parse};
@@ -179,9 +179,9 @@ async fn committed(client: &Client, name: &str) -> Arc<TableDef> {
     let catalog = Catalog::load(&txn, None).await.unwrap();
     Arc::clone(
         catalog
-            .relation(Some("public"), name, &[])
+            .relation(RelationName::in_schema("public", name), Access::Name)
             .unwrap()
-            .get_table()
+            .table()
             .unwrap(),
     )
 }

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use super::{analyze, relation, table};
-use crate::catalog::{Relation, TableDef};
+use super::analyze;
+use crate::catalog::{Access, Object, TableDef};
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
+use crate::sql::relation::{relation, table};
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
@@ -54,8 +55,8 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
     }
     let mut tables = Vec::new();
     for target in targets {
-        match relation(ctx, &target.name)? {
-            Relation::Table(table) => {
+        match relation(ctx, &target.name, Access::Maintain)? {
+            Object::Table(table) => {
                 for column in &target.columns {
                     if table.column_index(column).is_none() {
                         return Err(Error::UndefinedColumn {
@@ -66,12 +67,12 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
                 }
                 tables.push(Arc::clone(table));
             }
-            Relation::View(view) => ctx.notice(Notice {
+            _ => ctx.notice(Notice {
                 severity: "WARNING",
                 sqlstate: "01000",
                 message: format!(
                     "skipping \"{}\" --- cannot {verb} non-tables or special system tables",
-                    view.name
+                    names::relation_name(&target.name)?.1
                 ),
                 hint: None,
             }),
@@ -95,21 +96,15 @@ fn reindex(
         ReindexOf::Index => {
             let mut invalid = None;
             for target in targets {
-                let (schema, name) = names::relation_name(&target.name)?;
-                let path = &ctx.settings.search_path;
-                let Some((_, index)) = ctx.catalog.get_index(schema.as_deref(), &name, path) else {
-                    return Err(Error::WrongObjectType {
-                        name: relation(ctx, &target.name)?.name().to_string(),
-                        expected: "index",
-                        hint: None,
-                    });
+                let Object::Index(_, index) = relation(ctx, &target.name, Access::Reindex)? else {
+                    return Err(Error::internal("REINDEX of what is no index"));
                 };
                 invalid = Some(index.clone()).filter(|index| index.invalid).or(invalid);
             }
             invalid
         }
         ReindexOf::Table => match targets.first() {
-            Some(target) => in_one(&*table(ctx, &target.name)?),
+            Some(target) => in_one(&*table(ctx, &target.name, Access::Reorder)?),
             None => None,
         },
         ReindexOf::Schema(name) => {
@@ -147,7 +142,7 @@ fn cluster(ctx: &StatementContext, targets: &[UpkeepTarget], index: Option<&str>
     let Some(target) = targets.first() else {
         return forbid_block(ctx, "CLUSTER");
     };
-    let table = table(ctx, &target.name)?;
+    let table = table(ctx, &target.name, Access::Reorder)?;
     if let Some(index) = index {
         check_cluster_index(&table, index)?;
     }
@@ -177,7 +172,7 @@ fn lock(ctx: &StatementContext, targets: &[UpkeepTarget]) -> Result<()> {
         });
     }
     for target in targets {
-        relation(ctx, &target.name)?;
+        relation(ctx, &target.name, Access::Lock)?;
     }
     ctx.notice(Notice {
         severity: "WARNING",

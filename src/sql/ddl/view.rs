@@ -7,12 +7,13 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
 use super::{creation_target, notice};
-use crate::catalog::{CatalogWriter, Relation, ViewDef};
+use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
 use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
 use crate::scan::OutputColumn;
+use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -32,23 +33,14 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         ));
     }
     let (schema, name) = creation_target(ctx, &create.name)?;
-    let existing = ctx.catalog.get_relation(Some(&schema), &name, &[]);
-    let replaced = match existing {
-        None if ctx.catalog.is_name_taken(&schema, &name) => {
-            return Err(Error::Duplicate {
-                kind: DuplicateKind::Relation,
-                name,
-            });
-        }
+    let existing = RelationName::in_schema(&schema, &name);
+    let access = match create.or_replace {
+        true => Access::Replace,
+        false => Access::Name,
+    };
+    let replaced = match ctx.catalog.get_relation(existing, access)? {
         None => None,
-        Some(Relation::View(view)) if create.or_replace => Some(view),
-        Some(Relation::Table(_)) if create.or_replace => {
-            return Err(Error::WrongObjectType {
-                name,
-                expected: "view",
-                hint: None,
-            });
-        }
+        Some(Object::View(view)) if create.or_replace => Some(view),
         Some(_) if create.if_not_exists => {
             notice(
                 ctx,
@@ -222,14 +214,11 @@ fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
             ControlFlow::Continue(())
         }
         fn pre_visit_relation(&mut self, name: &ast::ObjectName) -> ControlFlow<()> {
-            if let Ok((schema, name)) = names::relation_name(name)
-                && (schema.is_some() || !self.ctes.contains(&name))
-                && let Some(relation) =
-                    self.ctx
-                        .catalog
-                        .get_relation(schema.as_deref(), &name, &self.ctx.settings.search_path)
+            if let Ok((schema, plain_name)) = names::relation_name(name)
+                && (schema.is_some() || !self.ctes.contains(&plain_name))
+                && let Ok(Some(object)) = get_relation(self.ctx, name, Access::Name)
             {
-                self.oids.insert(relation.oid());
+                self.oids.extend(object.oid());
             }
             ControlFlow::Continue(())
         }

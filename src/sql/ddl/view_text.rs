@@ -10,7 +10,7 @@ use sqlparser::ast::{
     Visitor, VisitorMut,
 };
 
-use crate::catalog::{CatalogWriter, TableDef, ViewDef};
+use crate::catalog::{Access, CatalogWriter, RelationName, TableDef, ViewDef};
 use crate::parse::names;
 use crate::parse::parse_query;
 use crate::system::StatementContext;
@@ -205,11 +205,13 @@ impl Pin<'_> {
         let Ok((schema, name)) = names::relation_name(name) else {
             return false;
         };
-        let found = self
-            .ctx
-            .catalog
-            .get_relation(schema.as_deref(), &name, self.search_path);
         let is_cte = schema.is_none() && self.ctes.contains(&name);
-        !is_cte && found.is_some_and(|relation| relation.oid() == self.renamed.oid)
+        let name = RelationName {
+            schema: schema.as_deref(),
+            name: &name,
+            search_path: self.search_path,
+        };
+        let found = self.ctx.catalog.get_relation(name, Access::Name);
+        !is_cte && matches!(found, Ok(Some(object)) if object.oid() == Some(self.renamed.oid))
     }
 }

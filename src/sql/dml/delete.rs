@@ -13,7 +13,7 @@ use super::returning::Returning;
 use super::target::Target;
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
-use crate::catalog::TableDef;
+use crate::catalog::{Access, TableDef};
 use crate::query::Observation;
 use crate::system::StatementContext;
 use crate::table::{delete_rows, write_schema};
@@ -37,7 +37,7 @@ impl DeletePlan {
         delete: &ast::Delete,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<DeletePlan> {
-        let target = Target::of_factor(ctx, target_of(delete)?)?;
+        let target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
         let items = delete.returning.as_deref();
         let columns = columns_needed(&target.table, items.is_some());
         let finding = Finding {
@@ -84,13 +84,11 @@ impl DeletePlan {
     }
 }
 
-/// The table of DELETE FROM. Errors: 0A000 for MySQL's forms.
+/// The table of DELETE FROM. Errors: 0A000 for several.
 fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
     let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
     match from.as_slice() {
-        [table] if delete.tables.is_empty() && delete.order_by.is_empty() && delete.limit.is_none() => {
-            Ok(table)
-        }
+        [table] => Ok(table),
         _ => Err(Error::unsupported(
             "this form of DELETE",
             Some("Use DELETE FROM table [USING ...] WHERE ...."),

@@ -10,9 +10,9 @@ use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 
 use super::kept_rows::KeptRows;
 use super::target::Target;
-use crate::catalog::TableDef;
-use crate::parse::names;
+use crate::catalog::{Access, Object, TableDef};
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
+use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -150,14 +150,9 @@ pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &Ta
     impl Visitor for Reads<'_> {
         type Break = ();
         fn pre_visit_relation(&mut self, name: &ObjectName) -> std::ops::ControlFlow<()> {
-            let found = names::relation_name(name).ok().and_then(|(schema, name)| {
-                self.0
-                    .get_relation(schema.as_deref(), &name, &self.0.settings.search_path)
-            });
-            match found {
-                Some(relation) if relation.oid() == self.1 || relation.get_table().is_none() => {
-                    std::ops::ControlFlow::Break(())
-                }
+            match get_relation(self.0, name, Access::Name) {
+                Ok(Some(Object::Table(table))) if table.oid == self.1 => std::ops::ControlFlow::Break(()),
+                Ok(Some(Object::View(_))) => std::ops::ControlFlow::Break(()),
                 _ => std::ops::ControlFlow::Continue(()),
             }
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, OnInsert, Query, SelectItem, SetExpr, Spanned, TableObject};
+use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned, TableObject};
 
 use super::assign::{assign_array, check_assignable};
 use super::cell::decide_parameter;
@@ -18,7 +18,7 @@ use super::returning::Returning;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
 use super::write_result::WriteResult;
-use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::catalog::{Access, NewDynamicColumn, TableDef};
 use crate::error::StatementFault;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
@@ -305,8 +305,12 @@ fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Ve
     let TableObject::TableName(name) = &insert.table else {
         return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
     };
-    check_supported(insert)?;
-    let target = Target::find(ctx, name, insert.table_alias.as_ref().map(|alias| &alias.alias))?;
+    let target = Target::find(
+        ctx,
+        name,
+        insert.table_alias.as_ref().map(|alias| &alias.alias),
+        Access::Insert,
+    )?;
     if insert.columns.is_empty() {
         let names = target
             .table
@@ -340,22 +344,6 @@ fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
         }
         _ => None,
     }
-}
-
-fn check_supported(insert: &ast::Insert) -> Result<()> {
-    if insert.or.is_some() || insert.ignore || !insert.assignments.is_empty() {
-        return Err(Error::unsupported(
-            "this form of INSERT",
-            Some("Use INSERT INTO ... VALUES, ON CONFLICT or UPSERT."),
-        ));
-    }
-    if let Some(OnInsert::DuplicateKeyUpdate(_)) = &insert.on {
-        return Err(Error::unsupported(
-            "ON DUPLICATE KEY UPDATE",
-            Some("Use ON CONFLICT (...) DO UPDATE SET ...."),
-        ));
-    }
-    Ok(())
 }
 
 /// Gives the parameters that stand alone in a select list the types of the columns they are for.

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
-use crate::catalog::{CatalogWriter, NewDynamicColumn, Relation, TableDef, is_system_schema, nearest_name};
+use crate::catalog::{Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, nearest_name};
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation};
 use crate::sql::column_type::check_stored;
+use crate::sql::relation::table;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -24,33 +25,33 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The table of this name. Errors: 42P01, 42809 for a view.
-    pub(super) fn find(ctx: &StatementContext, name: &ObjectName, alias: Option<&Ident>) -> Result<Target> {
-        let span = name.span();
-        let (schema, name) = names::relation_name(name)?;
+    /// The table of this name, for `access`. Errors: 42P01, 42809, 0A000 for a view, 42501.
+    pub(super) fn find(
+        ctx: &StatementContext,
+        name: &ObjectName,
+        alias: Option<&Ident>,
+        access: Access,
+    ) -> Result<Target> {
+        let (schema, plain_name) = names::relation_name(name)?;
         if let Some(schema) = schema.as_deref().filter(|schema| is_system_schema(schema)) {
             return Err(Error::NotAllowed {
-                message: format!("\"{schema}.{name}\" is a system catalog"),
+                message: format!("\"{schema}.{plain_name}\" is a system catalog"),
             });
         }
-        match ctx
-            .relation(schema.as_deref(), &name, &ctx.settings.search_path)
-            .map_err(|error| text_place::at_error(error, span))?
-        {
-            Relation::Table(table) => Ok(Target {
-                table: Arc::clone(table),
-                alias: alias.map(names::fold),
-                is_widened: false,
-            }),
-            Relation::View(view) => Err(Error::unsupported(
-                format!("a write to view \"{}\"", view.name),
-                Some("Write to the table that the view reads."),
-            )),
-        }
+        let table = table(ctx, name, access).map_err(|error| text_place::at_error(error, name.span()))?;
+        Ok(Target {
+            table,
+            alias: alias.map(names::fold),
+            is_widened: false,
+        })
     }
 
     /// The table that UPDATE or DELETE FROM names. Errors: as `find`, 0A000 for anything but a table.
-    pub(super) fn of_factor(ctx: &StatementContext, table: &TableWithJoins) -> Result<Target> {
+    pub(super) fn of_factor(
+        ctx: &StatementContext,
+        table: &TableWithJoins,
+        access: Access,
+    ) -> Result<Target> {
         if !table.joins.is_empty() {
             return Err(Error::unsupported(
                 "a join as the target of a write",
@@ -59,11 +60,18 @@ impl Target {
         }
         match &table.relation {
             TableFactor::Table {
+                alias: Some(alias), ..
+            } if !alias.columns.is_empty() => Err(Error::Syntax {
+                message: "syntax error at or near \"(\"".to_string(),
+                position: 0,
+            }),
+            TableFactor::Table {
                 name,
                 alias,
                 args: None,
+                with_ordinality: false,
                 ..
-            } => Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name)),
+            } => Target::find(ctx, name, alias.as_ref().map(|alias| &alias.name), access),
             other => Err(Error::unsupported(
                 format!("{other} as the target of a write"),
                 None,

@@ -19,7 +19,7 @@ use super::returning::Returning;
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
 use super::write_result::WriteResult;
-use crate::catalog::TableDef;
+use crate::catalog::{Access, TableDef};
 use crate::query::Observation;
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, write_schema};
@@ -45,7 +45,7 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<UpdatePlan> {
-        let mut target = target_of(ctx, update)?;
+        let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
@@ -68,7 +68,7 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Option<UpdatePlan>> {
-        let target = target_of(ctx, update)?;
+        let target = Target::of_factor(ctx, &update.table, Access::Update)?;
         let adds_columns = names_new_columns(&target, &update.assignments)?;
         match UpdatePlan::bind(ctx, update, target, types) {
             Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
@@ -136,17 +136,6 @@ impl UpdatePlan {
         write.finish()?;
         WriteResult::of(ctx, "UPDATE", updated, self.returning.as_ref(), returned).await
     }
-}
-
-/// The table of an UPDATE. Errors: 42P01, 0A000 for MySQL's forms.
-fn target_of(ctx: &StatementContext, update: &ast::Update) -> Result<Target> {
-    if update.or.is_some() || !update.order_by.is_empty() || update.limit.is_some() {
-        return Err(Error::unsupported(
-            "ORDER BY, LIMIT or OR in UPDATE",
-            Some("Name the rows by a condition."),
-        ));
-    }
-    Target::of_factor(ctx, &update.table)
 }
 
 /// Where an UPDATE finds its rows.

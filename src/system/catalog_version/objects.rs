@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 
 use super::cells::Cell;
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, TableDef, ViewDef};
+use crate::catalog::{
+    Catalog, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, TableDef, ViewDef, sequence_name,
+};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{SqlType, Value};
 
@@ -487,11 +489,6 @@ fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
         is_generated: column.generation().is_some(),
         comment: column.comment.clone(),
     }
-}
-
-/// The name PostgreSQL gives the sequence behind a serial column.
-pub(crate) fn sequence_name(table: &str, column: &str) -> String {
-    format!("{table}_{column}_seq")
 }
 
 /// A constant default as PostgreSQL prints it: string literals carry the type they became.

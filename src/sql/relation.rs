@@ -1,0 +1,75 @@
+//! Names of statements to relations, by the catalog's one door ([`Catalog::relation`](crate::catalog::Catalog::relation)) and the
+//! session's search path. Called by DDL and DML; queries come through the same door with the path of what they are in.
+
+use std::sync::Arc;
+
+use sqlparser::ast::ObjectName;
+
+use crate::Result;
+use crate::catalog::{Access, Object, RelationName, TableDef};
+use crate::parse::names;
+use crate::system::{Notice, StatementContext};
+
+/// The relation of the name, for `access`. Errors: 42P01, 42809, 0A000.
+pub(super) fn relation<'a>(
+    ctx: &'a StatementContext,
+    name: &ObjectName,
+    access: Access,
+) -> Result<Object<'a>> {
+    let (schema, name) = names::relation_name(name)?;
+    let name = RelationName {
+        schema: schema.as_deref(),
+        name: &name,
+        search_path: &ctx.settings.search_path,
+    };
+    ctx.relation(name, access)
+}
+
+/// The table of the name, for an access that takes nothing else. Errors: as `relation`.
+pub(super) fn table(ctx: &StatementContext, name: &ObjectName, access: Access) -> Result<Arc<TableDef>> {
+    relation(ctx, name, access)?.table().cloned()
+}
+
+/// As `relation`; `None` when nothing has the name. Errors: 42809, 0A000.
+pub(super) fn get_relation<'a>(
+    ctx: &'a StatementContext,
+    name: &ObjectName,
+    access: Access,
+) -> Result<Option<Object<'a>>> {
+    let (schema, name) = names::relation_name(name)?;
+    let name = RelationName {
+        schema: schema.as_deref(),
+        name: &name,
+        search_path: &ctx.settings.search_path,
+    };
+    ctx.get_relation(name, access)
+}
+
+/// As `relation`; with IF EXISTS `None`, and a NOTICE, when nothing has the name.
+pub(super) fn relation_if_exists<'a>(
+    ctx: &'a StatementContext,
+    name: &ObjectName,
+    access: Access,
+    if_exists: bool,
+) -> Result<Option<Object<'a>>> {
+    if !if_exists {
+        return relation(ctx, name, access).map(Some);
+    }
+    let found = get_relation(ctx, name, access)?;
+    if found.is_none() {
+        let (schema, name) = names::relation_name(name)?;
+        let unknown_schema = schema.filter(|schema| !ctx.catalog.schemas.contains_key(schema));
+        let missing = match (access, unknown_schema) {
+            (Access::Drop(_), Some(schema)) => format!("schema \"{schema}\""),
+            (Access::Drop(kind), None) => format!("{} \"{name}\"", kind.word()),
+            _ => format!("relation \"{name}\""),
+        };
+        ctx.notice(Notice {
+            severity: "NOTICE",
+            sqlstate: "00000",
+            message: format!("{missing} does not exist, skipping"),
+            hint: None,
+        });
+    }
+    Ok(found)
+}
