@@ -12,6 +12,7 @@ use sqlparser::ast::{
 use super::{Flow, Probe, TreeCheck, Unread, fields, verdicts};
 
 impl<P: Probe> TreeCheck<P> {
+    #[expect(clippy::too_many_lines, reason = "a verdict a field, one arm a variant")]
     pub(super) fn definition(&mut self, statement: &mut Statement) -> Flow {
         match statement {
             Statement::CreateTable(create) => self.create_table(create),

@@ -308,6 +308,7 @@ impl<P: Probe> TreeCheck<P> {
         Flow::Break(Unread::Foreign(words))
     }
 
+    #[expect(clippy::too_many_lines, reason = "a verdict a field, one arm a variant")]
     pub(super) fn table_factor(&mut self, factor: &mut TableFactor) -> Flow {
         let (words, alias) = match factor {
             TableFactor::Table {

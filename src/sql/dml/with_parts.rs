@@ -43,7 +43,7 @@ impl WithParts {
         let (mut parts, mut inlined) = (WithParts { parts: Vec::new() }, Vec::new());
         for cte in &with.cte_tables {
             match is_part(cte) {
-                true => parts.push(Some(&cte.alias), &cte.query, clause(with, &inlined, &*cte.query)),
+                true => parts.push(Some(&cte.alias), &cte.query, clause(with, &inlined, &cte.query)),
                 false => inlined.push(cte),
             }
         }
