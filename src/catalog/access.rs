@@ -335,26 +335,10 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::Name | Access::Maintain | Access::Alter, _) => Ok(()),
         (Access::Select, Table | View) => Ok(()),
         (Access::Insert | Access::Update | Access::Delete, Table) => Ok(()),
-        (Access::Insert | Access::Update | Access::Delete, View) => Err(Error::unsupported(
-            format!("a write to view \"{name}\""),
-            Some("Write to the table that the view reads."),
-        )),
-        (Access::Insert | Access::Update | Access::Delete, Sequence) => {
-            Err(wrong(format!("cannot change sequence \"{name}\"")))
+        (Access::Select | Access::Insert | Access::Update | Access::Delete, other) => {
+            Err(no_rows(other, name, access))
         }
-        (Access::Select, Sequence) => Err(Error::unsupported(
-            format!("reading sequence \"{name}\""),
-            Some("The next value is what INSERT ... RETURNING answers."),
-        )),
-        (
-            Access::Select
-            | Access::Insert
-            | Access::Update
-            | Access::Delete
-            | Access::CreateIndex
-            | Access::CommentConstraint,
-            Index,
-        ) => Err(wrong(format!("\"{name}\" is an index"))),
+        (Access::CreateIndex | Access::CommentConstraint, Index) => Err(is_index(name)),
         (Access::Truncate, Table) => Ok(()),
         (Access::Truncate, _) => Err(other_kind(name, "table")),
         (Access::AlterAction(_), Table) => Ok(()),
@@ -407,6 +391,26 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::Replace, View) => Ok(()),
         (Access::Replace, _) => Err(other_kind(name, "view")),
     }
+}
+
+/// Rows of what has none that can be had so.
+fn no_rows(kind: ObjectKind, name: &str, access: Access) -> Error {
+    match (kind, access) {
+        (ObjectKind::Index, _) => is_index(name),
+        (ObjectKind::Sequence, Access::Select) => Error::unsupported(
+            format!("reading sequence \"{name}\""),
+            Some("The next value is what INSERT ... RETURNING answers."),
+        ),
+        (ObjectKind::Sequence, _) => wrong(format!("cannot change sequence \"{name}\"")),
+        (ObjectKind::Table | ObjectKind::View, _) => Error::unsupported(
+            format!("a write to view \"{name}\""),
+            Some("Write to the table that the view reads."),
+        ),
+    }
+}
+
+fn is_index(name: &str) -> Error {
+    wrong(format!("\"{name}\" is an index"))
 }
 
 fn other_kind(name: &str, expected: &'static str) -> Error {
