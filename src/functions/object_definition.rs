@@ -19,7 +19,8 @@ use crate::{Error, Result};
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("pg_get_indexdef", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| get_indexdef(catalog.objects(), catalog.search_path(), oid, 0, false))
-    }),
+    })
+    .bounded(),
     FunctionDef::catalog(
         "pg_get_indexdef",
         &[T::Oid, T::Int4, T::Bool],
@@ -35,16 +36,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 )
             })
         },
-    ),
+    )
+    .bounded(),
     FunctionDef::catalog("pg_get_constraintdef", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| get_constraintdef(catalog.objects(), oid))
-    }),
+    })
+    .bounded(),
     FunctionDef::catalog(
         "pg_get_constraintdef",
         &[T::Oid, T::Bool],
         T::Text,
         |b, catalog| b.map2(|oid, _: bool| get_constraintdef(catalog.objects(), oid)),
-    ),
+    )
+    .bounded(),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| get_viewdef(catalog.objects(), oid))
     }),
@@ -74,6 +78,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Text,
         text,
     )
+    .bounded()
     .on_null(),
     FunctionDef::new(
         "pg_get_expr",
@@ -81,6 +86,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Text,
         text,
     )
+    .bounded()
     .on_null(),
     FunctionDef::catalog("pg_get_function_arguments", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| signature(catalog, oid, true))

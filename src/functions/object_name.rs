@@ -163,13 +163,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             naming::format_type(oid, modifier, catalog.objects(), catalog.search_path())
         })
     })
+    .bounded()
     .on_null(),
     FunctionDef::catalog("pg_table_is_visible", &[T::Oid], T::Bool, |b, catalog| {
         b.map1(|oid| catalog.objects().is_visible(oid, catalog.search_path()))
-    }),
+    })
+    .bounded(),
     FunctionDef::catalog("pg_type_is_visible", &[T::Oid], T::Bool, |b, catalog| {
         b.map1(|oid| type_is_visible(catalog, oid))
-    }),
+    })
+    .bounded(),
     FunctionDef::new("pg_function_is_visible", &[T::Oid], T::Bool, |b| {
         b.map1(|oid| is_visible(oid, &SYSTEM.procedures))
     }),
@@ -203,15 +206,18 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_statistics_obj_is_visible", &[T::Oid], T::Bool, null),
     FunctionDef::catalog("obj_description", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| comment(catalog, oid, None, 0))
-    }),
+    })
+    .bounded(),
     FunctionDef::catalog("obj_description", &[T::Oid, T::Text], T::Text, |b, catalog| {
         b.map2(|oid, relation| comment(catalog, oid, catalog_oid(relation), 0))
-    }),
+    })
+    .bounded(),
     FunctionDef::catalog("col_description", &[T::Oid, T::Int4], T::Text, |b, catalog| {
         b.map2(|oid, column: i32| comment(catalog, oid, Some(CLASS_CLASS), column.into()))
-    }),
+    })
+    .bounded(),
     // Databases, roles and tablespaces have no comments here.
-    FunctionDef::new("shobj_description", &[T::Oid, T::Text], T::Text, null),
+    FunctionDef::new("shobj_description", &[T::Oid, T::Text], T::Text, null).bounded(),
     FunctionDef::catalog("pg_get_userbyid", &[T::Oid], T::Name, |b, catalog| {
         b.map1(|oid| role_name(catalog, oid).unwrap_or_else(|| format!("unknown (OID={oid})")))
     }),

@@ -4,10 +4,11 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::{StreamExt, stream};
 
+use super::experience::Experience;
 use super::{BatchStream, PlannedQuery};
 use crate::Result;
 use crate::logical::placeholder::Constants;
@@ -20,7 +21,7 @@ use crate::system::query_threads;
 
 /// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more. By a
 /// kept plan, which has one reader, it may take longer; so a query does not go to and fro.
-const SHORT: Duration = Duration::from_millis(8);
+pub(super) const SHORT: Duration = Duration::from_millis(8);
 const SHORT_BY_KEPT_PLAN: Duration = Duration::from_millis(20);
 /// Plans that wait for their next run.
 const IDLE_MAX: usize = 4;
@@ -31,8 +32,7 @@ const MISFITS_MAX: u32 = 8;
 #[derive(Debug, Default)]
 pub(super) struct GenericPlans {
     idle: Mutex<Vec<GenericPlan>>,
-    /// The last run was short.
-    is_short: AtomicBool,
+    experience: Experience,
     /// It cannot be generic, or not for long.
     is_given_up: AtomicBool,
     misfits: AtomicU32,
@@ -41,7 +41,7 @@ pub(super) struct GenericPlans {
 impl GenericPlans {
     /// Whether the next run is by such a plan.
     pub(super) fn are_used(&self) -> bool {
-        self.is_short.load(Ordering::Relaxed) && !self.is_given_up.load(Ordering::Relaxed)
+        self.experience.is_short() && !self.is_given_up.load(Ordering::Relaxed)
     }
 
     /// The rows of a run with the context's parameters. `None`: it needs a custom plan.
@@ -108,31 +108,13 @@ impl GenericPlans {
             plans: Arc::clone(self),
             plan: Some(plan),
         };
-        Ok(within_allowance(
-            self.timed(leased(rows, lease), SHORT_BY_KEPT_PLAN),
-        ))
+        let rows = leased(rows, lease);
+        Ok(within_allowance(self.experience.timed(rows, SHORT_BY_KEPT_PLAN)))
     }
 
     /// The rows of a run by a custom plan, which tell whether it was short.
-    pub(super) fn watched(self: &Arc<Self>, rows: BatchStream) -> BatchStream {
-        self.timed(rows, SHORT)
-    }
-
-    fn timed(self: &Arc<Self>, mut rows: BatchStream, short: Duration) -> BatchStream {
-        let plans = Arc::clone(self);
-        let mut took = Duration::ZERO;
-        let mut begun = None;
-        stream::poll_fn(move |context| {
-            let since = *begun.get_or_insert_with(Instant::now);
-            let row = futures::ready!(rows.poll_next_unpin(context));
-            took += since.elapsed();
-            begun = None;
-            if row.is_none() {
-                plans.is_short.store(took < short, Ordering::Relaxed);
-            }
-            Poll::Ready(row)
-        })
-        .boxed()
+    pub(super) fn watched(&self, rows: BatchStream) -> BatchStream {
+        self.experience.timed(rows, SHORT)
     }
 }
 

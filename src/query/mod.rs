@@ -22,6 +22,7 @@ mod constant;
 mod context_value;
 mod decorrelation;
 mod distinct_on;
+mod experience;
 mod expression;
 mod finish;
 mod from;
@@ -101,7 +102,6 @@ pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
 pub(crate) use shared_query::mentions;
 pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
-#[cfg(test)]
 pub(crate) use window::WINDOW_FUNCTIONS;
 pub(crate) use with_name::{rename, repeated_name};
 

@@ -8,7 +8,8 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use super::generic_plans::GenericPlans;
+use super::experience::Experience;
+use super::generic_plans::{GenericPlans, SHORT};
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
@@ -29,6 +30,8 @@ pub(crate) struct QueryPlan {
     query: Arc<PlannedQuery>,
     columns: Arc<[OutputColumn]>,
     short: Option<ShortPlan>,
+    /// What its runs as a short statement tell, where that is more than a read.
+    experience: Experience,
     /// The plans that it keeps, if it may: else each run has a custom plan.
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
@@ -77,6 +80,7 @@ impl QueryPlan {
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
+            experience: Experience::default(),
             generic: may_keep.then(Arc::default),
             prior: Vec::new(),
         }
@@ -141,10 +145,16 @@ impl QueryPlan {
         }
     }
 
-    /// Whether its next run is by a plan that it keeps, and so by what pauses when it proves long.
+    /// Whether its last run was short, and its next is as a chain or by a plan that it keeps, and so by what leaves, or pauses, when
+    /// it proves long.
     pub(crate) fn is_short_by_experience(&self) -> bool {
-        let generic = self.generic.as_ref().filter(|_| self.prior.is_empty());
-        generic.is_some_and(|generic| generic.are_used())
+        if !self.prior.is_empty() {
+            return false;
+        }
+        match &self.generic {
+            Some(generic) => generic.are_used(),
+            None => self.experience.is_short(),
+        }
     }
 
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.
@@ -201,7 +211,10 @@ impl QueryPlan {
             };
             let figures = observation.map(|observation| &observation.steps);
             if let Some(rows) = short.run(ctx, &constants, figures, long)? {
-                return Ok(rows);
+                return Ok(match short.is_plain() {
+                    true => rows,
+                    false => self.experience.timed(rows, SHORT),
+                });
             }
         }
         let generic = self.generic.as_ref().filter(|_| observation.is_none());

@@ -16,7 +16,7 @@ use sqlparser::ast::{self, BinaryOperator, Expr, GroupByExpr, ObjectName, SetExp
 use super::relation::get_relation;
 use crate::catalog::{Access, ObjectKind};
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
-use crate::query::{is_aggregate, is_bounded_call};
+use crate::query::{WINDOW_FUNCTIONS, is_aggregate, is_bounded_call};
 use crate::system::StatementContext;
 use crate::types::Value;
 
@@ -155,7 +155,7 @@ impl Visitor for Found {
             Expr::Function(function) => {
                 let name = function.name.0.last().and_then(|part| part.as_ident());
                 name.map(names::fold).is_some_and(|name| {
-                    let gathers = is_aggregate(&name);
+                    let gathers = is_aggregate(&name) || WINDOW_FUNCTIONS.contains(&name.as_str());
                     self.gathers |= gathers && !is_bounded_call(&name);
                     gathers || is_bounded_call(&name)
                 })
@@ -230,6 +230,8 @@ mod tests {
         }
         for text in [
             "SELECT array_agg(a) FROM t",
+            "SELECT a, row_number() OVER (ORDER BY a) FROM t",
+            "SELECT (SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d WHERE d.adrelid = a.attrelid) FROM pg_attribute a",
             "WITH q AS (SELECT 1) SELECT * FROM q",
             "SELECT (SELECT 1)",
             "SELECT * FROM (SELECT 1) s",

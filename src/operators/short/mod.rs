@@ -188,6 +188,17 @@ impl ShortPlan {
         self.run(ctx, constants, None, long)
     }
 
+    /// Whether it reads a table, or nothing, and puts rows in order at most: its form bounds what it takes.
+    pub fn is_plain(&self) -> bool {
+        let is_plain = |step: &Step| {
+            matches!(
+                step,
+                Step::Filter(_) | Step::Project { .. } | Step::Sort(_) | Step::Limit { .. }
+            )
+        };
+        matches!(self.source, Source::Table(_) | Source::OneRow) && self.steps.iter().all(is_plain)
+    }
+
     /// Whether EXPLAIN can tell of it; else it tells of the general plan.
     pub fn is_told(&self) -> bool {
         let is_told = |step: &Step| {
