@@ -32,8 +32,10 @@ impl RowsSource {
 
     /// The rows that a scan without projection, filters and limit reads.
     pub(crate) fn scanned(scan: &TableScan) -> Option<LaterRows> {
-        let is_whole = scan.filters.is_empty() && scan.fetch.is_none() && scan.projection.is_none();
-        let source = scan.source.downcast_ref::<RowsSource>().filter(|_| is_whole)?;
+        let source = scan
+            .source
+            .downcast_ref::<RowsSource>()
+            .filter(|_| is_whole(scan))?;
         Some(Arc::clone(&source.rows))
     }
 
@@ -41,6 +43,11 @@ impl RowsSource {
     pub(crate) fn batches(&self) -> Arc<[RecordBatch]> {
         self.rows.get().cloned().unwrap_or_default()
     }
+}
+
+/// Whether a scan gives all that its relation has.
+pub(crate) fn is_whole(scan: &TableScan) -> bool {
+    scan.filters.is_empty() && scan.fetch.is_none() && scan.projection.is_none()
 }
 
 impl TableSource for RowsSource {

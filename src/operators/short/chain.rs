@@ -14,6 +14,7 @@ use super::ShortPlan;
 use super::catalog_source::{CatalogSource, plain_relation};
 use super::join_group::{Growing, JoinGroup};
 use super::read::TableRead;
+use super::recursion::Recursion;
 use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::subquery::{read_exists, read_subquery};
@@ -22,8 +23,9 @@ use crate::logical::computed::{Computed, Condition};
 use crate::logical::dependent_join::DependentJoin;
 use crate::logical::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::replaced_columns::replaced_columns;
-use crate::logical::rows_source::RowsSource;
+use crate::logical::rows_source::{RowsSource, is_whole};
 use crate::logical::stored_table::scanned_table;
+use crate::logical::work_table::WorkTable;
 use crate::operators::catalog_table::scanned_relation;
 
 /// The plan as a chain; `None` when it is none.
@@ -36,12 +38,19 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
             let source = match (scanned_table(scan), scanned_relation(scan)) {
                 (Some(scanned), _) => Source::Table(TableRead::new(scanned)),
                 (_, Some(scanned)) => Source::Catalog(CatalogSource::new(scanned)),
-                (None, None) => Source::Rows(RowsSource::scanned(scan)?),
+                (None, None) => match scan.source.downcast_ref::<WorkTable>().filter(|_| is_whole(scan)) {
+                    Some(table) => Source::Work(table.name().to_string()),
+                    None => Source::Rows(RowsSource::scanned(scan)?),
+                },
             };
             Some(ShortPlan::from_source(source))
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
         LogicalPlan::Union(union) => append(union),
+        LogicalPlan::RecursiveQuery(recursion) => {
+            let recursion = Box::new(Recursion::of(recursion)?);
+            Some(ShortPlan::from_source(Source::Recursion(recursion)))
+        }
         LogicalPlan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
             beside(read(&join.left)?, join)
         }

@@ -125,7 +125,9 @@ impl ShortPlan {
         let source = match &self.source {
             Source::OneRow => ShortSource::OneRow,
             Source::Rows(_) => ShortSource::Rows,
-            Source::Catalog(_) | Source::Append(..) => return Ok(None),
+            Source::Catalog(_) | Source::Append(..) | Source::Recursion(_) | Source::Work(_) => {
+                return Ok(None);
+            }
             Source::Table(table) => {
                 let Some(mut access) = self.access(table, ctx, constants)? else {
                     return Ok(None);

@@ -20,6 +20,7 @@ mod numbered;
 mod order;
 mod prune;
 mod read;
+mod recursion;
 mod row_expressions;
 mod run;
 mod sort_key;
@@ -161,7 +162,11 @@ impl ShortPlan {
                     relation.keep_columns(used);
                 }
             }
-            Source::OneRow | Source::Rows(_) | Source::Append(..) => {}
+            Source::OneRow
+            | Source::Rows(_)
+            | Source::Append(..)
+            | Source::Recursion(_)
+            | Source::Work(_) => {}
         }
     }
 
@@ -176,7 +181,12 @@ impl ShortPlan {
             |step: &Step| matches!(step, Step::Filter(_) | Step::Project { .. } | Step::Limit { .. });
         let sources_stream = match &self.source {
             Source::Append(members, _) => members.iter().all(ShortPlan::streams),
-            Source::OneRow | Source::Rows(_) | Source::Table(_) | Source::Catalog(_) => true,
+            Source::OneRow
+            | Source::Rows(_)
+            | Source::Table(_)
+            | Source::Catalog(_)
+            | Source::Work(_)
+            | Source::Recursion(_) => true,
         };
         sources_stream && self.steps.iter().all(streams)
     }
@@ -207,7 +217,10 @@ impl ShortPlan {
                 Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. }
             )
         };
-        !matches!(self.source, Source::Catalog(_) | Source::Append(..)) && self.steps.iter().all(is_told)
+        !matches!(
+            self.source,
+            Source::Catalog(_) | Source::Append(..) | Source::Recursion(_) | Source::Work(_)
+        ) && self.steps.iter().all(is_told)
     }
 
     /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
@@ -242,6 +255,11 @@ impl ShortPlan {
                     .boxed()
             }
             Source::OneRow => one_row(),
+            Source::Recursion(recursion) => match recursion.rows(ctx, constants)? {
+                Some(rows) => rows,
+                None => return Ok(None),
+            },
+            Source::Work(_) => return Err(Error::internal("a turn without the one before it")),
             Source::Rows(rows) => {
                 let batches = rows.get().map(|batches| batches.to_vec()).unwrap_or_default();
                 stream::iter(batches.into_iter().map(Ok)).boxed()
@@ -342,13 +360,18 @@ impl ShortPlan {
         match &self.source {
             Source::Table(table) => table.has_conditions(),
             Source::OneRow | Source::Rows(_) | Source::Catalog(_) => true,
+            Source::Recursion(_) | Source::Work(_) => false,
             Source::Append(members, _) => members.iter().all(ShortPlan::is_bounded),
         }
     }
 
     /// Whether conditions, by their form, bound what it reads of its table, so that it may say what is looked up in others.
     fn may_drive(&self) -> bool {
-        matches!(&self.source, Source::Table(table) if table.is_bounded())
+        match &self.source {
+            Source::Table(table) => table.is_bounded(),
+            Source::Work(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether what it joins is looked up for rows of which conditions bound a key. Then the full-scan rule lets it pass.
@@ -372,7 +395,8 @@ impl ShortPlan {
         match &self.source {
             Source::Rows(_) => false,
             Source::Append(members, _) => members.iter().all(ShortPlan::is_lasting),
-            Source::OneRow | Source::Table(_) | Source::Catalog(_) => true,
+            Source::Recursion(recursion) => recursion.is_lasting(),
+            Source::OneRow | Source::Table(_) | Source::Catalog(_) | Source::Work(_) => true,
         }
     }
 

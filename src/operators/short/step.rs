@@ -7,6 +7,7 @@ use super::ShortPlan;
 use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
 use super::read::TableRead;
+use super::recursion::Recursion;
 use super::sort_key::SortKey;
 use super::totals::Total;
 use crate::logical::computed::Computed;
@@ -23,6 +24,10 @@ pub(super) enum Source {
     Table(TableRead),
     /// A relation of the catalog.
     Catalog(CatalogSource),
+    /// The rows of a recursion's turns.
+    Recursion(Box<Recursion>),
+    /// In the second chain of a recursion of this name: what the turn before gave.
+    Work(String),
     /// The rows of chains, one after the other, none of which collects; the schema is that of all.
     Append(Vec<ShortPlan>, SchemaRef),
 }
@@ -31,7 +36,8 @@ impl Source {
     /// Whether it, or a condition on its rows, asks the catalogs.
     pub(super) fn reads_catalogs(&self) -> bool {
         match self {
-            Source::OneRow | Source::Rows(_) => false,
+            Source::OneRow | Source::Rows(_) | Source::Work(_) => false,
+            Source::Recursion(recursion) => recursion.reads_catalogs(),
             Source::Table(table) => table.reads_catalogs(),
             Source::Catalog(_) => true,
             Source::Append(members, _) => members.iter().any(ShortPlan::reads_catalogs),
