@@ -145,6 +145,12 @@ impl QueryPlan {
         }
     }
 
+    /// Whether it runs as a chain.
+    #[cfg(test)]
+    pub(crate) fn is_chain(&self) -> bool {
+        self.short.is_some()
+    }
+
     /// Whether its last run was short, and its next is as a chain or by a plan that it keeps, and so by what leaves, or pauses, when
     /// it proves long.
     pub(crate) fn is_short_by_experience(&self) -> bool {

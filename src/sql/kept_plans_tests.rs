@@ -1,4 +1,4 @@
-//! Tests of what drops the plans that statements keep, and what does not.
+//! Tests of what drops the plans that statements keep, and what does not; and of which are chains.
 
 use std::sync::Arc;
 
@@ -204,4 +204,30 @@ async fn uncommitted_definitions_drop_the_plans_of_their_own_transaction_only() 
     assert!(has_plan(&others, &other.context(&[]).await));
     client.commit().await.unwrap();
     assert!(!has_plan(&others, &other.context(&[]).await));
+}
+
+#[tokio::test]
+async fn recursions_that_leave_nothing_out_are_chains() {
+    let client = client().await;
+    for (text, expected) in [
+        (
+            "WITH RECURSIVE s (n, k) AS (SELECT 1, a.k FROM a WHERE a.k = 1 UNION ALL \
+             SELECT s.n + 1, a.k FROM s JOIN a ON a.k = s.k + 1 WHERE s.n < 9) SELECT n, k FROM s",
+            true,
+        ),
+        (
+            "WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 9) SELECT sum(n) FROM s",
+            true,
+        ),
+        (
+            "WITH RECURSIVE s (n) AS (SELECT 1 UNION SELECT n % 5 + 1 FROM s WHERE n < 9) SELECT n FROM s",
+            false,
+        ),
+    ] {
+        let statement = Arc::new(parse(text).unwrap().pop().unwrap());
+        run(&client, &statement).await;
+        let ctx = client.context(&[]).await;
+        let plan = statement.plan.get(ctx.plan_basis()).expect("it keeps its plan");
+        assert_eq!(plan.is_chain(), expected, "{text}");
+    }
 }

@@ -259,7 +259,8 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
 /// in ranges.
 fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Filter(_));
-    if !matches!(chain.source, Source::Table(_)) || !chain.steps.iter().all(is_joined) {
+    let is_known = matches!(chain.source, Source::Table(_) | Source::Work(_) | Source::Rows(_));
+    if !is_known || !chain.steps.iter().all(is_joined) {
         return None;
     }
     let is_cheap = lookup.is_of_one_row() && lookup.partners().are_given();

@@ -369,7 +369,8 @@ impl ShortPlan {
     fn may_drive(&self) -> bool {
         match &self.source {
             Source::Table(table) => table.is_bounded(),
-            Source::Work(_) => true,
+            // What the statement has made itself.
+            Source::Work(_) | Source::Rows(_) => true,
             _ => false,
         }
     }
