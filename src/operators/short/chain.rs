@@ -6,8 +6,8 @@ use std::sync::Arc;
 use datafusion_common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{
-    Aggregate, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Projection, Sort, SortExpr, Union,
-    Window, WindowFunctionDefinition,
+    Aggregate, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Projection, RecursiveQuery, Sort,
+    SortExpr, Union, Window, WindowFunctionDefinition,
 };
 
 use super::ShortPlan;
@@ -47,8 +47,8 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
         }
         LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
         LogicalPlan::Union(union) => append(union),
-        LogicalPlan::RecursiveQuery(recursion) => {
-            let recursion = Box::new(Recursion::of(recursion)?);
+        LogicalPlan::RecursiveQuery(query) => {
+            let recursion = Box::new(recursion(query)?);
             Some(ShortPlan::from_source(Source::Recursion(recursion)))
         }
         LogicalPlan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
@@ -341,6 +341,24 @@ fn append(union: &Union) -> Option<ShortPlan> {
         members.collect::<Option<_>>()?,
         schema,
     )))
+}
+
+/// A recursion that leaves no duplicates out, of two chains that give their rows as they come.
+fn recursion(query: &RecursiveQuery) -> Option<Recursion> {
+    let schema = query.schema.inner();
+    let is_alike = |term: &LogicalPlan| {
+        let own = term.schema().fields().iter().map(|field| field.data_type());
+        own.eq(schema.fields().iter().map(|field| field.data_type()))
+    };
+    if query.is_distinct || !is_alike(&query.static_term) || !is_alike(&query.recursive_term) {
+        return None;
+    }
+    let start = ShortPlan::of(&query.static_term).filter(ShortPlan::streams)?;
+    let step = ShortPlan::of(&query.recursive_term)?;
+    let gives_at_once =
+        |step: &Step| matches!(step, Step::Filter(_) | Step::Project { .. } | Step::Lookup(_));
+    let is_own = matches!(&step.source, Source::Work(name) if *name == query.name);
+    (is_own && step.steps.iter().all(gives_at_once)).then(|| Recursion::new(start, step, Arc::clone(schema)))
 }
 
 /// The chain with those rows that another chain, the right side of a set operation, has too, or has not.

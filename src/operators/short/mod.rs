@@ -31,6 +31,7 @@ mod sub_chain;
 mod subquery;
 mod top_rows;
 mod totals;
+mod wanted_rows;
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::{Expr, LogicalPlan};
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::functions;
 use crate::logical::placeholder::Constants;
@@ -65,6 +66,7 @@ use start::{limit_counts, start_step};
 use step::{Source, Step};
 use top_rows::TopRows;
 use totals::{RowCount, RunningTotals};
+use wanted_rows::{rows_wanted, skip_rows};
 
 /// A query's plan as a chain.
 #[derive(Debug)]
@@ -567,43 +569,4 @@ fn waits(plan: &LogicalPlan) -> bool {
         })
     });
     found || walked.is_err()
-}
-
-/// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
-fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
-    for step in steps {
-        match step {
-            Step::Project { .. } => {}
-            Step::Sort(_) if is_ordered => {}
-            Step::Limit { skip, fetch } => {
-                let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
-                return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
-            }
-            // Rows stay as many as they are.
-            Step::SubChain(_) => {}
-            Step::Sort(_)
-            | Step::Filter(_)
-            | Step::Beside { .. }
-            | Step::Lookup(_)
-            | Step::CatalogLookup(_)
-            | Step::Numbered { .. }
-            | Step::Groups { .. }
-            | Step::Totals { .. } => break,
-        }
-    }
-    Ok(None)
-}
-
-/// Leaves out the first rows of a stream.
-fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
-    if skip == 0 {
-        return stream;
-    }
-    let rest = stream.try_filter_map(move |rows| {
-        let skipped = skip.min(rows.num_rows());
-        skip -= skipped;
-        let rows = rows.slice(skipped, rows.num_rows() - skipped);
-        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
-    });
-    rest.boxed()
 }

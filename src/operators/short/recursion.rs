@@ -9,10 +9,8 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion_expr::{LogicalPlan, RecursiveQuery};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::step::{Source, Step};
 use super::{Long, ShortPlan, as_rows_of};
 use crate::logical::placeholder::Constants;
 use crate::operators::allowance::within_allowance;
@@ -30,29 +28,10 @@ pub(super) struct Recursion {
 }
 
 impl Recursion {
-    /// `None`: duplicates are left out, or one of the terms is no chain of this kind.
-    pub(super) fn of(recursion: &RecursiveQuery) -> Option<Recursion> {
-        if recursion.is_distinct {
-            return None;
-        }
-        let schema = recursion.schema.inner();
-        let is_alike = |term: &LogicalPlan| {
-            let own = term.schema().fields().iter().map(|field| field.data_type());
-            own.eq(schema.fields().iter().map(|field| field.data_type()))
-        };
-        if !is_alike(&recursion.static_term) || !is_alike(&recursion.recursive_term) {
-            return None;
-        }
-        let start = ShortPlan::of(&recursion.static_term).filter(ShortPlan::streams)?;
-        let step = ShortPlan::of(&recursion.recursive_term)?;
-        let gives_at_once =
-            |step: &Step| matches!(step, Step::Filter(_) | Step::Project { .. } | Step::Lookup(_));
-        let is_own = matches!(&step.source, Source::Work(name) if *name == recursion.name);
-        (is_own && step.steps.iter().all(gives_at_once)).then(|| Recursion {
-            start,
-            step: Arc::new(step),
-            schema: Arc::clone(schema),
-        })
+    /// Of chains whose rows have the types of the schema; the second reads what the turn before gave, and neither collects.
+    pub(super) fn new(start: ShortPlan, step: ShortPlan, schema: SchemaRef) -> Recursion {
+        let step = Arc::new(step);
+        Recursion { start, step, schema }
     }
 
     /// Whether the functions of its terms ask the catalogs, or what they read is there.

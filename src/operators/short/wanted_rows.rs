@@ -1,0 +1,48 @@
+//! How many rows of a chain are wanted, as its LIMIT and OFFSET say.
+
+use futures::{StreamExt, TryStreamExt};
+
+use super::start::limit_counts;
+use super::step::Step;
+use crate::Result;
+use crate::logical::placeholder::Constants;
+use crate::scan::RowsStream;
+
+/// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
+pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
+    for step in steps {
+        match step {
+            Step::Project { .. } => {}
+            Step::Sort(_) if is_ordered => {}
+            Step::Limit { skip, fetch } => {
+                let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
+                return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
+            }
+            // Rows stay as many as they are.
+            Step::SubChain(_) => {}
+            Step::Sort(_)
+            | Step::Filter(_)
+            | Step::Beside { .. }
+            | Step::Lookup(_)
+            | Step::CatalogLookup(_)
+            | Step::Numbered { .. }
+            | Step::Groups { .. }
+            | Step::Totals { .. } => break,
+        }
+    }
+    Ok(None)
+}
+
+/// Leaves out the first rows of a stream.
+pub(super) fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
+    if skip == 0 {
+        return stream;
+    }
+    let rest = stream.try_filter_map(move |rows| {
+        let skipped = skip.min(rows.num_rows());
+        skip -= skipped;
+        let rows = rows.slice(skipped, rows.num_rows() - skipped);
+        futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
+    });
+    rest.boxed()
+}
