@@ -9,17 +9,19 @@ use datafusion_physical_plan::{Partitioning, PlanProperties};
 
 /// Of a node that gives all rows in one part, in this order.
 pub(super) fn in_order(order: EquivalenceProperties) -> Arc<PlanProperties> {
-    let one = Partitioning::UnknownPartitioning(1);
-    Arc::new(PlanProperties::new(
-        order,
-        one,
-        EmissionType::Incremental,
-        Boundedness::Bounded,
-    ))
+    of(order, 1)
 }
 
 /// Of one that gives them in so many parts, in no order that anybody may rely on.
 pub(super) fn in_parts(schema: SchemaRef, parts: usize) -> Arc<PlanProperties> {
-    let one = in_order(EquivalenceProperties::new(schema)).as_ref().clone();
-    Arc::new(one.with_partitioning(Partitioning::UnknownPartitioning(parts)))
+    of(EquivalenceProperties::new(schema), parts)
+}
+
+fn of(order: EquivalenceProperties, parts: usize) -> Arc<PlanProperties> {
+    Arc::new(PlanProperties::new(
+        order,
+        Partitioning::UnknownPartitioning(parts),
+        EmissionType::Incremental,
+        Boundedness::Bounded,
+    ))
 }

@@ -13,7 +13,8 @@ const PARAMETERS_MAX: usize = 65_535;
 
 /// The number of parameters: the highest `$n`. Errors: 42P02 above what the protocol can bind.
 pub(crate) fn count(statement: &ast::Statement) -> Result<usize> {
-    let highest = named(statement).last().copied().unwrap_or(0);
+    let mut highest = 0;
+    let _ = statement.visit(&mut Numbers(|number: usize| highest = highest.max(number)));
     if highest > PARAMETERS_MAX {
         return Err(Error::InvalidStatement {
             state: StatementFault::UndefinedParameter,
@@ -26,14 +27,15 @@ pub(crate) fn count(statement: &ast::Statement) -> Result<usize> {
 
 /// The numbers of its parameters.
 pub(crate) fn named(statement: &ast::Statement) -> BTreeSet<usize> {
-    let mut named = Named(BTreeSet::new());
-    let _ = statement.visit(&mut named);
-    named.0
+    let mut named = BTreeSet::new();
+    let _ = statement.visit(&mut Numbers(|number| named.extend([number])));
+    named
 }
 
-struct Named(BTreeSet<usize>);
+/// Is told the number of each parameter.
+struct Numbers<F>(F);
 
-impl Visitor for Named {
+impl<F: FnMut(usize)> Visitor for Numbers<F> {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
@@ -41,7 +43,7 @@ impl Visitor for Named {
             && let Literal::Placeholder(name) = &value.value
             && let Some(number) = name.strip_prefix('$').and_then(|digits| digits.parse().ok())
         {
-            self.0.insert(number);
+            (self.0)(number);
         }
         ControlFlow::Continue(())
     }

@@ -16,11 +16,8 @@ impl Binder<'_> {
     /// The rows of the part of this name, if the statement has one. Errors: 0A000 for a part that gives none.
     pub(super) fn common_rows(&mut self, name: &str) -> Result<Option<BoundQuery>> {
         // The text of a view is no part of the statement.
-        let parts = match self.views {
-            0 => Arc::clone(&self.ctx.common_rows),
-            _ => return Ok(None),
-        };
-        let Some(rows) = parts.iter().rfind(|rows| rows.name == name) else {
+        let mut parts = self.ctx.common_rows.iter().filter(|_| self.views == 0);
+        let Some(rows) = parts.rfind(|rows| rows.name == name) else {
             return Ok(None);
         };
         let Some(columns) = &rows.columns else {

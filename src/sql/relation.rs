@@ -16,13 +16,7 @@ pub(super) fn relation<'a>(
     name: &ObjectName,
     access: Access,
 ) -> Result<Object<'a>> {
-    let (schema, name) = names::relation_name(name)?;
-    let name = RelationName {
-        schema: schema.as_deref(),
-        name: &name,
-        search_path: &ctx.settings.search_path,
-    };
-    ctx.relation(name, access)
+    asked(ctx, name, |name| ctx.relation(name, access))
 }
 
 /// The table of the name, for an access that takes nothing else. Errors: as `relation`.
@@ -36,13 +30,21 @@ pub(super) fn get_relation<'a>(
     name: &ObjectName,
     access: Access,
 ) -> Result<Option<Object<'a>>> {
+    asked(ctx, name, |name| ctx.get_relation(name, access))
+}
+
+/// What the door answers to a statement's name, searched along the session's path.
+fn asked<T>(
+    ctx: &StatementContext,
+    name: &ObjectName,
+    ask: impl FnOnce(RelationName<'_>) -> Result<T>,
+) -> Result<T> {
     let (schema, name) = names::relation_name(name)?;
-    let name = RelationName {
+    ask(RelationName {
         schema: schema.as_deref(),
         name: &name,
         search_path: &ctx.settings.search_path,
-    };
-    ctx.get_relation(name, access)
+    })
 }
 
 /// As `relation`; with IF EXISTS `None`, and a NOTICE, when nothing has the name.

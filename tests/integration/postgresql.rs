@@ -39,6 +39,13 @@ impl Database {
         }
     }
 
+    /// One, and a client of it; `None` when `PG_URI` is not set.
+    pub(crate) async fn with_client(label: &str) -> Option<(Database, TextClient)> {
+        let database = Database::create(&admin()?, label).await;
+        let client = TextClient::connect(&database.target()).await;
+        Some((database, client.expect("it was just made")))
+    }
+
     pub(crate) fn target(&self) -> Target {
         Target {
             database: self.name.clone(),

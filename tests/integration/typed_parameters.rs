@@ -7,7 +7,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
 use crate::client::{Protocol, TextClient};
-use crate::postgresql::{self, Database};
+use crate::postgresql::Database;
 use crate::server::TestServer;
 
 const STATEMENTS: usize = 250;
@@ -274,18 +274,7 @@ async fn typed_statements(store: &str) {
     let count = number("KEYSPAN_RANDOM_STATEMENTS").map_or(STATEMENTS, |count| count as usize);
     let server = TestServer::start(store).await;
     let mut keyspan = server.connect_text().await;
-    let database = match postgresql::admin() {
-        Some(admin) => Some(Database::create(&admin, "typed").await),
-        None => None,
-    };
-    let mut theirs = match &database {
-        Some(database) => Some(
-            TextClient::connect(&database.target())
-                .await
-                .expect("it was just made"),
-        ),
-        None => None,
-    };
+    let (database, mut theirs) = Database::with_client("typed").await.unzip();
     for client in std::iter::once(&mut keyspan).chain(&mut theirs) {
         for statement in setup() {
             let done = client.run(&statement, Protocol::Simple).await;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use arrow::datatypes::Schema;
 use datafusion_common::{Column, DFSchema, JoinType, NullEquality};
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{
@@ -330,11 +331,7 @@ fn append(union: &Union) -> Option<ShortPlan> {
         .iter()
         .map(|input| ShortPlan::of(input).filter(ShortPlan::streams));
     let schema = Arc::clone(union.schema.inner());
-    let is_alike = |member: &Arc<LogicalPlan>| {
-        let own = member.schema().fields().iter().map(|field| field.data_type());
-        own.eq(schema.fields().iter().map(|field| field.data_type()))
-    };
-    if !union.inputs.iter().all(is_alike) {
+    if !union.inputs.iter().all(|member| has_types_of(member, &schema)) {
         return None;
     }
     Some(ShortPlan::from_source(Source::Append(
@@ -343,14 +340,17 @@ fn append(union: &Union) -> Option<ShortPlan> {
     )))
 }
 
+/// Whether the columns of a plan have the types of a schema.
+fn has_types_of(plan: &LogicalPlan, schema: &Schema) -> bool {
+    let own = plan.schema().fields().iter().map(|field| field.data_type());
+    own.eq(schema.fields().iter().map(|field| field.data_type()))
+}
+
 /// A recursion that leaves no duplicates out, of two chains that give their rows as they come.
 fn recursion(query: &RecursiveQuery) -> Option<Recursion> {
     let schema = query.schema.inner();
-    let is_alike = |term: &LogicalPlan| {
-        let own = term.schema().fields().iter().map(|field| field.data_type());
-        own.eq(schema.fields().iter().map(|field| field.data_type()))
-    };
-    if query.is_distinct || !is_alike(&query.static_term) || !is_alike(&query.recursive_term) {
+    let mut terms = [&query.static_term, &query.recursive_term].into_iter();
+    if query.is_distinct || !terms.all(|term| has_types_of(term, schema)) {
         return None;
     }
     let start = ShortPlan::of(&query.static_term).filter(ShortPlan::streams)?;

@@ -60,6 +60,8 @@ impl Recursion {
             constants: constants.clone(),
             rows,
             given: Vec::new(),
+            given_bytes: 0,
+            work_bytes: 0,
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
         };
         let rows = stream::try_unfold(turns, |mut turns| async {
@@ -80,6 +82,9 @@ struct Turns {
     rows: RowsStream,
     /// Those that it has given.
     given: Vec<RecordBatch>,
+    given_bytes: usize,
+    /// What the turn before gave, which this one reads.
+    work_bytes: usize,
     held: HeldBytes,
 }
 
@@ -92,8 +97,8 @@ impl Turns {
                     continue;
                 }
                 self.given.push(batch.clone());
-                let bytes = self.given.iter().map(RecordBatch::get_array_memory_size);
-                self.held.resize(bytes.sum())?;
+                self.given_bytes += batch.get_array_memory_size();
+                self.held.resize(self.work_bytes + self.given_bytes)?;
                 return Ok(Some(batch));
             }
             if self.given.is_empty() {
@@ -101,6 +106,7 @@ impl Turns {
             }
             // Turns that find nothing to wait for would never end.
             tokio::task::consume_budget().await;
+            self.work_bytes = std::mem::take(&mut self.given_bytes);
             let given = std::mem::take(&mut self.given);
             let given = stream::iter(given.into_iter().map(Ok)).boxed();
             let long = || -> Long {

@@ -3,12 +3,11 @@
 
 use sqlparser::ast::{self, Cte, With};
 
-use crate::Result;
 use crate::error::StatementFault;
 use crate::parse::names::fold;
 use crate::parse::with_write::{give, is_write, write_of};
 use crate::query::{mentions, repeated_name};
-use crate::{Error, parse};
+use crate::{Error, Result};
 
 /// The parts in the order in which they are written; the statement itself is the last.
 pub(super) struct WithParts {
@@ -25,15 +24,10 @@ pub(super) struct WithPart {
 }
 
 impl WithParts {
-    /// Those of a query; `None` when its clause does not write. Errors: 42712, 42P19.
-    pub(super) fn of(query: &ast::Query) -> Result<Option<WithParts>> {
-        let Some(with) = query
-            .with
-            .as_ref()
-            .filter(|_| parse::with_write::has_writes(query))
-        else {
-            return Ok(None);
-        };
+    /// Those of a query whose clause writes. Errors: 42712, 42P19.
+    pub(super) fn of(query: &ast::Query) -> Result<WithParts> {
+        let with = query.with.as_ref();
+        let with = with.ok_or_else(|| Error::internal("a write in no WITH clause"))?;
         check_names(with)?;
         let main = ast::Query {
             with: None,
@@ -49,7 +43,7 @@ impl WithParts {
         }
         let own = clause(with, &inlined, &main);
         parts.push(None, &main, own);
-        Ok(Some(parts))
+        Ok(parts)
     }
 
     fn push(&mut self, alias: Option<&ast::TableAlias>, query: &ast::Query, with: Option<With>) {
@@ -155,12 +149,13 @@ fn clause(with: &With, inlined: &[&Cte], reader: &ast::Query) -> Option<With> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::parse;
 
     fn parts(text: &str) -> WithParts {
         let ast::Statement::Query(query) = parse::parse(text).unwrap().remove(0).ast else {
             panic!("{text} is no query");
         };
-        WithParts::of(&query).unwrap().unwrap()
+        WithParts::of(&query).unwrap()
     }
 
     #[test]

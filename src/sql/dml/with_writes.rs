@@ -47,7 +47,7 @@ pub(crate) enum PartPlan {
 impl WithWrites {
     /// Binds all parts; the columns that they add to dynamic tables are there then. Errors: those of binding.
     pub(crate) async fn bind(ctx: &StatementContext, query: &ast::Query) -> Result<WithWrites> {
-        let parts = WithParts::of(query)?.ok_or_else(|| Error::internal("no WITH clause that writes"))?;
+        let parts = WithParts::of(query)?;
         let mut ctx = ctx.beginning();
         let mut bound = Vec::with_capacity(parts.parts.len());
         for part in &parts.parts {
@@ -73,7 +73,7 @@ impl WithWrites {
         query: &ast::Query,
         mut types: Vec<Option<SqlType>>,
     ) -> Result<Description> {
-        let parts = WithParts::of(query)?.ok_or_else(|| Error::internal("no WITH clause that writes"))?;
+        let parts = WithParts::of(query)?;
         let mut ctx = ctx.clone();
         let mut columns = None;
         for part in &parts.parts {
@@ -186,8 +186,8 @@ fn common_rows(part: &WithPart, columns: Option<Arc<[OutputColumn]>>) -> Result<
         (column.name.clone(), ty)
     };
     let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(named).collect());
-    let names = columns.iter_mut().flatten().map(|(name, _)| name);
-    rename(names.collect::<Vec<_>>().into_iter(), alias, &name)?;
+    let names = columns.as_deref_mut().unwrap_or_default().iter_mut();
+    rename(names.map(|(name, _)| name), alias, &name)?;
     Ok(Some(CommonRows {
         name,
         columns,

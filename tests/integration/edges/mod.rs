@@ -17,7 +17,7 @@ use rand::rngs::StdRng;
 use serde_json::{Value as Json, json};
 
 use crate::client::{Protocol, TextClient};
-use crate::postgresql::{self, Database};
+use crate::postgresql::Database;
 use crate::server::{TestServer, run};
 
 /// Rows of arguments that each call of the fixture is given.
@@ -41,14 +41,10 @@ async fn prepare(client: &mut TextClient) {
 
 /// PostgreSQL, and a database in it; `None`, which is said, without `PG_URI`.
 async fn postgresql() -> Option<(Database, TextClient)> {
-    let Some(admin) = postgresql::admin() else {
+    let Some((database, mut client)) = Database::with_client("edges").await else {
         eprintln!("skipped: PG_URI is not set");
         return None;
     };
-    let database = Database::create(&admin, "edges").await;
-    let mut client = TextClient::connect(&database.target())
-        .await
-        .expect("PostgreSQL can be reached");
     prepare(&mut client).await;
     Some((database, client))
 }

@@ -7,7 +7,7 @@ use rand::{Rng, SeedableRng};
 
 use super::{number, run};
 use crate::client::{Protocol, TextClient};
-use crate::postgresql::{self, Database};
+use crate::postgresql::Database;
 use crate::server::TestServer;
 
 /// Statements, unless KEYSPAN_RANDOM_STATEMENTS asks for more.
@@ -113,18 +113,7 @@ async fn random_joins_of_many_rows_agree() {
     let server = TestServer::start("memory").await;
     let (mut ours, mut bound) = (server.connect_text().await, server.connect_text().await);
     run(&mut bound, "SET keyspan.full_scan = forbid").await;
-    let database = match postgresql::admin() {
-        Some(admin) => Some(Database::create(&admin, "many_rows").await),
-        None => None,
-    };
-    let mut theirs = match &database {
-        Some(database) => Some(
-            TextClient::connect(&database.target())
-                .await
-                .expect("it was just made"),
-        ),
-        None => None,
-    };
+    let (database, mut theirs) = Database::with_client("many_rows").await.unzip();
     for table in TABLES {
         for client in std::iter::once(&mut ours).chain(&mut theirs) {
             run(client, table).await;

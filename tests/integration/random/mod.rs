@@ -14,7 +14,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use crate::client::{Protocol, TextClient};
-use crate::postgresql::{self, Database};
+use crate::postgresql::Database;
 use crate::server::TestServer;
 use statement::{Form, Generator, Select, Sql};
 
@@ -281,18 +281,7 @@ async fn random_statements(store: &str, protocol: Protocol) {
         .run("SET keyspan.full_scan = allow", Protocol::Simple)
         .await;
     allow.expect("the setting exists");
-    let database = match postgresql::admin() {
-        Some(admin) => Some(Database::create(&admin, "random").await),
-        None => None,
-    };
-    let postgresql = match &database {
-        Some(database) => Some(
-            TextClient::connect(&database.target())
-                .await
-                .expect("it was just made"),
-        ),
-        None => None,
-    };
+    let (database, postgresql) = Database::with_client("random").await.unzip();
     let mut oracles = Oracles {
         keyspan,
         postgresql,
