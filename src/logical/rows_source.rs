@@ -7,41 +7,64 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_expr::{TableScan, TableSource};
 
-use crate::system::LaterRows;
+use crate::system::StatementContext;
 
 /// The relation.
 #[derive(Debug)]
 pub struct RowsSource {
     schema: SchemaRef,
-    rows: LaterRows,
+    rows: MadeRows,
+}
+
+/// Rows that a statement has made.
+#[derive(Debug, Clone)]
+pub(crate) enum MadeRows {
+    /// These.
+    Batches(Arc<[RecordBatch]>),
+    /// What the part of its WITH clause at this place gives, in whichever run it is.
+    OfPart(usize),
+}
+
+impl MadeRows {
+    /// The rows in a run of the statement.
+    pub(crate) fn in_run(&self, ctx: &StatementContext) -> Arc<[RecordBatch]> {
+        match self {
+            MadeRows::Batches(batches) => Arc::clone(batches),
+            MadeRows::OfPart(place) => ctx.rows_of_part(*place),
+        }
+    }
+
+    /// Whether each run has its own.
+    pub(crate) fn is_lasting(&self) -> bool {
+        matches!(self, MadeRows::OfPart(_))
+    }
 }
 
 impl RowsSource {
     /// Of batches of this schema.
     pub fn new(schema: SchemaRef, batches: Vec<RecordBatch>) -> RowsSource {
-        let rows = LaterRows::default();
-        // Nobody else has it yet.
-        let _ = rows.set(batches.into());
-        RowsSource::later(schema, rows)
+        let rows = MadeRows::Batches(batches.into());
+        RowsSource { schema, rows }
     }
 
-    /// Of batches of this schema that are there when it is read.
-    pub(crate) fn later(schema: SchemaRef, rows: LaterRows) -> RowsSource {
+    /// Of what the part of the statement at this place gives.
+    pub(crate) fn of_part(schema: SchemaRef, place: usize) -> RowsSource {
+        let rows = MadeRows::OfPart(place);
         RowsSource { schema, rows }
     }
 
     /// The rows that a scan without projection, filters and limit reads.
-    pub(crate) fn scanned(scan: &TableScan) -> Option<LaterRows> {
+    pub(crate) fn scanned(scan: &TableScan) -> Option<MadeRows> {
         let source = scan
             .source
             .downcast_ref::<RowsSource>()
             .filter(|_| is_whole(scan))?;
-        Some(Arc::clone(&source.rows))
+        Some(source.rows.clone())
     }
 
-    /// Its rows; none before they are there.
-    pub(crate) fn batches(&self) -> Arc<[RecordBatch]> {
-        self.rows.get().cloned().unwrap_or_default()
+    /// Its rows.
+    pub(crate) fn rows(&self) -> &MadeRows {
+        &self.rows
     }
 }
 

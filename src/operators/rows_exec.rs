@@ -18,13 +18,18 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Plan
 use futures::{StreamExt, stream};
 
 use super::node_properties;
+use super::planning::statement_context;
+use crate::logical::rows_source::MadeRows;
+use crate::system::StatementContext;
 
 /// What a node's rows are.
 #[derive(Debug, Clone)]
 enum Source {
-    Batches {
-        batches: Arc<[RecordBatch]>,
+    Made {
+        rows: MadeRows,
         projection: Option<Arc<[usize]>>,
+        /// So many there are in the run that the plan was made for.
+        count: usize,
     },
     /// Expressions without columns, computed when the plan runs.
     Values(Arc<[Vec<Arc<dyn PhysicalExpr>>]>),
@@ -39,18 +44,23 @@ pub struct RowsExec {
 }
 
 impl RowsExec {
-    /// Columns of batches of this schema.
+    /// Columns of batches of this schema, in a plan that is made for a run of this statement.
     pub(super) fn of(
         schema: &SchemaRef,
-        batches: Arc<[RecordBatch]>,
+        rows: MadeRows,
         projection: Option<&[usize]>,
+        ctx: &StatementContext,
     ) -> DataFusionResult<RowsExec> {
         let given = match projection {
             Some(columns) => Arc::new(schema.project(columns)?),
             None => Arc::clone(schema),
         };
-        let projection = projection.map(Arc::from);
-        Ok(RowsExec::new(Source::Batches { batches, projection }, given))
+        let source = Source::Made {
+            projection: projection.map(Arc::from),
+            count: rows.in_run(ctx).iter().map(RecordBatch::num_rows).sum(),
+            rows,
+        };
+        Ok(RowsExec::new(source, given))
     }
 
     /// The rows of VALUES.
@@ -67,16 +77,9 @@ impl RowsExec {
         }
     }
 
-    fn batches(&self) -> usize {
-        match &self.source {
-            Source::Batches { batches, .. } => batches.len(),
-            Source::Values(_) => 1,
-        }
-    }
-
     fn num_rows(&self) -> usize {
         match &self.source {
-            Source::Batches { batches, .. } => batches.iter().map(RecordBatch::num_rows).sum(),
+            Source::Made { count, .. } => *count,
             Source::Values(rows) => rows.len(),
         }
     }
@@ -123,16 +126,20 @@ impl ExecutionPlan for RowsExec {
         statistics.num_rows = Precision::Inexact(self.num_rows());
         Ok(Arc::new(statistics))
     }
-    fn execute(&self, _: usize, _: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
+    fn execute(&self, _: usize, context: Arc<TaskContext>) -> DataFusionResult<SendableRecordBatchStream> {
         let schema = Arc::clone(&self.schema);
         let batches = match &self.source {
-            Source::Batches { batches, projection } => {
-                let (batches, projection) = (Arc::clone(batches), projection.clone());
+            Source::Made { rows, projection, .. } => {
+                let batches = match rows {
+                    MadeRows::Batches(batches) => Arc::clone(batches),
+                    rows => rows.in_run(&*statement_context(context.session_config())?),
+                };
+                let (count, projection) = (batches.len(), projection.clone());
                 let projected = move |at: usize| match &projection {
                     Some(columns) => Ok(batches[at].project(columns)?),
                     None => Ok(batches[at].clone()),
                 };
-                stream::iter((0..self.batches()).map(projected)).boxed()
+                stream::iter((0..count).map(projected)).boxed()
             }
             Source::Values(rows) => {
                 let (rows, schema) = (Arc::clone(rows), Arc::clone(&schema));

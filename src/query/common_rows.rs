@@ -16,16 +16,20 @@ impl Binder<'_> {
     /// The rows of the part of this name, if the statement has one. Errors: 0A000 for a part that gives none.
     pub(super) fn common_rows(&mut self, name: &str) -> Result<Option<BoundQuery>> {
         // The text of a view is no part of the statement.
-        let mut parts = self.ctx.common_rows.iter().filter(|_| self.views == 0);
-        let Some(rows) = parts.rfind(|rows| rows.name == name) else {
+        let parts = match self.views {
+            0 => &*self.ctx.common_rows,
+            _ => &[],
+        };
+        let Some(place) = parts.iter().rposition(|rows| rows.name == name) else {
             return Ok(None);
         };
+        let rows = &parts[place];
         let Some(columns) = &rows.columns else {
             let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
             return Err(fault(StatementFault::NotImplemented, message));
         };
         let reference = TableReference::bare(self.unique_name(name));
-        let source = RowsSource::later(rows.schema(), Arc::clone(&rows.rows));
+        let source = RowsSource::of_part(rows.schema(), place);
         let plan = LogicalPlanBuilder::scan(reference.clone(), Arc::new(source), None)
             .and_then(LogicalPlanBuilder::build)
             .map_err(from_datafusion)?;

@@ -10,14 +10,22 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::Result;
 
+/// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more.
+pub(super) const SHORT: Duration = Duration::from_millis(8);
+
 /// See the module's description.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Experience(Arc<AtomicBool>);
+pub(crate) struct Experience(Arc<AtomicBool>);
 
 impl Experience {
     /// Whether the last run that was seen to its end was short.
-    pub(super) fn is_short(&self) -> bool {
+    pub(crate) fn is_short(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+
+    /// What has run took so long.
+    pub(crate) fn note(&self, took: Duration) {
+        self.0.store(took < SHORT, Ordering::Relaxed);
     }
 
     /// The rows of a run, which is short when they take less than this.

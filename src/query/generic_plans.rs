@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::{StreamExt, stream};
 
-use super::experience::Experience;
+use super::experience::{Experience, SHORT};
 use super::{BatchStream, PlannedQuery};
 use crate::Result;
 use crate::logical::placeholder::Constants;
@@ -19,9 +19,7 @@ use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads;
 
-/// A run that took longer is not short: that it is planned each time by its constants, and read by several readers, is worth more. By a
-/// kept plan, which has one reader, it may take longer; so a query does not go to and fro.
-pub(super) const SHORT: Duration = Duration::from_millis(8);
+/// By a kept plan, which has one reader, a short run may take longer; so a query does not go to and fro.
 const SHORT_BY_KEPT_PLAN: Duration = Duration::from_millis(20);
 /// Plans that wait for their next run.
 const IDLE_MAX: usize = 4;

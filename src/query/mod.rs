@@ -93,6 +93,7 @@ pub(crate) use cell::{BoundCell, bind_cells, constant};
 pub(crate) use coercion::is_assignable;
 pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
+pub(crate) use experience::Experience;
 pub(crate) use function_call::is_bounded_call;
 use join_hint::with_join_hint;
 pub(crate) use known_types::known_types;

@@ -8,13 +8,14 @@ use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
-use super::experience::Experience;
-use super::generic_plans::{GenericPlans, SHORT};
+use super::experience::{Experience, SHORT};
+use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_dependent_join};
 use crate::logical::placeholder::Constants;
+use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::is_stored_table;
 use crate::logical::work_table::is_work_table;
 use crate::operators::catalog_table::is_catalog;
@@ -272,7 +273,14 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
     let mut lasting = true;
     let walked = for_each_node(plan, &mut |node| {
         lasting &= match node {
-            LogicalPlan::TableScan(scan) => is_stored_table(scan) || is_catalog(scan) || is_work_table(scan),
+            LogicalPlan::TableScan(scan) => {
+                let is_made = || {
+                    scan.source
+                        .downcast_ref::<RowsSource>()
+                        .is_some_and(|rows| rows.rows().is_lasting())
+                };
+                is_stored_table(scan) || is_catalog(scan) || is_work_table(scan) || is_made()
+            }
             LogicalPlan::Extension(_) => is_dependent_join(node),
             _ => true,
         };

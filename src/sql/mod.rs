@@ -82,8 +82,10 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
 
 /// Whether a query was short before, and leaves its connection's task when it is not any more.
 fn is_known_to_be_short(ctx: &StatementContext, statement: &Statement) -> bool {
-    let plan = statement.plan.get(ctx.plan_basis());
-    plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+    let query = statement.plan.get(ctx.plan_basis());
+    let writes = statement.with_writes.get(ctx.plan_basis());
+    (query.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+        || writes.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience()))
         && statement.effort.is_pausing(ctx)
 }
 
@@ -109,7 +111,7 @@ async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<O
     hold_plan(ctx, statement)?;
     let executed = match &statement.parsed.ast {
         ast::Statement::Query(query) if has_writes(query) => {
-            let written = Box::pin(dml::execute_with_writes(ctx, query)).await;
+            let written = Box::pin(dml::execute_with_writes(ctx, query, &statement.with_writes)).await;
             written.map(Outcome::Written)
         }
         ast::Statement::Query(query) => execute_query(ctx, statement, query).await,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
-use super::dml::WritePlan;
+use super::dml::{WithWrites, WritePlan};
 use super::effort::Effort;
 use crate::Result;
 use crate::parse::{self, ParsedStatement};
@@ -23,6 +23,8 @@ pub struct Statement {
     pub(super) plan: PlanCache<QueryPlan>,
     /// The plan of a write.
     pub(super) write: PlanCache<WritePlan>,
+    /// The plan of a statement whose WITH clause writes.
+    pub(super) with_writes: PlanCache<WithWrites>,
     /// What the tree of a long text takes of the server's memory.
     _held: Option<Arc<MemoryAccount>>,
 }
@@ -40,6 +42,7 @@ impl Statement {
             parsed,
             plan: PlanCache::default(),
             write: PlanCache::default(),
+            with_writes: PlanCache::default(),
             _held: None,
         }
     }

@@ -1,5 +1,5 @@
-//! `CommonRows`: what a part of a statement's WITH clause gives to the parts that name it, made once. The name is known when those
-//! are bound, the rows when they run.
+//! `CommonRows`: what a part of a statement's WITH clause gives to the parts that name it, made once a run. The name is known when those
+//! are bound, the rows when they run: plans, which may be kept, know them by their place among those of the statement.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,9 +9,6 @@ use arrow::datatypes::{Schema, SchemaRef};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Rows that are there before the plan that reads them runs.
-pub type LaterRows = Arc<OnceLock<Arc<[RecordBatch]>>>;
-
 /// The rows of one part.
 #[derive(Debug, Clone)]
 pub struct CommonRows {
@@ -19,11 +16,25 @@ pub struct CommonRows {
     pub name: String,
     /// Names and types of its columns. `None`: a write that returns nothing, which nobody may read.
     pub columns: Option<Vec<(String, SqlType)>>,
-    /// The rows.
-    pub rows: LaterRows,
+    /// The rows of the run, once the part has run.
+    rows: Arc<OnceLock<Arc<[RecordBatch]>>>,
 }
 
 impl CommonRows {
+    /// Of a part that has not run.
+    pub fn new(name: String, columns: Option<Vec<(String, SqlType)>>) -> CommonRows {
+        CommonRows {
+            name,
+            columns,
+            rows: Arc::default(),
+        }
+    }
+
+    /// The same part in another run.
+    pub fn anew(&self) -> CommonRows {
+        CommonRows::new(self.name.clone(), self.columns.clone())
+    }
+
     /// The schema of its rows. Names may repeat, so that fields are called by their places.
     pub fn schema(&self) -> SchemaRef {
         let columns = self.columns.iter().flatten().enumerate();
@@ -34,6 +45,11 @@ impl CommonRows {
     /// What the schema calls a column.
     pub fn field_name(at: usize) -> String {
         format!("column{at}")
+    }
+
+    /// The rows, once they are there.
+    pub(super) fn given(&self) -> Option<&Arc<[RecordBatch]>> {
+        self.rows.get()
     }
 
     /// The rows are there: batches of columns of these types.

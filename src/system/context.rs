@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
+use arrow::array::RecordBatch;
+
 use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{
     CommonRows, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory,
@@ -115,6 +117,12 @@ impl StatementContext {
     pub async fn seeing_definitions(self) -> Result<StatementContext> {
         let catalog = Catalog::load(&self.txn, Some(Arc::clone(&self.catalog))).await?;
         Ok(StatementContext { catalog, ..self })
+    }
+
+    /// The rows of the part of its WITH clause at this place, of which whoever reads them has seen to it that it has run.
+    pub fn rows_of_part(&self, place: usize) -> Arc<[RecordBatch]> {
+        let part = self.common_rows.get(place);
+        part.and_then(CommonRows::given).cloned().unwrap_or_default()
     }
 
     /// Raises a notice; it reaches the client before the statement's result.

@@ -22,7 +22,7 @@ mod spill;
 pub(crate) mod statement_memory;
 
 pub use channels::Notification;
-pub use common_rows::{CommonRows, LaterRows};
+pub use common_rows::CommonRows;
 pub use context::{CursorRow, Notice, Parameters, StatementContext};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};

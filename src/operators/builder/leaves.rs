@@ -49,11 +49,9 @@ async fn build_scan(scan: &TableScan, planning: &Planning) -> DataFusionResult<O
         relation.scan(planning, projection, &filters).await
     } else if let Some(rows) = scan.source.downcast_ref::<RowsSource>() {
         let projection = projection.map(Vec::as_slice);
-        Ok(Arc::new(RowsExec::of(
-            &rows.schema(),
-            rows.batches(),
-            projection,
-        )?))
+        let (schema, rows) = (rows.schema(), rows.rows().clone());
+        let ctx = planning.statement();
+        Ok(Arc::new(RowsExec::of(&schema, rows, projection, ctx)?))
     } else if let Some(table) = scan.source.downcast_ref::<WorkTable>() {
         let name = table.name().to_string();
         Ok(Arc::new(WorkTableExec::new(

@@ -263,7 +263,7 @@ impl ShortPlan {
             },
             Source::Work(_) => return Err(Error::internal("a turn without the one before it")),
             Source::Rows(rows) => {
-                let batches = rows.get().map(|batches| batches.to_vec()).unwrap_or_default();
+                let batches = rows.in_run(ctx).to_vec();
                 stream::iter(batches.into_iter().map(Ok)).boxed()
             }
         };
@@ -334,6 +334,20 @@ impl ShortPlan {
         Ok(Some(stream_run(ctx, (batches, extent), steps, figures, long)))
     }
 
+    /// Runs the steps, none of which collects, over the rows of a recursion's turns, where whoever asks for rows runs.
+    fn run_over_work(
+        &self,
+        ctx: &StatementContext,
+        work: BoxStream<'static, Result<RecordBatch>>,
+        constants: &Constants,
+    ) -> Result<RowsStream> {
+        let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
+        let collects = || -> Long {
+            Box::pin(async { Err(Error::internal("a turn of a short recursion that collects")) })
+        };
+        Ok(stream_run(ctx, (work, Extent::Here), steps, None, collects))
+    }
+
     /// Runs the steps over what is in memory.
     fn run_over(
         &self,
@@ -396,7 +410,7 @@ impl ShortPlan {
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         match &self.source {
-            Source::Rows(_) => false,
+            Source::Rows(rows) => rows.is_lasting(),
             Source::Append(members, _) => members.iter().all(ShortPlan::is_lasting),
             Source::Recursion(recursion) => recursion.is_lasting(),
             Source::OneRow | Source::Table(_) | Source::Catalog(_) | Source::Work(_) => true,

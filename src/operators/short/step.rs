@@ -12,7 +12,7 @@ use super::sort_key::SortKey;
 use super::totals::Total;
 use crate::logical::computed::Computed;
 use crate::logical::lookup_join::Lookup;
-use crate::system::LaterRows;
+use crate::logical::rows_source::MadeRows;
 
 /// Where a chain begins.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub(super) enum Source {
     /// One row without columns.
     OneRow,
     /// Rows in memory.
-    Rows(LaterRows),
+    Rows(MadeRows),
     Table(TableRead),
     /// A relation of the catalog.
     Catalog(CatalogSource),

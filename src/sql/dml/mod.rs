@@ -56,10 +56,14 @@ pub(crate) async fn execute(
 }
 
 /// Runs a query or a write whose WITH clause writes, likewise.
-pub(crate) async fn execute_with_writes(ctx: &StatementContext, query: &ast::Query) -> Result<WriteResult> {
+pub(crate) async fn execute_with_writes(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    kept: &PlanCache<WithWrites>,
+) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
-    let result = match WithWrites::bind(ctx, query).await {
-        Ok(bound) => bound.run().await,
+    let result = match WithWrites::of(ctx, query, kept).await {
+        Ok(bound) => bound.run(ctx).await,
         Err(error) => Err(error),
     };
     if result.is_err() {

@@ -2,6 +2,7 @@
 //! began, and of the others what they return, by name. A row that one part has changed the others leave alone.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::TryStreamExt;
 use sqlparser::ast;
@@ -12,7 +13,7 @@ use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
 use crate::parse::names::fold;
 use crate::parse::parameters;
-use crate::query::{Observation, QueryPlan, known_types, plan_query, rename};
+use crate::query::{Experience, Observation, QueryPlan, known_types, plan_query, rename};
 use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::plan_cache::PlanCache;
@@ -21,22 +22,28 @@ use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The statement, bound.
+#[derive(Debug)]
 pub(crate) struct WithWrites {
     parts: Vec<BoundPart>,
     /// See [`WithParts::order`].
     order: Vec<usize>,
-    /// What the parts run in.
-    ctx: StatementContext,
+    /// What the parts give, as those that name it know it.
+    common_rows: Vec<CommonRows>,
+    /// The types of `$1` … that it was bound with.
+    parameters: Arc<[SqlType]>,
+    experience: Experience,
 }
 
 /// A part, bound.
+#[derive(Debug)]
 pub(crate) struct BoundPart {
-    /// What the others read; `None`: it is the statement itself.
-    pub(crate) rows: Option<CommonRows>,
+    /// The place of what the others read; `None`: it is the statement itself.
+    pub(crate) rows: Option<usize>,
     pub(crate) plan: PartPlan,
 }
 
 /// The plan of a part.
+#[derive(Debug)]
 pub(crate) enum PartPlan {
     /// A query.
     Query(Arc<QueryPlan>),
@@ -45,10 +52,29 @@ pub(crate) enum PartPlan {
 }
 
 impl WithWrites {
-    /// Binds all parts; the columns that they add to dynamic tables are there then. Errors: those of binding.
-    pub(crate) async fn bind(ctx: &StatementContext, query: &ast::Query) -> Result<WithWrites> {
+    /// The plan of a statement that is to run: the one that it kept, or a new one, which it keeps if it lasts. The columns that the parts
+    /// add to dynamic tables are there then. Errors: those of binding.
+    pub(crate) async fn of(
+        ctx: &StatementContext,
+        query: &ast::Query,
+        kept: &PlanCache<WithWrites>,
+    ) -> Result<Arc<WithWrites>> {
+        if let Some(bound) = kept.get(ctx.plan_basis()).filter(|bound| bound.fits(ctx)) {
+            return Ok(bound);
+        }
+        let noticed = ctx.notices_count();
+        let bound = Arc::new(Box::pin(WithWrites::bind(ctx, query)).await?);
+        // What the client is told of, it is told of each time.
+        if bound.is_lasting() && ctx.notices_count() == noticed {
+            kept.set(ctx.kept_basis(), &bound);
+        }
+        Ok(bound)
+    }
+
+    async fn bind(ctx: &StatementContext, query: &ast::Query) -> Result<WithWrites> {
         let parts = WithParts::of(query)?;
-        let mut ctx = ctx.beginning();
+        let parameters = Arc::clone(&ctx.parameter_types);
+        let mut ctx = ctx.clone();
         let mut bound = Vec::with_capacity(parts.parts.len());
         for part in &parts.parts {
             let plan = PartPlan::bind(&ctx, &part.statement).await?;
@@ -56,15 +82,33 @@ impl WithWrites {
                 ctx = ctx.seeing_definitions().await?;
             }
             let rows = common_rows(part, plan.columns())?;
-            ctx = naming(ctx, rows.as_ref());
-            bound.push(BoundPart { rows, plan });
+            let place = rows.as_ref().map(|_| ctx.common_rows.len());
+            ctx = naming(ctx, rows);
+            bound.push(BoundPart { rows: place, plan });
         }
-        let order = parts.order();
         Ok(WithWrites {
             parts: bound,
-            order,
-            ctx,
+            order: parts.order(),
+            common_rows: ctx.common_rows.to_vec(),
+            parameters,
+            experience: Experience::default(),
         })
+    }
+
+    /// Whether the statement was described with the types that it was bound with.
+    pub(crate) fn fits(&self, ctx: &StatementContext) -> bool {
+        self.parameters == ctx.parameter_types
+    }
+
+    /// Whether it may be run again as long as what it rests on is the same. Columns that it has just added are in no catalog that it
+    /// could be kept for.
+    fn is_lasting(&self) -> bool {
+        self.parts.iter().all(|part| part.plan.is_lasting())
+    }
+
+    /// Whether its last run was short.
+    pub(crate) fn is_short_by_experience(&self) -> bool {
+        self.experience.is_short()
     }
 
     /// Parameter types and the statement's columns, without running it. `types`: those the client gave (`None`: unsaid).
@@ -82,7 +126,7 @@ impl WithWrites {
             if columns.is_none() && returns(&part.statement) {
                 break;
             }
-            ctx = naming(ctx, common_rows(part, columns.clone())?.as_ref());
+            ctx = naming(ctx, common_rows(part, columns.clone())?);
         }
         let parameters = types.into_iter();
         Ok(Description {
@@ -92,22 +136,43 @@ impl WithWrites {
     }
 
     /// Runs it. On an error what it wrote is for the caller to undo.
-    pub(crate) async fn run(&self) -> Result<WriteResult> {
+    pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<WriteResult> {
+        let begun = Instant::now();
+        let ctx = self.begin(ctx).await?;
         let mut result = None;
         for at in &self.order {
-            let written = self.run_part(*at, None).await?;
+            let written = self.run_part(&ctx, *at, None).await?;
             if self.parts[*at].rows.is_none() {
                 result = Some(written);
             }
         }
+        self.experience.note(begun.elapsed());
         result.ok_or_else(|| Error::internal("a statement without itself"))
     }
 
+    /// What the parts run in, in one run.
+    pub(crate) async fn begin(&self, ctx: &StatementContext) -> Result<StatementContext> {
+        let ctx = StatementContext {
+            common_rows: self.common_rows.iter().map(CommonRows::anew).collect(),
+            ..ctx.beginning()
+        };
+        match self.parts.iter().any(|part| part.plan.adds_columns()) {
+            true => ctx.seeing_definitions().await,
+            false => Ok(ctx),
+        }
+    }
+
     /// Runs a part, whose turn it is. `observation`: what its reading is counted in.
-    pub(crate) async fn run_part(&self, at: usize, observation: Option<&Observation>) -> Result<WriteResult> {
+    pub(crate) async fn run_part(
+        &self,
+        ctx: &StatementContext,
+        at: usize,
+        observation: Option<&Observation>,
+    ) -> Result<WriteResult> {
         let BoundPart { rows, plan } = &self.parts[at];
-        let written = plan.run(&self.ctx, observation).await?;
-        if let Some(rows) = rows.as_ref().filter(|rows| rows.columns.is_some()) {
+        let written = plan.run(ctx, observation).await?;
+        let rows = rows.map(|place| &ctx.common_rows[place]);
+        if let Some(rows) = rows.filter(|rows| rows.columns.is_some()) {
             rows.fill(&written.batches)?;
         }
         Ok(written)
@@ -118,14 +183,14 @@ impl WithWrites {
         &self.order
     }
 
-    /// What the parts run in.
-    pub(crate) fn context(&self) -> &StatementContext {
-        &self.ctx
-    }
-
     /// The parts as they were written; the statement itself is the last.
     pub(crate) fn parts(&self) -> &[BoundPart] {
         &self.parts
+    }
+
+    /// What the others call a part; `None`: it is the statement itself.
+    pub(crate) fn name(&self, part: &BoundPart) -> Option<&str> {
+        part.rows.map(|place| self.common_rows[place].name.as_str())
     }
 }
 
@@ -144,6 +209,13 @@ impl PartPlan {
         match self {
             PartPlan::Query(_) => false,
             PartPlan::Write(plan) => plan.adds_columns(),
+        }
+    }
+
+    fn is_lasting(&self) -> bool {
+        match self {
+            PartPlan::Query(plan) => plan.is_lasting(),
+            PartPlan::Write(plan) => plan.is_lasting(),
         }
     }
 
@@ -188,18 +260,14 @@ fn common_rows(part: &WithPart, columns: Option<Arc<[OutputColumn]>>) -> Result<
     let mut columns: Option<Vec<_>> = columns.map(|columns| columns.iter().map(named).collect());
     let names = columns.as_deref_mut().unwrap_or_default().iter_mut();
     rename(names.map(|(name, _)| name), alias, &name)?;
-    Ok(Some(CommonRows {
-        name,
-        columns,
-        rows: Arc::default(),
-    }))
+    Ok(Some(CommonRows::new(name, columns)))
 }
 
 /// The statement, whose later parts may read these rows.
-fn naming(ctx: StatementContext, rows: Option<&CommonRows>) -> StatementContext {
-    let known = ctx.common_rows.iter().chain(rows).cloned();
+fn naming(ctx: StatementContext, rows: Option<CommonRows>) -> StatementContext {
+    let known = ctx.common_rows.iter().cloned();
     StatementContext {
-        common_rows: known.collect(),
+        common_rows: known.chain(rows).collect(),
         ..ctx
     }
 }

@@ -164,6 +164,17 @@ impl WritePlan {
         self.returning().map(|returning| returning.columns().into())
     }
 
+    /// Whether it may be run again as long as what it rests on is the same. Columns that it has just added are in no catalog that it
+    /// could be kept for.
+    pub(crate) fn is_lasting(&self) -> bool {
+        let is_lasting = match &self.write {
+            Write::Insert(plan) => plan.is_lasting(),
+            Write::Update(plan) => plan.is_lasting(),
+            Write::Delete(plan) => plan.found.plan.is_lasting(),
+        };
+        is_lasting && !self.adds_columns()
+    }
+
     /// Whether it has added columns to its table as it was bound.
     pub(crate) fn adds_columns(&self) -> bool {
         self.target().is_widened
@@ -236,24 +247,18 @@ impl WritePlan {
 }
 
 impl Write {
-    /// The plan, which the statement keeps if it lasts. Columns that the statement has just added are in no catalog that a plan
-    /// could be kept for.
+    /// The plan, which the statement keeps if it lasts.
     fn kept(
         self,
         ctx: &StatementContext,
         kept: &PlanCache<WritePlan>,
         types: Vec<Option<SqlType>>,
     ) -> Arc<WritePlan> {
-        let is_lasting = match &self {
-            Write::Insert(plan) => plan.is_lasting(),
-            Write::Update(plan) => plan.is_lasting(),
-            Write::Delete(plan) => plan.found.plan.is_lasting(),
-        };
         let plan = Arc::new(WritePlan {
             write: self,
             parameters: decided(types),
         });
-        if is_lasting && !plan.target().is_widened {
+        if plan.is_lasting() {
             kept.set(ctx.kept_basis(), &plan);
         }
         plan

@@ -12,6 +12,7 @@ use crate::query::Observation;
 use crate::scan::figures::Seen;
 use crate::sql::dml::{PartPlan, WithWrites};
 use crate::system::StatementContext;
+use crate::system::plan_cache::PlanCache;
 use crate::{Error, Result};
 
 pub(super) async fn explain_with_writes(
@@ -21,19 +22,23 @@ pub(super) async fn explain_with_writes(
     begun: Instant,
 ) -> Result<Explained> {
     let savepoint = ctx.txn.savepoint();
-    let bound = WithWrites::bind(ctx, query).await;
+    let bound = WithWrites::of(ctx, query, &PlanCache::default()).await;
+    let runs_in = match &bound {
+        Ok(bound) => bound.begin(ctx).await,
+        Err(_) => Ok(ctx.clone()),
+    };
     if !options.analyze {
         // Columns that the parts add are there while they are planned.
         ctx.txn.rollback_to(savepoint);
-        let node = tree(&bound?, &[]).await?;
+        let node = tree(&*bound?, &runs_in?, &[]).await?;
         return Ok(Explained::planned(node, begun));
     }
-    let bound = bound?;
+    let (bound, ctx) = (bound?, runs_in?);
     let mut observed: Vec<Option<Observed>> = bound.parts().iter().map(|_| None).collect();
     let run = Run::after(begun);
     for at in bound.order() {
         let (observation, begun) = (Observation::default(), Instant::now());
-        let written = bound.run_part(*at, Some(&observation)).await?;
+        let written = bound.run_part(&ctx, *at, Some(&observation)).await?;
         let returned = written.batches.iter().map(|batch| batch.num_rows() as u64);
         let seen = Seen {
             loops: 1,
@@ -44,7 +49,7 @@ pub(super) async fn explain_with_writes(
         observed[*at] = Some(Observed { observation, seen });
     }
     let ran = run.end();
-    let node = tree(&bound, &observed).await?;
+    let node = tree(&bound, &ctx, &observed).await?;
     Ok(Explained { node, ..ran })
 }
 
@@ -54,20 +59,20 @@ struct Observed {
     seen: Seen,
 }
 
-async fn tree(bound: &WithWrites, observed: &[Option<Observed>]) -> Result<PlanNode> {
+async fn tree(bound: &WithWrites, ctx: &StatementContext, observed: &[Option<Observed>]) -> Result<PlanNode> {
     let (mut main, mut parts) = (None, Vec::new());
     for (at, part) in bound.parts().iter().enumerate() {
         let observed = observed.get(at).and_then(Option::as_ref);
         let observation = observed.map(|observed| &observed.observation);
         let node = match &part.plan {
-            PartPlan::Query(plan) => query_node(&bound.context().reading(), plan, observation).await?,
+            PartPlan::Query(plan) => query_node(&ctx.reading(), plan, observation).await?,
             PartPlan::Write(plan) => {
-                let node = write::node_of(bound.context(), plan, observation).await?;
+                let node = write::node_of(ctx, plan, observation).await?;
                 node.counted(observed.map(|observed| observed.seen))
             }
         };
-        match &part.rows {
-            Some(rows) => parts.push(node.labelled(format!("CTE {}", rows.name))),
+        match bound.name(part) {
+            Some(name) => parts.push(node.labelled(format!("CTE {name}"))),
             None => main = Some(node),
         }
     }
