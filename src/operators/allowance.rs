@@ -13,28 +13,22 @@ use futures::stream::{self, BoxStream, StreamExt};
 use crate::Result;
 use crate::system::query_threads::{is_leavable, on_query_threads};
 
-/// Batches that a plan reads in its connection's task.
-const BATCHES: u32 = 12;
-/// The time that it computes there.
+/// The time that a plan computes in its connection's task.
 const TIME: Duration = Duration::from_millis(4);
 
 thread_local! {
-    /// Batches left to the plan that is being polled; `None`: as many as it likes.
-    static LEFT: Cell<Option<u32>> = const { Cell::new(None) };
+    /// When the allowance of the plan that is being polled is spent; `None`: never.
+    static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Ready when another batch may be read.
 pub(super) fn take(context: &mut Context<'_>) -> Poll<()> {
-    match LEFT.get() {
-        Some(0) => {
+    match UNTIL.get() {
+        Some(until) if Instant::now() >= until => {
             context.waker().wake_by_ref();
             Poll::Pending
         }
-        Some(left) => {
-            LEFT.set(Some(left - 1));
-            Poll::Ready(())
-        }
-        None => Poll::Ready(()),
+        _ => Poll::Ready(()),
     }
 }
 
@@ -57,13 +51,19 @@ pub(super) fn taken<T: Send + 'static>(mut batches: BoxStream<'static, T>) -> Bo
 pub fn within_allowance<T: Send + 'static>(
     pieces: BoxStream<'static, Result<T>>,
 ) -> BoxStream<'static, Result<T>> {
+    within(TIME, pieces)
+}
+
+fn within<T: Send + 'static>(
+    allowance: Duration,
+    pieces: BoxStream<'static, Result<T>>,
+) -> BoxStream<'static, Result<T>> {
     if is_leavable() {
         return pieces;
     }
     let mut place = Place::Here {
         pieces,
-        left: BATCHES,
-        until_moved: TIME,
+        left: allowance,
     };
     stream::poll_fn(move |context| place.poll(context)).boxed()
 }
@@ -72,29 +72,24 @@ pub fn within_allowance<T: Send + 'static>(
 enum Place<T> {
     Here {
         pieces: BoxStream<'static, Result<T>>,
-        left: u32,
-        until_moved: Duration,
+        left: Duration,
     },
     Apart(BoxStream<'static, Result<T>>),
 }
 
 impl<T: Send + 'static> Place<T> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T>>> {
-        let (pieces, left, until_moved) = match self {
+        let (pieces, left) = match self {
             Place::Apart(pieces) => return pieces.poll_next_unpin(context),
-            Place::Here {
-                pieces,
-                left,
-                until_moved,
-            } => (pieces, left, until_moved),
+            Place::Here { pieces, left } => (pieces, left),
         };
-        let before = LEFT.replace(Some(*left));
         let begun = Instant::now();
+        let before = UNTIL.replace(Some(begun + *left));
         let polled = pieces.poll_next_unpin(context);
-        *until_moved = until_moved.saturating_sub(begun.elapsed());
-        *left = LEFT.replace(before).unwrap_or_default();
+        UNTIL.set(before);
+        *left = left.saturating_sub(begun.elapsed());
         let is_over = matches!(polled, Poll::Ready(None | Some(Err(_))));
-        if is_over || (*left > 0 && !until_moved.is_zero()) {
+        if is_over || !left.is_zero() {
             return polled;
         }
         let pieces = std::mem::replace(pieces, stream::empty().boxed());
@@ -110,20 +105,22 @@ impl<T: Send + 'static> Place<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
-    fn numbers(count: u32) -> BoxStream<'static, Result<u32>> {
-        taken(stream::iter((0..count).map(Ok)).boxed())
+    const LONG: Duration = Duration::from_secs(3600);
+    const COUNT: u32 = 20;
+
+    fn numbers() -> BoxStream<'static, Result<u32>> {
+        taken(stream::iter((0..COUNT).map(Ok)).boxed())
     }
 
     #[tokio::test]
     async fn what_is_short_stays() {
-        let here = std::thread::current().id();
-        let mut pieces = within_allowance(
-            numbers(BATCHES / 2)
-                .map(|_| Ok(std::thread::current().id()))
-                .boxed(),
-        );
+        let here = thread::current().id();
+        let threads = numbers().map(|_| Ok(thread::current().id()));
+        let mut pieces = within(LONG, threads.boxed());
         while let Some(thread) = pieces.next().await {
             assert_eq!(thread, Ok(here));
         }
@@ -131,27 +128,31 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_long_goes_on_elsewhere_and_does_not_begin_again() {
-        let here = std::thread::current().id();
-        let summed = numbers(3 * BATCHES);
-        let pieces = summed.map(|number| Ok((number?, std::thread::current().id())));
-        let pieces: Vec<_> = within_allowance(pieces.boxed()).collect().await;
+        let here = thread::current().id();
+        let slow = numbers().map(|number| {
+            let begun = Instant::now();
+            while begun.elapsed() < TIME / 4 {
+                std::hint::spin_loop();
+            }
+            Ok((number?, thread::current().id()))
+        });
+        let pieces: Vec<_> = within(TIME, slow.boxed()).collect().await;
         let (numbers, threads): (Vec<u32>, Vec<_>) = pieces.into_iter().map(|piece| piece.unwrap()).unzip();
-        assert_eq!(numbers, (0..3 * BATCHES).collect::<Vec<u32>>());
-        assert_eq!(threads[0], here);
+        assert_eq!(numbers, (0..COUNT).collect::<Vec<u32>>());
         assert_ne!(threads[numbers.len() - 1], here);
     }
 
     /// What collects everything before it gives leaves in the midst of a poll.
     #[tokio::test]
     async fn what_collects_leaves_when_it_reads_much() {
-        let here = std::thread::current().id();
+        let here = thread::current().id();
         let collected = stream::once(async {
-            let numbers: Vec<_> = numbers(3 * BATCHES).collect().await;
-            Ok((numbers.len(), std::thread::current().id()))
+            let numbers: Vec<_> = numbers().collect().await;
+            Ok((numbers.len(), thread::current().id()))
         });
-        let pieces: Vec<_> = within_allowance(collected.boxed()).collect().await;
+        let pieces: Vec<_> = within(Duration::ZERO, collected.boxed()).collect().await;
         let (count, thread) = *pieces[0].as_ref().unwrap();
-        assert_eq!(count, 3 * BATCHES as usize);
+        assert_eq!(count, COUNT as usize);
         assert_ne!(thread, here);
     }
 }

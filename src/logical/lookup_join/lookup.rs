@@ -2,8 +2,8 @@
 //! rows one multi-get, or one scan of several ranges; when these prove to be many, all of it is read in one piece (`whole_inner`). The
 //! order of the outer rows stays.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
@@ -15,7 +15,9 @@ use futures::TryStreamExt;
 use futures::stream::BoxStream;
 
 use super::inner_rows::InnerRows;
-use super::partners::{Joined, Partners};
+use super::lookup_figures::LookupFigures;
+use super::partners::{Joined, JoinedSchema, Partners};
+use super::row_keys::RowKeys;
 use super::whole_inner::{LookupCost, all_rows};
 use crate::catalog::{IndexDef, TableDef};
 use crate::functions::evaluate::values;
@@ -29,7 +31,6 @@ use crate::plan::{
 };
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::planned_access::plan_predicates;
-use crate::scan::scan_metrics::ScanMetrics;
 use crate::system::StatementContext;
 use crate::system::query_threads::is_leavable;
 use crate::system::statement_memory::HeldBytes;
@@ -62,6 +63,22 @@ pub(crate) struct Lookup {
     conditions: Vec<Computed>,
     /// Those of them that are over inner columns alone.
     own_conditions: Vec<Expr>,
+    /// What is the same in all runs, worked out by the first.
+    read: OnceLock<Arc<InnerRead>>,
+}
+
+/// What is read of the inner table.
+#[derive(Debug)]
+struct InnerRead {
+    /// The columns it is looked up by first, then what the join gives or asks for: positions in `TableDef::columns`.
+    columns: Vec<usize>,
+    schema: SchemaRef,
+    /// Whether what stands under the key that leads to rows is all that is read.
+    is_covered: bool,
+    /// What is looked up is the primary key.
+    row_keys: Option<RowKeys>,
+    /// The schema of the last outer rows, and of what the join made of them.
+    joined: JoinedSchema,
 }
 
 /// What is looked up in which table.
@@ -107,6 +124,7 @@ impl Lookup {
             partners,
             conditions,
             own_conditions,
+            read: OnceLock::new(),
         })
     }
 
@@ -192,6 +210,23 @@ impl Lookup {
             }
         }
         self.outer_columns = outer.len();
+        self.read = OnceLock::new();
+    }
+
+    fn read(&self) -> &Arc<InnerRead> {
+        self.read.get_or_init(|| {
+            let columns: Vec<usize> = self.columns.iter().chain(&self.positions).copied().collect();
+            Arc::new(InnerRead {
+                schema: row_schema(&self.table, &columns),
+                is_covered: self.path.covers(&columns),
+                row_keys: match self.is_of_one_row() {
+                    true => RowKeys::new(&self.table, &self.columns, &self.positions),
+                    false => None,
+                },
+                joined: JoinedSchema::default(),
+                columns,
+            })
+        })
     }
 
     /// What of its conditions the read itself can check. Errors: 42P02.
@@ -214,11 +249,6 @@ impl Lookup {
         constants: &Constants,
         stays: bool,
     ) -> Result<RunningLookup> {
-        // The columns it looks up by first, then what the join gives.
-        let read: Vec<usize> = self.columns.iter().chain(&self.positions).copied().collect();
-        let fields = row_schema(&self.table, &self.columns);
-        let fields = fields.fields().iter();
-        let fields = fields.map(|field| SortField::new(field.data_type().clone()));
         let bind = |computed: &[Computed]| computed.iter().map(|one| one.bind(constants)).collect();
         let keys: Result<_> = bind(&self.keys);
         let conditions: Result<_> = bind(&self.conditions);
@@ -231,7 +261,6 @@ impl Lookup {
         if ctx.hints.index.is_some() || ctx.settings.full_scan == FullScanPolicy::Forbid {
             cost.lift();
         }
-        let is_covered = self.path.covers(&read);
         let ranges = self.path.ranges().map_or(0, <[_]>::len);
         let rows_max = match ctx.settings.ranges_max.checked_div(ranges) {
             Some(rows_max) => rows_max,
@@ -245,13 +274,11 @@ impl Lookup {
             conditions: conditions?,
             narrowing: self.narrowing(constants)?,
             rules,
-            is_covered,
             readers_max: ctx.settings.readers_max(),
             cost,
             whole: None,
-            converter: RowConverter::new(fields.collect()).map_err(Error::arrow)?,
-            inner: row_schema(&self.table, &read),
-            read,
+            converter: None,
+            read: Arc::clone(self.read()),
             columns: self.columns.clone(),
             outer_columns: self.outer_columns,
             partners: self.partners,
@@ -313,17 +340,14 @@ pub(crate) struct RunningLookup {
     narrowing: Vec<Predicate>,
     /// With the key that the plan chose.
     rules: PlanRules,
-    /// Whether what stands under that key is all that is read.
-    is_covered: bool,
     /// Readers of the whole inner side.
     readers_max: usize,
     cost: LookupCost,
     /// All inner rows, once they are kept.
     whole: Option<Arc<InnerRows>>,
-    converter: RowConverter,
-    /// The schema of what is read of the table.
-    inner: SchemaRef,
-    read: Vec<usize>,
+    /// What makes keys of columns, once some are needed.
+    converter: Option<RowConverter>,
+    read: Arc<InnerRead>,
     columns: Vec<usize>,
     outer_columns: usize,
     partners: Partners,
@@ -335,19 +359,6 @@ pub(crate) struct RunningLookup {
     joined: Option<Joined>,
     stays: bool,
     figures: Arc<LookupFigures>,
-}
-
-/// What lookups are counted in.
-#[derive(Debug, Default)]
-pub struct LookupFigures {
-    /// What is read for them.
-    pub scan: Arc<ScanMetrics>,
-    /// Keys that were looked up.
-    pub keys: AtomicU64,
-    /// Reads that they were looked up by.
-    pub batches: AtomicU64,
-    /// Rows that were kept once lookups gave way to reading all of them.
-    pub kept: AtomicU64,
 }
 
 impl RunningLookup {
@@ -383,7 +394,7 @@ impl RunningLookup {
             Some(joined) => joined,
             None => self.look_up().await?,
         };
-        let rows = joined.next(&self.conditions, self.partners)?;
+        let rows = joined.next(&self.conditions, self.partners, &self.read.joined)?;
         self.joined = (!joined.is_done()).then_some(joined);
         Ok(rows)
     }
@@ -403,43 +414,75 @@ impl RunningLookup {
             let part = self.outer.slice(0, rows);
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
-            let found = match &self.whole {
-                Some(whole) => Some(Arc::clone(whole)),
-                None => self.fetch(&keys, rows).await?,
-            };
-            let Some(inner) = found else {
+            let given = part.project(&columns).map_err(Error::arrow)?;
+            let Some(joined) = self.joined(given, &keys, rows).await? else {
                 // They have too many inner rows together.
                 self.rows_max = rows / 2;
                 continue;
             };
             self.outer = self.outer.slice(rows, self.outer.num_rows() - rows);
-            let given = part.project(&columns).map_err(Error::arrow)?;
-            return Ok(Joined::of_equal(given, &self.encoded(&keys)?, &inner));
+            return Ok(joined);
+        }
+    }
+
+    /// So many outer rows and the inner rows of their keys. `None`: these are more than the statement may hold.
+    async fn joined(&mut self, outer: RecordBatch, keys: &[ArrayRef], rows: usize) -> Result<Option<Joined>> {
+        if self.whole.is_none() {
+            let read = Arc::clone(&self.read);
+            if let Some(row_keys) = read.row_keys.as_ref().filter(|row_keys| row_keys.takes(keys)) {
+                return self.joined_by_row_keys(row_keys, outer, keys, rows).await;
+            }
+        }
+        let inner = match &self.whole {
+            Some(whole) => Arc::clone(whole),
+            None => match self.fetch(keys, rows).await? {
+                Some(found) => found,
+                None => return Ok(None),
+            },
+        };
+        Ok(Some(Joined::of_equal(outer, &self.encoded(keys)?, &inner)))
+    }
+
+    async fn joined_by_row_keys(
+        &mut self,
+        row_keys: &RowKeys,
+        outer: RecordBatch,
+        keys: &[ArrayRef],
+        rows: usize,
+    ) -> Result<Option<Joined>> {
+        let found = row_keys.fetch(&self.txn, keys, rows, &self.figures.scan).await?;
+        self.figures.batches.fetch_add(1, Ordering::Relaxed);
+        self.figures.keys.fetch_add(found.keys, Ordering::Relaxed);
+        self.cost.add_keys(found.keys);
+        self.cost.add_rows(found.rows.num_rows() as u64, false);
+        match self.memory.resize(found.rows.get_array_memory_size()) {
+            Err(_) if rows > 1 => Ok(None),
+            held => held.map(|()| Some(Joined::of_one_each(outer, found.rows, found.places))),
         }
     }
 
     /// The inner rows of the keys of so many outer rows. `None`: they are more than the statement may hold. Errors: 53200 when
     /// those of one are.
     async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<Arc<InnerRows>>> {
-        let mut found = RecordBatch::new_empty(Arc::clone(&self.inner));
+        let mut found = RecordBatch::new_empty(Arc::clone(&self.read.schema));
         if let Some(predicate) = self.predicate(keys)? {
             let path = self.path(Some(predicate), &self.rules)?;
             let (txn, path) = (Arc::clone(&self.txn), Arc::new(path));
             let metrics = Arc::clone(&self.figures.scan);
             self.figures.batches.fetch_add(1, Ordering::Relaxed);
-            let batches = scan_batches(txn, path, self.read.clone(), Demand::All, metrics);
+            let batches = scan_batches(txn, path, self.read.columns.clone(), Demand::All, metrics);
             found = match self.gather(batches).await? {
                 Err(_) if rows > 1 => return Ok(None),
                 held => held?,
             };
         }
-        self.cost.add_rows(found.num_rows() as u64, !self.is_covered);
+        self.cost.add_rows(found.num_rows() as u64, !self.read.is_covered);
         self.by_key(&found).map(|inner| Some(Arc::new(inner)))
     }
 
     /// Reads all inner rows, to look up no more. If the statement may not hold them, lookups go on.
     async fn keep_whole(&mut self) -> Result<()> {
-        let key = match self.is_covered {
+        let key = match self.read.is_covered {
             true => self.rules.index_hint.clone(),
             false => Some(IndexHint::Ignore),
         };
@@ -449,7 +492,7 @@ impl RunningLookup {
             ..self.rules.clone()
         };
         let (path, metrics) = (self.path(None, &rules)?, &self.figures.scan);
-        let batches = all_rows(&self.txn, path, &self.read, self.readers_max, metrics);
+        let batches = all_rows(&self.txn, path, &self.read.columns, self.readers_max, metrics);
         let whole = match self.gather(batches).await? {
             Ok(found) => Some(self.by_key(&found)?),
             Err(_) => None,
@@ -471,7 +514,7 @@ impl RunningLookup {
     /// How rows are reached for which this holds, and what the read itself can check.
     fn path(&self, predicate: Option<Predicate>, rules: &PlanRules) -> Result<AccessPath> {
         let wanted = Wanted {
-            columns: Some(&self.read),
+            columns: Some(&self.read.columns),
             first_in_order: &[],
         };
         let predicates = self.narrowing.iter().cloned().chain(predicate);
@@ -492,7 +535,9 @@ impl RunningLookup {
             }
             found.push(batch);
         }
-        concat_batches(&self.inner, &found).map(Ok).map_err(Error::arrow)
+        concat_batches(&self.read.schema, &found)
+            .map(Ok)
+            .map_err(Error::arrow)
     }
 
     /// That a row has one of these keys, each named once. `None`: none of them can be had, for they are NULL.
@@ -525,15 +570,25 @@ impl RunningLookup {
     }
 
     /// Rows that were read, by their keys.
-    fn by_key(&self, read: &RecordBatch) -> Result<InnerRows> {
+    fn by_key(&mut self, read: &RecordBatch) -> Result<InnerRows> {
         let keys = &read.columns()[..self.columns.len()];
-        let given: Vec<usize> = (self.columns.len()..self.read.len()).collect();
+        let given: Vec<usize> = (self.columns.len()..self.read.columns.len()).collect();
         let rows = read.project(&given).map_err(Error::arrow)?;
         Ok(InnerRows::new(rows, self.encoded(keys)?, keys))
     }
 
     /// Keys in a form that compares.
-    fn encoded(&self, keys: &[ArrayRef]) -> Result<Rows> {
-        self.converter.convert_columns(keys).map_err(Error::arrow)
+    fn encoded(&mut self, keys: &[ArrayRef]) -> Result<Rows> {
+        let converter = match self.converter.take() {
+            Some(converter) => converter,
+            None => {
+                let fields = self.read.schema.fields()[..self.columns.len()].iter();
+                let fields = fields.map(|field| SortField::new(field.data_type().clone()));
+                RowConverter::new(fields.collect()).map_err(Error::arrow)?
+            }
+        };
+        let rows = converter.convert_columns(keys).map_err(Error::arrow);
+        self.converter = Some(converter);
+        rows
     }
 }

@@ -1,11 +1,11 @@
 //! `Partners`: what a join makes of outer rows that have inner rows, and of those that have none; `Joined`: the pairs of a
 //! batch.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow::array::{RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::take_record_batch;
-use arrow::datatypes::Schema;
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{take, take_record_batch};
+use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::Rows;
 use datafusion_physical_expr::PhysicalExpr;
 
@@ -46,7 +46,7 @@ pub(crate) struct Joined {
     inner: RecordBatch,
     /// For each outer row its first inner row.
     firsts: Vec<Option<u32>>,
-    /// For each inner row the next of the same key.
+    /// For each inner row the next of the same key; none where no key has two.
     nexts: Arc<[Option<u32>]>,
     /// The outer row that comes next, the inner row it stands beside next, and whether a row before that one counted.
     row: usize,
@@ -64,6 +64,15 @@ impl Joined {
         Joined {
             pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
             ..Joined::of_places(outer, rows, firsts, nexts)
+        }
+    }
+
+    /// The same where an outer row has one inner row at most.
+    pub(super) fn of_one_each(outer: RecordBatch, inner: RecordBatch, places: Vec<Option<u32>>) -> Joined {
+        let pair_bytes = widest_row(&outer) + widest_row(&inner);
+        Joined {
+            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+            ..Joined::of_places(outer, inner, places, Arc::default())
         }
     }
 
@@ -96,16 +105,17 @@ impl Joined {
         &mut self,
         conditions: &[Arc<dyn PhysicalExpr>],
         partners: Partners,
+        schema: &JoinedSchema,
     ) -> Result<RecordBatch> {
         let (first_row, had_partner) = (self.row, self.has_partner);
         let mut pairs = self.take_pairs();
         for condition in conditions {
-            self.keep(&mut pairs, condition)?;
+            self.keep(&mut pairs, condition, schema)?;
         }
         if partners == Partners::Needed {
             self.has_partner = false;
             let places = pairs.iter().map(|(outer, inner)| (*outer, Some(*inner)));
-            return self.side_by_side(places.collect());
+            return self.side_by_side(places.collect(), schema);
         }
         // The rows before this one are done with.
         let open = self.row;
@@ -117,7 +127,7 @@ impl Joined {
         self.has_partner = has_partner[open - first_row];
         if partners == Partners::OrNone {
             let places = places_or_none(&pairs, first_row, &has_partner);
-            return self.side_by_side(places);
+            return self.side_by_side(places, schema);
         }
         let wanted = partners == Partners::Exist;
         let done = (first_row as u32..).zip(&has_partner[..open - first_row]);
@@ -132,7 +142,7 @@ impl Joined {
         while self.row < self.firsts.len() && pairs.len() < self.pairs_max {
             if let Some(inner) = self.next {
                 pairs.push((self.row as u32, inner));
-                self.next = self.nexts[inner as usize];
+                self.next = self.nexts.get(inner as usize).copied().flatten();
                 if self.next.is_some() {
                     continue;
                 }
@@ -144,31 +154,71 @@ impl Joined {
     }
 
     /// Leaves out the pairs for which a condition does not hold.
-    fn keep(&self, pairs: &mut Vec<(u32, u32)>, condition: &Arc<dyn PhysicalExpr>) -> Result<()> {
+    fn keep(
+        &self,
+        pairs: &mut Vec<(u32, u32)>,
+        condition: &Arc<dyn PhysicalExpr>,
+        schema: &JoinedSchema,
+    ) -> Result<()> {
         let places = pairs.iter().map(|(outer, inner)| (*outer, Some(*inner)));
-        let holds = truth(condition, &self.side_by_side(places.collect())?)?;
+        let holds = truth(condition, &self.side_by_side(places.collect(), schema)?)?;
         let mut holds = holds.iter();
         pairs.retain(|_| holds.next().flatten() == Some(true));
         Ok(())
     }
 
     /// Outer rows beside inner rows, or beside NULLs.
-    fn side_by_side(&self, places: Vec<(u32, Option<u32>)>) -> Result<RecordBatch> {
+    fn side_by_side(&self, places: Vec<(u32, Option<u32>)>, schema: &JoinedSchema) -> Result<RecordBatch> {
         let (outer, inner): (Vec<u32>, Vec<Option<u32>>) = places.into_iter().unzip();
-        let outer = take_record_batch(&self.outer, &UInt32Array::from(outer)).map_err(Error::arrow)?;
-        let inner_rows = UInt32Array::from(inner);
-        let columns = self.inner.columns().iter();
-        let columns = columns.map(|column| arrow::compute::take(column, &inner_rows, None));
-        let columns = columns
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map_err(Error::arrow)?;
-        let fields = self.inner.schema_ref().fields().iter();
-        let fields = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
-        let fields = outer.schema_ref().fields().iter().cloned().chain(fields);
-        let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let columns = outer.columns().iter().cloned().chain(columns).collect();
-        let options = RecordBatchOptions::new().with_row_count(Some(outer.num_rows()));
+        let rows = outer.len();
+        let mut columns = Vec::with_capacity(self.outer.num_columns() + self.inner.num_columns());
+        match is_all(outer.iter().map(|place| Some(*place)), self.outer.num_rows()) {
+            true => columns.extend_from_slice(self.outer.columns()),
+            false => columns.extend(taken(&self.outer, &UInt32Array::from(outer))?),
+        }
+        match is_all(inner.iter().copied(), self.inner.num_rows()) {
+            true => columns.extend_from_slice(self.inner.columns()),
+            false => columns.extend(taken(&self.inner, &UInt32Array::from(inner))?),
+        }
+        let schema = schema.of(self.outer.schema_ref(), self.inner.schema_ref());
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
+    }
+}
+
+/// Whether places are those of all of so many rows, in their order.
+fn is_all(places: impl ExactSizeIterator<Item = Option<u32>>, rows: usize) -> bool {
+    places.len() == rows && places.zip(0..).all(|(place, row)| place == Some(row))
+}
+
+fn taken(rows: &RecordBatch, places: &UInt32Array) -> Result<Vec<ArrayRef>> {
+    let columns = rows.columns().iter();
+    let columns = columns.map(|column| take(column, places, None));
+    columns
+        .collect::<std::result::Result<_, _>>()
+        .map_err(Error::arrow)
+}
+
+/// The schema of outer rows beside inner rows, made anew only for other ones than the last: most often batch after batch, and run
+/// after run, has the same.
+#[derive(Debug, Default)]
+pub(crate) struct JoinedSchema(Mutex<Option<[SchemaRef; 3]>>);
+
+impl JoinedSchema {
+    fn of(&self, outer: &SchemaRef, inner: &SchemaRef) -> SchemaRef {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some([last_outer, last_inner, joined]) = &*last
+            && Arc::ptr_eq(last_outer, outer)
+            && Arc::ptr_eq(last_inner, inner)
+        {
+            return Arc::clone(joined);
+        }
+        let fields = inner.fields().iter();
+        let fields = fields.map(|field| Arc::new(field.as_ref().clone().with_nullable(true)));
+        let fields = outer.fields().iter().cloned().chain(fields);
+        let joined = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+        *last = Some([Arc::clone(outer), Arc::clone(inner), Arc::clone(&joined)]);
+        joined
     }
 }
 
@@ -217,7 +267,7 @@ mod tests {
         };
         let mut rows = Vec::new();
         while !joined.is_done() {
-            let part = joined.next(&[], partners).unwrap();
+            let part = joined.next(&[], partners, &JoinedSchema::default()).unwrap();
             assert!(part.num_rows() <= pairs_max + 4);
             let cell = |column: &ArrayRef, row: usize| {
                 let column = column.as_primitive::<arrow::datatypes::Int64Type>();

@@ -1,9 +1,10 @@
 //! `CatalogLookup`: a join with a relation of the catalog, whose rows are in memory: found by one of the columns that equal something of
 //! the outer row, or else all of them. The order of the outer rows stays.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::SchemaRef;
 use datafusion_common::{Column, DFSchema};
 use datafusion_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion_physical_expr::PhysicalExpr;
@@ -12,7 +13,7 @@ use super::catalog_source::plain_relation;
 use crate::functions::evaluate::values;
 use crate::logical::computed::Computed;
 use crate::logical::equality;
-use crate::logical::lookup_join::{Joined, Partners, is_over};
+use crate::logical::lookup_join::{Joined, JoinedSchema, Partners, is_over};
 use crate::logical::placeholder::Constants;
 use crate::system::pg_catalog::{CatalogContext, CatalogRows, Definition};
 use crate::{Error, Result};
@@ -34,6 +35,15 @@ pub(super) struct CatalogLookup {
     conditions: Vec<Computed>,
     /// The conditions that may lead to inner rows.
     keys: Vec<Key>,
+    /// Worked out by the first run.
+    schemas: Arc<Schemas>,
+}
+
+/// The schemas of the inner rows, and of outer rows beside them.
+#[derive(Debug, Default)]
+struct Schemas {
+    inner: OnceLock<SchemaRef>,
+    joined: JoinedSchema,
 }
 
 /// A column of the relation, and what it equals.
@@ -74,6 +84,7 @@ impl CatalogLookup {
             conditions: computed.collect::<Option<_>>()?,
             keys: keys.collect(),
             columns: scanned.columns,
+            schemas: Arc::default(),
         })
     }
 
@@ -96,6 +107,7 @@ impl CatalogLookup {
     pub(super) fn keep_columns(&mut self, outer: usize, kept: &[usize]) {
         self.columns = kept.iter().map(|column| self.columns[*column]).collect();
         self.outer_columns = outer;
+        self.schemas = Arc::default();
     }
 
     /// Errors: 42P02.
@@ -117,6 +129,7 @@ impl CatalogLookup {
             keys: keys.collect::<Result<_>>()?,
             outer: None,
             joined: None,
+            schemas: Arc::clone(&self.schemas),
             more_pieces: 0,
         })
     }
@@ -146,6 +159,7 @@ pub(super) struct RunningCatalogLookup {
     outer: Option<RecordBatch>,
     /// Those that are being joined, and what their pairs must satisfy.
     joined: Option<(Joined, Vec<Arc<dyn PhysicalExpr>>)>,
+    schemas: Arc<Schemas>,
     more_pieces: usize,
 }
 
@@ -186,7 +200,7 @@ impl RunningCatalogLookup {
         let Some((joined, conditions)) = &mut self.joined else {
             return Ok(None);
         };
-        let rows = joined.next(conditions, self.partners)?;
+        let rows = joined.next(conditions, self.partners, &self.schemas.joined)?;
         match joined.is_done() {
             true => self.joined = None,
             false => self.more_pieces += 1,
@@ -197,9 +211,25 @@ impl RunningCatalogLookup {
         Ok(Some(rows))
     }
 
+    /// The inner rows, with the columns that are given of them.
+    fn inner(&self, rows: &CatalogRows) -> Result<RecordBatch> {
+        let all = rows.all();
+        let schema = match self.schemas.inner.get() {
+            Some(schema) => schema,
+            None => {
+                let schema = all.schema().project(&self.columns).map_err(Error::arrow)?;
+                self.schemas.inner.get_or_init(|| Arc::new(schema))
+            }
+        };
+        let columns = self.columns.iter().map(|column| Arc::clone(all.column(*column)));
+        let options = RecordBatchOptions::new().with_row_count(Some(all.num_rows()));
+        let rows = RecordBatch::try_new_with_options(Arc::clone(schema), columns.collect(), &options);
+        rows.map_err(Error::arrow)
+    }
+
     /// The outer rows beside the inner rows that the key with the most values leads to, and the conditions that are left.
     fn join(&self, outer: RecordBatch, rows: &CatalogRows) -> Result<(Joined, Vec<Arc<dyn PhysicalExpr>>)> {
-        let inner = rows.all().project(&self.columns).map_err(Error::arrow)?;
+        let inner = self.inner(rows)?;
         let keys = self.keys.iter().map(|key| (rows.values(key.column), key));
         let leading = keys
             .filter(|(values, _)| *values > 0)

@@ -26,15 +26,26 @@ const INLINE_ROWS: u64 = 8192;
 /// How much a source may give to steps that collect.
 pub(super) enum Extent {
     Any,
+    /// The same, and none of the steps collects: whoever asks for rows sees to it that they are computed where they may.
+    Here,
     /// No more than what is short; of all of this table, if one is named.
     Short(Option<Arc<TableDef>>),
 }
 
 impl Extent {
-    fn batches_max(&self) -> usize {
+    /// Batches of which what comes of them is collected.
+    fn collected_max(&self) -> usize {
         match self {
-            Extent::Any => usize::MAX,
+            Extent::Any | Extent::Here => usize::MAX,
             Extent::Short(_) => INLINE_BATCHES,
+        }
+    }
+
+    /// Batches that are computed in the connection's task.
+    fn here_max(&self) -> usize {
+        match self {
+            Extent::Here => usize::MAX,
+            Extent::Any | Extent::Short(_) => INLINE_BATCHES,
         }
     }
 
@@ -58,14 +69,14 @@ pub(super) fn stream_run(
 ) -> RowsStream {
     let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
     let batches = match run.collects() {
-        false => run.stream(INLINE_BATCHES, on_query_threads),
+        false => run.stream(extent.here_max(), on_query_threads),
         true => {
             let (long, txn) = (long(), Arc::clone(&ctx.txn));
             let collected = stream::once(async move {
                 if extent.is_known_long(&txn).await? {
                     return long.await;
                 }
-                match run.collect(extent.batches_max()).await? {
+                match run.collect(extent.collected_max()).await? {
                     Some(batches) => Ok(stream::iter(batches.into_iter().map(Ok)).boxed()),
                     None => long.await,
                 }

@@ -3,21 +3,26 @@
 //!
 //! Invariants
 //! 1. Neither chain collects: rows leave as they come, so a limit above ends the recursion.
-//! 2. What is held is the rows of two turns, and the statement's memory bounds it.
+//! 2. The second chain is begun once. Its source are the rows that were given and are still to be worked through, first come, first
+//!    served: those of a turn come before those of the next. It is asked for them only when all that it has taken has left it, so that
+//!    there are none is the end.
+//! 3. What is held is the rows of two turns, and the statement's memory bounds it.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::{Long, ShortPlan, as_rows_of};
+use super::{ShortPlan, as_rows_of};
+use crate::Result;
 use crate::logical::placeholder::Constants;
-use crate::operators::allowance::within_allowance;
+use crate::operators::allowance::{taken, within_allowance};
 use crate::scan::RowsStream;
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
-use crate::{Error, Result};
 
 /// The two chains.
 #[derive(Debug)]
@@ -54,14 +59,12 @@ impl Recursion {
             return Ok(None);
         };
         let turns = Turns {
-            step: Arc::clone(&self.step),
+            step: Some(Arc::clone(&self.step)),
             schema: Arc::clone(&self.schema),
             ctx: ctx.clone(),
             constants: constants.clone(),
             rows,
-            given: Vec::new(),
-            given_bytes: 0,
-            work_bytes: 0,
+            work: Arc::default(),
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
         };
         let rows = stream::try_unfold(turns, |mut turns| async {
@@ -74,47 +77,69 @@ impl Recursion {
 
 /// A recursion under way.
 struct Turns {
-    step: Arc<ShortPlan>,
+    /// What gives the rows of all turns but the first, until it is begun.
+    step: Option<Arc<ShortPlan>>,
     schema: SchemaRef,
     ctx: StatementContext,
     constants: Constants,
-    /// Those of the present turn that are still to come.
+    /// Those that are still to come.
     rows: RowsStream,
-    /// Those that it has given.
-    given: Vec<RecordBatch>,
-    given_bytes: usize,
-    /// What the turn before gave, which this one reads.
-    work_bytes: usize,
+    work: Arc<Mutex<Work>>,
     held: HeldBytes,
+}
+
+/// What was given and is still to be worked through.
+#[derive(Default)]
+struct Work {
+    batches: VecDeque<RecordBatch>,
+    bytes: usize,
+}
+
+impl Work {
+    fn push(&mut self, batch: RecordBatch) {
+        self.bytes += batch.get_array_memory_size();
+        self.batches.push_back(batch);
+    }
+
+    fn pop(&mut self) -> Option<RecordBatch> {
+        let batch = self.batches.pop_front()?;
+        self.bytes -= batch.get_array_memory_size();
+        Some(batch)
+    }
 }
 
 impl Turns {
     async fn next(&mut self) -> Result<Option<RecordBatch>> {
         loop {
+            // Turns that find nothing to wait for would never end.
+            tokio::task::consume_budget().await;
             if let Some(rows) = self.rows.try_next().await? {
                 let batch = as_rows_of(rows.into_batch()?, &self.schema)?;
                 if batch.num_rows() == 0 {
                     continue;
                 }
-                self.given.push(batch.clone());
-                self.given_bytes += batch.get_array_memory_size();
-                self.held.resize(self.work_bytes + self.given_bytes)?;
+                let bytes = {
+                    let mut work = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+                    work.push(batch.clone());
+                    work.bytes
+                };
+                self.held.resize(bytes)?;
                 return Ok(Some(batch));
             }
-            if self.given.is_empty() {
+            let Some(step) = self.step.take() else {
                 return Ok(None);
-            }
-            // Turns that find nothing to wait for would never end.
-            tokio::task::consume_budget().await;
-            self.work_bytes = std::mem::take(&mut self.given_bytes);
-            let given = std::mem::take(&mut self.given);
-            let given = stream::iter(given.into_iter().map(Ok)).boxed();
-            let long = || -> Long {
-                Box::pin(async { Err(Error::internal("a turn of a short recursion that collects")) })
             };
-            self.rows = self
-                .step
-                .run_over(&self.ctx, given, &self.constants, None, long)?;
+            self.rows = step.run_over_work(&self.ctx, worked_through(&self.work), &self.constants)?;
         }
     }
+}
+
+/// The rows that are still to be worked through, as long as there are any.
+fn worked_through(work: &Arc<Mutex<Work>>) -> BoxStream<'static, Result<RecordBatch>> {
+    let work = Arc::clone(work);
+    let next = move |_: &mut Context<'_>| {
+        let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+        Poll::Ready(work.pop().map(Ok))
+    };
+    taken(stream::poll_fn(next).boxed())
 }
