@@ -11,7 +11,7 @@ use bytes::Bytes;
 use futures::FutureExt;
 use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtocolVersion, SecretKey};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::input::{Frame, Input};
@@ -22,6 +22,7 @@ use super::report::error_response;
 use super::responder::Responder;
 use super::startup::{self, Request, Startup};
 use super::startups::Place;
+use super::state::State;
 use crate::session::{Cause, Identity, Session, TransactionStatus};
 use crate::{Error, Result};
 
@@ -32,13 +33,18 @@ const FAREWELL_TIME_MAX: Duration = Duration::from_secs(2);
 /// Requests for encryption that a client may make before it takes no for an answer.
 const ENCRYPTION_REQUESTS_MAX: usize = 2;
 
-/// Serves a client until it goes, an error ends the connection, or the server ends. `place`: where it stands in line
-/// until it has a session.
-pub(super) async fn serve(stream: TcpStream, listening: Arc<Listening>, place: Place) {
-    // Answers are written whole: waiting for more to send would only delay them.
-    let _ = stream.set_nodelay(true);
-    let client = stream.peer_addr().ok();
-    let (reader, writer) = stream.into_split();
+/// Serves a client until it goes, an error ends the connection, or the server ends. The halves of its stream are read and
+/// written independently of each other; what is no socket is cut in two by `tokio::io::split`. `place`: where it stands in
+/// line until it has a session.
+pub(super) async fn serve(
+    (reader, writer): (
+        impl AsyncRead + Send + Unpin + 'static,
+        impl AsyncWrite + Send + Unpin + 'static,
+    ),
+    client: Option<SocketAddr>,
+    listening: Arc<Listening>,
+    place: Place,
+) {
     let (input, output) = (Input::new(reader), Output::new(writer));
     let begun = tokio::select! {
         begun = begin(input, output, client, &listening) => begun,
@@ -176,9 +182,11 @@ impl Connection {
             "a connection begins"
         );
         let _registration = listening.sessions.register(process_id, secret.clone(), interrupt);
+        let mut state = State::StartUp;
+        state.enter(State::Authentication);
         let mut connection = Connection {
             input,
-            responder: Responder::new(session, output),
+            responder: Responder::new(session, output, state),
             listening,
         };
         let ended = match connection.greet(&startup, process_id, secret).await {
@@ -186,6 +194,7 @@ impl Connection {
             Err(error) => Err(error),
         };
         // A transaction that is open is forgotten with the session, and its snapshot with it.
+        connection.responder.state.enter(State::Closing);
         let Connection { input, responder, .. } = connection;
         let Responder { session, output, .. } = responder;
         drop(session);
@@ -212,6 +221,7 @@ impl Connection {
             .output
             .message(&PgWireBackendMessage::BackendKeyData(key))?;
         self.responder.send_ready()?;
+        self.responder.state.enter(State::Idle);
         self.responder.drain().await
     }
 
@@ -232,6 +242,9 @@ impl Connection {
             };
             if message == Message::Terminate {
                 return Ok(());
+            }
+            if !self.responder.state.takes(&message) {
+                return Err(violation(format!("invalid frontend message type {kind}")));
             }
             self.answer(kind, message).await?;
         }
@@ -272,19 +285,25 @@ impl Connection {
         // An Execute that Sync follows is a transaction of its own, which can be run again when it loses a race. No
         // client waits for an answer before it has sent Sync or Flush, so that the next message is worth waiting for.
         let alone = match message {
-            Message::Execute { .. } if !self.responder.skips_to_sync => self.next_is_sync().await,
+            Message::Execute { .. } if self.responder.state == State::Idle => self.next_is_sync().await,
             _ => false,
         };
         let interrupt = self.responder.session.interrupt().clone();
+        if self.responder.state == State::Idle {
+            self.responder.state.enter(State::Executing);
+        }
         interrupt.begin();
         let ends_exchange = matches!(kind, b'Q' | b'S' | b'F');
         let answered = {
-            let mut work = pin!(respond(&mut self.responder, kind, message, alone));
+            let mut work = pin!(respond(&mut self.responder, message, alone));
             AssertUnwindSafe(while_connected(&mut self.input, &interrupt, work.as_mut()))
                 .catch_unwind()
                 .await
         };
         interrupt.end();
+        if self.responder.state == State::Executing {
+            self.responder.state.enter(State::Idle);
+        }
         // A bug in us: this client hears of it and loses its connection; the others go on.
         answered.unwrap_or_else(|_| Err(bug()))?;
         if ends_exchange {
@@ -306,8 +325,8 @@ impl Connection {
     /// Reports a message that could be cut but not read.
     async fn refuse(&mut self, kind: u8, error: Error) -> Result<()> {
         if is_extended(kind) {
-            if !self.responder.skips_to_sync {
-                self.responder.skips_to_sync = true;
+            if self.responder.state != State::Failed {
+                self.responder.state.enter(State::Failed);
                 self.responder.report(error)?;
             }
             return Ok(());
@@ -318,8 +337,8 @@ impl Connection {
     }
 }
 
-/// Answers a message of `kind`. `alone`: as `Responder::extended`.
-async fn respond(responder: &mut Responder, kind: u8, message: Message, alone: bool) -> Result<()> {
+/// Answers a message. `alone`: as `Responder::extended`.
+async fn respond(responder: &mut Responder, message: Message, alone: bool) -> Result<()> {
     match message {
         Message::Query { text } => responder.query(&text).await,
         Message::FunctionCall => {
@@ -328,9 +347,6 @@ async fn respond(responder: &mut Responder, kind: u8, message: Message, alone: b
         }
         // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
         Message::Copy => Ok(()),
-        Message::Password | Message::Terminate => {
-            Err(violation(format!("invalid frontend message type {kind}")))
-        }
         message => responder.extended(message, alone).await,
     }
 }
@@ -361,4 +377,116 @@ async fn while_connected<T>(
     }
     // Ends soon, unless it is committing: then it ends with the commit.
     work.await
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::{BufMut, BytesMut};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::task::JoinHandle;
+
+    use super::super::descriptors::ConnectionLimits;
+    use super::*;
+    use crate::session::Instance;
+    use crate::store::StoreOptions;
+    use crate::store::memory::MemoryEngine;
+    use crate::store::mvcc::MvccStore;
+    use crate::system::Settings;
+
+    /// A client of a connection over a stream that is no socket.
+    struct Client {
+        stream: DuplexStream,
+        served: JoinHandle<()>,
+    }
+
+    impl Client {
+        /// The stream holds few bytes, so that messages come and go in pieces.
+        async fn start() -> Client {
+            let store =
+                MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap();
+            let instance = Arc::new(Instance::new(Arc::new(store), Settings::default()));
+            let listening = Arc::new(Listening::new(instance, ConnectionLimits::from_system(2)));
+            let place = listening.startups.enter();
+            let (stream, theirs) = tokio::io::duplex(16);
+            let served = tokio::spawn(serve(tokio::io::split(theirs), None, listening, place));
+            let mut client = Client { stream, served };
+            let mut packet = BytesMut::new();
+            packet.put_u32(196_608);
+            packet.put_slice(b"user\0u\0\0");
+            client.stream.write_u32(packet.len() as u32 + 4).await.unwrap();
+            client.stream.write_all(&packet).await.unwrap();
+            client
+        }
+
+        async fn send(&mut self, kind: u8, body: &[u8]) {
+            self.stream.write_u8(kind).await.unwrap();
+            self.stream.write_u32(body.len() as u32 + 4).await.unwrap();
+            self.stream.write_all(body).await.unwrap();
+        }
+
+        /// The kinds of the messages up to ReadyForQuery, or to the end of the stream; settings left out.
+        async fn kinds(&mut self) -> String {
+            let mut kinds = String::new();
+            while let Ok(kind) = self.stream.read_u8().await {
+                let length = self.stream.read_u32().await.unwrap() as usize;
+                let mut body = vec![0; length - 4];
+                self.stream.read_exact(&mut body).await.unwrap();
+                match kind {
+                    b'S' => continue,
+                    b'E' => kinds.push_str(&format!("E({})", field(&body, b'C'))),
+                    kind => kinds.push(kind as char),
+                }
+                if kind == b'Z' {
+                    break;
+                }
+            }
+            kinds
+        }
+    }
+
+    /// A field of an ErrorResponse.
+    fn field(body: &[u8], wanted: u8) -> String {
+        let fields = body.split(|byte| *byte == 0);
+        let mut found = fields.filter_map(|field| field.split_first().filter(|(kind, _)| **kind == wanted));
+        found
+            .next()
+            .map(|(_, text)| String::from_utf8_lossy(text).into_owned())
+            .unwrap_or_default()
+    }
+
+    #[tokio::test]
+    async fn a_connection_is_served_over_any_stream() {
+        let mut client = Client::start().await;
+        assert_eq!(client.kinds().await, "RKZ");
+        client.send(b'Q', b"SELECT 1; SELECT no\0").await;
+        assert_eq!(client.kinds().await, "TDCE(42703)Z");
+        // What follows a failure is skipped up to Sync.
+        client.send(b'P', b"\0SELEC\0\0\0").await;
+        client.send(b'B', b"\0\0\0\0\0\0\0\0").await;
+        client.send(b'E', b"\0\0\0\0\0").await;
+        client.send(b'S', b"").await;
+        assert_eq!(client.kinds().await, "E(42601)Z");
+        client.send(b'P', b"\0SELECT 1\0\0\0").await;
+        client.send(b'B', b"\0\0\0\0\0\0\0\0").await;
+        client.send(b'E', b"\0\0\0\0\0").await;
+        client.send(b'S', b"").await;
+        assert_eq!(client.kinds().await, "12DCZ");
+        // What is left of a COPY is ignored.
+        client.send(b'c', b"").await;
+        client.send(b'Q', b"\0").await;
+        assert_eq!(client.kinds().await, "IZ");
+        client.send(b'X', b"").await;
+        assert_eq!(client.kinds().await, "");
+        client.served.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_message_out_of_place_ends_the_connection() {
+        let mut client = Client::start().await;
+        assert_eq!(client.kinds().await, "RKZ");
+        client.send(b'p', b"secret\0").await;
+        assert_eq!(client.kinds().await, "E(08P01)");
+        drop(client.stream);
+        client.served.await.unwrap();
+    }
 }

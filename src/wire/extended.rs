@@ -12,6 +12,7 @@ use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete
 use super::message::{Bind, Message, Target, utf8, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
+use super::state::State;
 use super::statement_log::log_duration;
 use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
@@ -25,7 +26,7 @@ impl Responder {
         if let Message::Sync = message {
             return self.sync().await;
         }
-        if self.skips_to_sync {
+        if self.state == State::Failed {
             return Ok(());
         }
         let answered = match message {
@@ -51,7 +52,7 @@ impl Responder {
 
     /// Answers a message of the extended protocol that needs no waiting, and nothing that could be stopped.
     pub(super) fn extended_at_once(&mut self, message: Message) -> Result<()> {
-        if self.skips_to_sync {
+        if self.state == State::Failed {
             return Ok(());
         }
         let answered = match message {
@@ -75,14 +76,16 @@ impl Responder {
         match answered {
             Ok(()) => Ok(()),
             Err(error) => {
-                self.skips_to_sync = true;
+                self.state.enter(State::Failed);
                 self.report(error)
             }
         }
     }
 
     async fn sync(&mut self) -> Result<()> {
-        self.skips_to_sync = false;
+        if self.state == State::Failed {
+            self.state.enter(State::Idle);
+        }
         if let Err(error) = self.session.close_implicit().await {
             self.report(error)?;
         }

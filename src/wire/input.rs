@@ -2,8 +2,7 @@
 //! to see in time that the client has gone.
 
 use bytes::{Buf, Bytes, BytesMut};
-use tokio::io::AsyncReadExt;
-use tokio::net::tcp::OwnedReadHalf;
+use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::message::{is_known, violation};
 use crate::{Error, Result};
@@ -15,10 +14,9 @@ const READ_AHEAD_BYTES: usize = 64 << 10;
 /// Bytes and more that a buffer keeps no memory for once a message of that size is gone.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
-/// The reading half of a connection.
-#[derive(Debug)]
+/// The reading half of a connection: of a socket, or of any other stream.
 pub(super) struct Input {
-    reader: OwnedReadHalf,
+    reader: Box<dyn AsyncRead + Send + Unpin>,
     buffer: BytesMut,
     ended: bool,
 }
@@ -31,9 +29,9 @@ pub(super) struct Frame {
 }
 
 impl Input {
-    pub(super) fn new(reader: OwnedReadHalf) -> Input {
+    pub(super) fn new(reader: impl AsyncRead + Send + Unpin + 'static) -> Input {
         Input {
-            reader,
+            reader: Box::new(reader),
             buffer: BytesMut::new(),
             ended: false,
         }

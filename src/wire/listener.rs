@@ -27,7 +27,10 @@ pub(super) async fn accept(listening: Arc<Listening>, listener: TcpListener) {
                 failing = false;
                 let (shared, place) = (Arc::clone(&listening), listening.startups.enter());
                 listening.connections.spawn(async move {
-                    connection::serve(stream, shared, place).await;
+                    // Answers are written whole: waiting for more to send would only delay them.
+                    let _ = stream.set_nodelay(true);
+                    let client = stream.peer_addr().ok();
+                    connection::serve(stream.into_split(), client, shared, place).await;
                     drop(socket);
                 });
             }

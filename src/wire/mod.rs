@@ -1,9 +1,10 @@
-//! The PostgreSQL protocol over sockets: start-up, messages in both protocols, encoding of rows, cancel, shutdown.
+//! The PostgreSQL protocol over any stream of bytes: start-up, messages in both protocols, encoding of rows, cancel, shutdown.
 //! Called by `main`; knows nothing of tables or plans. pgwire's structs encode what the server sends. What clients send
 //! is decoded here (`message`), because pgwire's decoder panics on a message whose lengths lie.
 //!
 //! A connection in the order of its life: `listener` accepts it, `startup` makes a session, `connection` reads messages
-//! and hands each to `simple` or `extended`, which run it in the session and send what it gives through `rows`.
+//! and hands each to `simple` or `extended`, which run it in the session and send what it gives through `rows`. Where it
+//! stands is its `state`. Below `listener` nobody knows of sockets: `input` and `output` are two halves of whatever stream.
 //!
 //! - Nothing collects a result: a batch is asked for only when the last one has left for the socket.
 //! - Every wait for the socket or for rows ends on cancel, timeout, shutdown or when the client goes.
@@ -28,6 +29,7 @@ mod server;
 mod simple;
 mod startup;
 mod startups;
+mod state;
 mod statement_log;
 
 pub use constant_answer::ConstantAnswer;

@@ -3,8 +3,7 @@
 
 use bytes::BytesMut;
 use pgwire::messages::PgWireBackendMessage;
-use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::OwnedWriteHalf;
+use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use crate::{Error, Result};
 
@@ -17,9 +16,8 @@ const FULL_BYTES_MIN: usize = 8 << 10;
 const FULL_BYTES_MAX: usize = 32 << 10;
 
 /// The writing half of a connection. Its buffer always holds whole messages, or what is left of them.
-#[derive(Debug)]
 pub(super) struct Output {
-    writer: OwnedWriteHalf,
+    writer: Box<dyn AsyncWrite + Send + Unpin>,
     buffer: Vec<u8>,
     /// Bytes from which the buffer counts as full.
     full_bytes: usize,
@@ -29,9 +27,9 @@ pub(super) struct Output {
 }
 
 impl Output {
-    pub(super) fn new(writer: OwnedWriteHalf) -> Output {
+    pub(super) fn new(writer: impl AsyncWrite + Send + Unpin + 'static) -> Output {
         Output {
-            writer,
+            writer: Box::new(writer),
             buffer: Vec::with_capacity(FULL_BYTES_MAX * 2),
             full_bytes: FULL_BYTES_MIN,
             sent: 0,
@@ -71,6 +69,8 @@ impl Output {
                 _ => return Err(Error::ClientGone),
             }
         }
+        // A stream may keep what it is given; a socket has nothing to flush.
+        self.writer.flush().await.map_err(|_| Error::ClientGone)?;
         self.full_bytes = match self.is_full() {
             true => (self.full_bytes * 2).min(FULL_BYTES_MAX),
             false => FULL_BYTES_MIN,

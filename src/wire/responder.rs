@@ -14,6 +14,7 @@ use pgwire::messages::startup::ParameterStatus;
 use super::output::Output;
 use super::report::{error_response, notice_response};
 use super::rows::{RowsEncoder, put_row_description};
+use super::state::State;
 use super::statement_log::log_failure;
 use crate::scan::{OutputColumn, Rows};
 use crate::session::{Interrupt, RowStream, Session, TransactionStatus};
@@ -25,8 +26,8 @@ use crate::{Error, Result};
 pub(super) struct Responder {
     pub(super) session: Session,
     pub(super) output: Output,
-    /// An extended message failed: everything up to Sync is skipped.
-    pub(super) skips_to_sync: bool,
+    /// Where the connection stands.
+    pub(super) state: State,
     interrupt: Arc<Interrupt>,
     /// The settings as the client was last told of them.
     told: Option<Arc<Settings>>,
@@ -41,12 +42,12 @@ pub(super) fn is_fatal(error: &Error) -> bool {
 }
 
 impl Responder {
-    pub(super) fn new(session: Session, output: Output) -> Responder {
+    pub(super) fn new(session: Session, output: Output, state: State) -> Responder {
         let interrupt = session.interrupt().clone();
         Responder {
             session,
             output,
-            skips_to_sync: false,
+            state,
             interrupt,
             told: None,
         }
