@@ -46,6 +46,7 @@ mod plan;
 mod prior;
 mod query_body;
 mod record_function;
+mod recursion_form;
 mod row_query;
 mod same_rows;
 mod scope;

@@ -14,6 +14,7 @@ use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, 
 use super::coercion::{
     CastContext, common_type, implicit, no_common_type, type_name, without_scale_of_constants,
 };
+use super::recursion_form::{check_step, in_order};
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select::ordinal;
@@ -105,7 +106,7 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<()> {
         let outside = self.common_tables.len();
-        for cte in &with.cte_tables {
+        for cte in in_order(with)? {
             let name = fold(&cte.alias.name);
             if is_write(&cte.query) {
                 let message = "WITH clause containing a data-modifying statement must be at the top level";
@@ -181,9 +182,13 @@ impl Binder<'_> {
             return Err(Error::unsupported("WITH inside a recursive query", None));
         }
         if mentions(left.as_ref(), name) > 0 {
-            return Err(wrong());
+            let message = format!(
+                "recursive reference to query \"{name}\" must not appear within its non-recursive term"
+            );
+            return Err(fault(StatementFault::InvalidRecursion, message));
         }
         refuse_order_and_limit(&cte.query)?;
+        check_step(name, right)?;
         let mut start = self.set_expr(left, outer)?;
         for column in &mut start.columns {
             if matches!(column.ty, SqlType::Unknown | SqlType::Void) {

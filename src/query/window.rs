@@ -16,6 +16,7 @@ use super::call_clauses;
 use super::coercion::{CastContext, common_type};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
+use crate::functions::functions_named;
 use crate::operators::whole_frame::whole_frame;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -93,6 +94,11 @@ impl Binder<'_> {
         };
         if is_aggregate(name) {
             return self.windowed_aggregate((name, function), &window, filter, inside);
+        }
+        if !WINDOW_FUNCTIONS.contains(&name) && functions_named(name).next().is_some() {
+            let message =
+                format!("OVER specified, but {name} is not a window function nor an aggregate function");
+            return Err(fault(StatementFault::WrongObjectType, message));
         }
         call_clauses::check_window(name, function, false)?;
         let arguments = self.arguments(name, &function.args, inside)?;
