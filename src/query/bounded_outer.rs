@@ -3,20 +3,35 @@
 
 use std::collections::HashMap;
 
+use datafusion_common::Column;
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{Expr, LogicalPlan};
 
-use crate::logical::compared_column;
 use crate::logical::stored_table::scanned_table;
+use crate::logical::{compared_column, pinned_column};
 use crate::plan::is_bounded_by;
 
 /// Whether the conditions in the plan, or those that are to stand above it, bound by their form a key of a table in it.
 pub(super) fn is_bounded(plan: &LogicalPlan, above: &[Expr]) -> bool {
+    is_bounded_by_columns(plan, above, compared_column)
+}
+
+/// Whether conditions in the plan that columns equal something bound a key of a table in it.
+pub(super) fn is_pinned(plan: &LogicalPlan) -> bool {
+    is_bounded_by_columns(plan, &[], pinned_column)
+}
+
+/// `column_of`: the column on which a condition bounds what is read.
+fn is_bounded_by_columns(
+    plan: &LogicalPlan,
+    above: &[Expr],
+    column_of: fn(&Expr) -> Option<&Column>,
+) -> bool {
     let mut compared: HashMap<String, Vec<String>> = HashMap::new();
     let mut note = |condition: &Expr| {
         for condition in split_conjunction(condition) {
-            if let Some(column) = compared_column(condition)
+            if let Some(column) = column_of(condition)
                 && let Some(relation) = &column.relation
             {
                 let columns = compared.entry(relation.table().to_string()).or_default();

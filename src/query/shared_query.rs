@@ -3,8 +3,9 @@
 //!
 //! 1. What is AS MATERIALIZED.
 //! 2. What may give other rows in another run: it gives the same wherever it is named.
-//! 3. What makes groups of whole tables and is named more than once, if all of it is read in one of these places, or if it groups by
-//!    columns that lead to no key: then no condition on what it gives makes it read less. (Not if it is AS NOT MATERIALIZED.)
+//! 3. What makes groups and is named more than once, if all of it is read in one of these places and no equality bounds what it reads, or
+//!    if it is of whole tables and groups by columns that lead to no key: then no condition on what it gives makes it read less. (Not if
+//!    it is AS NOT MATERIALIZED.)
 //!
 //! A query that refers to one around it does so for one row of that at a time, and is run where it is named. So is one in
 //! the step of a recursion that reads the recursion's rows: they are others at each turn.
@@ -17,7 +18,7 @@ use datafusion_expr::{Aggregate, Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};
-use super::bounded_outer::is_bounded;
+use super::bounded_outer::{is_bounded, is_pinned};
 use super::decorrelation::refers_out;
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};
@@ -34,9 +35,11 @@ pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> R
         let Some(groups) = groups(&bound.plan) else {
             return false;
         };
-        mentions(whole, &name) > 1
-            && !is_bounded(&bound.plan, &[])
-            && (is_read_whole(whole, &name) || is_apart_from_keys(groups))
+        let is_made_whole = match is_read_whole(whole, &name) {
+            true => !is_pinned(&bound.plan),
+            false => !is_bounded(&bound.plan, &[]) && is_apart_from_keys(groups),
+        };
+        mentions(whole, &name) > 1 && is_made_whole
     };
     let is_asked_for = match &cte.materialized {
         Some(ast::CteAsMaterialized::Materialized) => true,
