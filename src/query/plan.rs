@@ -22,7 +22,7 @@ use crate::operators::catalog_table::is_catalog;
 use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
-use crate::system::StatementContext;
+use crate::system::{StatementContext, query_threads};
 use crate::types::SqlType;
 
 /// A planned query and the ways to run it.
@@ -177,9 +177,11 @@ impl QueryPlan {
         }
     }
 
-    /// The general plan. Errors: those of planning the access.
+    /// The general plan, made on the query threads. Errors: those of planning the access.
     pub(crate) async fn physical(&self, ctx: &StatementContext) -> Result<Arc<dyn ExecutionPlan>> {
-        physical_plan(ctx, &self.query).await.map(|(plan, _)| plan)
+        let (ctx, query) = (ctx.clone(), Arc::clone(&self.query));
+        let planned = async move { physical_plan(&ctx, &query).await.map(|(plan, _)| plan) };
+        Box::pin(query_threads::run(planned)).await
     }
 
     /// Runs it, counted in the observation if there is one.
