@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use crate::codec::keyspace::{self, IndexId, TableId};
 use crate::store::{Batch, KeyRange, Page, ScanRequest, Store, Write};
-use crate::txn::prefix_range;
 use crate::{Error, Result};
 
 /// How many `Dropped` records one pass reads at a time.
@@ -44,7 +43,7 @@ pub(super) fn encode_dropped(table: TableId, index: IndexId) -> Vec<u8> {
 fn dropped_range(value: &[u8]) -> Result<KeyRange> {
     match value {
         [a, b, c, d, 0xFF, 0xFF] => Ok(keyspace::table_range(u32::from_be_bytes([*a, *b, *c, *d]))),
-        [_, _, _, _, _, _] => Ok(prefix_range(value)),
+        [_, _, _, _, _, _] => Ok(KeyRange::of_prefix(value)),
         _ => Err(Error::Corrupt {
             what: "record of a dropped range".to_string(),
             reason: format!("{} bytes instead of 6", value.len()),

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::{KeyRange, prefix_end};
+use super::KeyRange;
 use crate::{Error, Result};
 
 /// The id of a relation: 1 and up, never used again.
@@ -225,12 +225,12 @@ pub fn entry_prefix(table: TableId, index: IndexId) -> [u8; ENTRY_PREFIX_BYTES] 
 
 /// Every key of a table, all its indexes.
 pub fn table_range(table: TableId) -> KeyRange {
-    prefix_range(&table.to_be_bytes())
+    KeyRange::of_prefix(&table.to_be_bytes())
 }
 
 /// Every key of one index of a table.
 pub fn index_range(table: TableId, index: IndexId) -> KeyRange {
-    prefix_range(&entry_prefix(table, index))
+    KeyRange::of_prefix(&entry_prefix(table, index))
 }
 
 /// All relation records / schema records / dropped ranges: ranges to load a catalog from.
@@ -264,13 +264,6 @@ pub fn dropped_range() -> KeyRange {
 /// See [`relations_range`].
 pub fn settings_range() -> KeyRange {
     index_range(SYSTEM_TABLE, SETTINGS)
-}
-
-fn prefix_range(prefix: &[u8]) -> KeyRange {
-    KeyRange {
-        start: prefix.to_vec(),
-        end: prefix_end(prefix),
-    }
 }
 
 fn system_key(kind: u16, parts: &[&[u8]]) -> Vec<u8> {

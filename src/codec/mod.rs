@@ -127,6 +127,14 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    /// Every key that starts with `prefix`.
+    pub fn of_prefix(prefix: &[u8]) -> KeyRange {
+        KeyRange {
+            start: prefix.to_vec(),
+            end: prefix_end(prefix),
+        }
+    }
+
     /// The parts between sorted points inside the range; as many as points and one more.
     pub fn split(self, points: &[Vec<u8>]) -> Vec<KeyRange> {
         let starts = std::iter::once(self.start).chain(points.iter().cloned());

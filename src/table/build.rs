@@ -24,7 +24,7 @@ use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::successor;
 use crate::store::{KeyRange, Page, ScanRequest, Write};
-use crate::txn::{Transaction, prefix_range};
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Bytes of a page at most.
@@ -151,7 +151,7 @@ fn duplicate(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize
 }
 
 fn rows_request(table: &TableDef, from: Option<&[u8]>, keys_only: bool, page_rows_max: usize) -> ScanRequest {
-    let all = prefix_range(&entry_prefix(table.id, table.primary_key.id));
+    let all = KeyRange::of_prefix(&entry_prefix(table.id, table.primary_key.id));
     let range = KeyRange {
         start: from.map_or(all.start, <[u8]>::to_vec),
         end: all.end,

@@ -11,10 +11,11 @@ use crate::catalog::{
 };
 use crate::codec::keyspace::{Keyspace, entry_prefix};
 use crate::codec::row::RowReader;
+use crate::store::KeyRange;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Entry, Page, ScanRequest, Store, StoreOptions, Write};
-use crate::txn::{Transaction, prefix_range};
+use crate::txn::Transaction;
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
@@ -120,7 +121,7 @@ fn counted() -> TableDef {
 async fn entries(txn: &Transaction, index: u16) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut scan = txn.scan(ScanRequest {
         read_ahead: false,
-        ranges: vec![prefix_range(&entry_prefix(5, index))],
+        ranges: vec![KeyRange::of_prefix(&entry_prefix(5, index))],
         reverse: false,
         keys_only: false,
         page_rows_max: 100,

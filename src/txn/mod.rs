@@ -230,14 +230,6 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
     buffer.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Every key that starts with `prefix`.
-pub fn prefix_range(prefix: &[u8]) -> KeyRange {
-    KeyRange {
-        start: prefix.to_vec(),
-        end: crate::codec::prefix_end(prefix),
-    }
-}
-
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")

@@ -469,14 +469,14 @@ async fn the_buffer_has_a_limit() {
 #[test]
 fn prefix_ranges_hold_exactly_the_extensions() {
     assert_eq!(
-        prefix_range(&[1, 0xFF]),
+        KeyRange::of_prefix(&[1, 0xFF]),
         KeyRange {
             start: vec![1, 0xFF],
             end: Some(vec![2])
         }
     );
     assert_eq!(
-        prefix_range(&[0xFF]),
+        KeyRange::of_prefix(&[0xFF]),
         KeyRange {
             start: vec![0xFF],
             end: None

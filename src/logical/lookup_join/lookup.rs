@@ -7,17 +7,18 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::concat_batches;
-use arrow::datatypes::{Schema, SchemaRef};
+use arrow::datatypes::Schema;
 use arrow::row::{RowConverter, Rows, SortField};
 use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
 use futures::TryStreamExt;
 use futures::stream::BoxStream;
 
+use super::given_keys::RowKeys;
+use super::inner_read::InnerRead;
 use super::inner_rows::InnerRows;
 use super::lookup_figures::LookupFigures;
-use super::partners::{Joined, JoinedSchema, Partners};
-use super::row_keys::RowKeys;
+use super::partners::{Joined, Partners};
 use super::whole_inner::{LookupCost, all_rows};
 use crate::catalog::{IndexDef, TableDef};
 use crate::functions::evaluate::values;
@@ -34,7 +35,6 @@ use crate::scan::planned_access::plan_predicates;
 use crate::system::StatementContext;
 use crate::system::query_threads::is_leavable;
 use crate::system::statement_memory::HeldBytes;
-use crate::table::row_schema;
 use crate::txn::Transaction;
 use crate::types::value_at;
 use crate::{Error, Result};
@@ -65,20 +65,6 @@ pub(crate) struct Lookup {
     own_conditions: Vec<Expr>,
     /// What is the same in all runs, worked out by the first.
     read: OnceLock<Arc<InnerRead>>,
-}
-
-/// What is read of the inner table.
-#[derive(Debug)]
-struct InnerRead {
-    /// The columns it is looked up by first, then what the join gives or asks for: positions in `TableDef::columns`.
-    columns: Vec<usize>,
-    schema: SchemaRef,
-    /// Whether what stands under the key that leads to rows is all that is read.
-    is_covered: bool,
-    /// What is looked up is the primary key.
-    row_keys: Option<RowKeys>,
-    /// The schema of the last outer rows, and of what the join made of them.
-    joined: JoinedSchema,
 }
 
 /// What is looked up in which table.
@@ -214,19 +200,8 @@ impl Lookup {
     }
 
     fn read(&self) -> &Arc<InnerRead> {
-        self.read.get_or_init(|| {
-            let columns: Vec<usize> = self.columns.iter().chain(&self.positions).copied().collect();
-            Arc::new(InnerRead {
-                schema: row_schema(&self.table, &columns),
-                is_covered: self.path.covers(&columns),
-                row_keys: match self.is_of_one_row() {
-                    true => RowKeys::new(&self.table, &self.columns, &self.positions),
-                    false => None,
-                },
-                joined: JoinedSchema::default(),
-                columns,
-            })
-        })
+        let read = || InnerRead::new(&self.table, &self.path, &self.columns, &self.positions);
+        self.read.get_or_init(|| Arc::new(read()))
     }
 
     /// What of its conditions the read itself can check. Errors: 42P02.
@@ -452,8 +427,7 @@ impl RunningLookup {
     ) -> Result<Option<Joined>> {
         let found = row_keys.fetch(&self.txn, keys, rows, &self.figures.scan).await?;
         self.figures.batches.fetch_add(1, Ordering::Relaxed);
-        self.figures.keys.fetch_add(found.keys, Ordering::Relaxed);
-        self.cost.add_keys(found.keys);
+        self.count_keys(found.keys);
         self.cost.add_rows(found.rows.num_rows() as u64, false);
         match self.memory.resize(found.rows.get_array_memory_size()) {
             Err(_) if rows > 1 => Ok(None),
@@ -465,8 +439,7 @@ impl RunningLookup {
     /// those of one are.
     async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<Arc<InnerRows>>> {
         let mut found = RecordBatch::new_empty(Arc::clone(&self.read.schema));
-        if let Some(predicate) = self.predicate(keys)? {
-            let path = self.path(Some(predicate), &self.rules)?;
+        if let Some(path) = self.path_of(keys, rows)? {
             let (txn, path) = (Arc::clone(&self.txn), Arc::new(path));
             let metrics = Arc::clone(&self.figures.scan);
             self.figures.batches.fetch_add(1, Ordering::Relaxed);
@@ -511,6 +484,25 @@ impl RunningLookup {
         Ok(())
     }
 
+    /// How the rows of these keys are reached. `None`: none of them can be had, for they are NULL.
+    fn path_of(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<AccessPath>> {
+        if self.narrowing.is_empty()
+            && let Some((count, path)) = self.read.path_to(keys, rows)
+        {
+            self.count_keys(count);
+            return Ok(path);
+        }
+        match self.predicate(keys)? {
+            Some(predicate) => self.path(Some(predicate), &self.rules).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn count_keys(&mut self, keys: usize) {
+        self.figures.keys.fetch_add(keys as u64, Ordering::Relaxed);
+        self.cost.add_keys(keys as u64);
+    }
+
     /// How rows are reached for which this holds, and what the read itself can check.
     fn path(&self, predicate: Option<Predicate>, rules: &PlanRules) -> Result<AccessPath> {
         let wanted = Wanted {
@@ -553,9 +545,7 @@ impl RunningLookup {
             let key = key.map(|(key, position)| value_at(key, row, &self.table.columns[*position].ty));
             wanted.push(key.collect::<Result<Vec<_>>>()?);
         }
-        let count = wanted.len() as u64;
-        self.figures.keys.fetch_add(count, Ordering::Relaxed);
-        self.cost.add_keys(count);
+        self.count_keys(wanted.len());
         Ok(match (wanted.is_empty(), self.columns.as_slice()) {
             (true, _) => None,
             (false, [column]) => Some(Predicate::InList {

@@ -3,8 +3,10 @@
 //! `join_order` says, once DataFusion has optimized it.
 
 mod bounded;
+mod given_keys;
 mod inner;
 mod inner_joins;
+mod inner_read;
 mod inner_rows;
 mod join_order;
 mod joined_table;
@@ -12,7 +14,6 @@ mod lookup;
 mod lookup_figures;
 mod node;
 mod partners;
-mod row_keys;
 mod sizes;
 mod story;
 mod whole_inner;

@@ -10,12 +10,13 @@ use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, FIRST_OID, IndexDef, KeyColumn, TableCache, TableOptions,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, entry_prefix};
+use crate::store::KeyRange;
 use crate::store::StoreOptions;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Page, ScanRequest, Write};
 use crate::table::{Limits, insert_rows, write_schema};
-use crate::txn::{Transaction, prefix_range};
+use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
 
 const ROWS: i32 = 10;
@@ -118,7 +119,7 @@ async fn stored(store: &Arc<dyn Store>, index: IndexId) -> Vec<(Vec<u8>, Vec<u8>
     let snapshot = store.snapshot().await.unwrap();
     let mut scan = snapshot.scan(ScanRequest {
         read_ahead: false,
-        ranges: vec![prefix_range(&entry_prefix(1, index))],
+        ranges: vec![KeyRange::of_prefix(&entry_prefix(1, index))],
         reverse: false,
         keys_only: false,
         page_rows_max: 100,
@@ -455,7 +456,7 @@ async fn faults_beyond_a_page_are_all_counted() {
     assert_faults(&faults, &[]);
     assert_eq!(report.relations[0].rows, 5_000);
     store
-        .delete_range(prefix_range(&entry_prefix(1, 2)))
+        .delete_range(KeyRange::of_prefix(&entry_prefix(1, 2)))
         .await
         .unwrap();
     let (report, faults) = checked(&store).await;
