@@ -1,8 +1,8 @@
 //! Keyspan: a PostgreSQL-wire SQL engine for wide tables over a pluggable ordered key-value store.
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
-//! `error < types < parse < codec < store < txn < catalog < table < plan < system < functions < scan < logical < operators < query < sql <
-//! session < wire`.
+//! `error < types < parse < codec < store < txn < catalog < table < plan < system < functions < tree < scan < logical < operators < query <
+//! sql < session < wire`.
 //!
 //! # The life of a statement
 //!
@@ -15,7 +15,8 @@
 //! 3. The session opens or continues a [`txn::Transaction`]: one [`store::Snapshot`] and the writes buffered over it.
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`system::StatementContext`] the statement runs in.
-//! 5. `query` binds it: names are resolved and every type decided, once ([`query::PlannedQuery`]). Is the bound plan a
+//! 5. `query` binds it: names are resolved and every type decided, once; what comes of it is a [`tree::Plan`] over [`tree::Expr`]s
+//!    ([`query::PlannedQuery`]). Is the bound plan a
 //!    chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest is rewritten (`logical::rewrite`),
 //!    built of operators ([`operators::planner`]) and run on threads of its own, aggregates of a long scan with a reader for each
 //!    processor. Either way table scans come back
@@ -49,6 +50,7 @@ pub mod sql;
 pub mod store;
 pub mod system;
 pub mod table;
+pub mod tree;
 pub mod txn;
 pub mod types;
 pub mod wire;

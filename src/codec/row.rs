@@ -186,7 +186,7 @@ impl<'a> RowReader<'a> {
         }
         let columns = usize::from(u16::from_le_bytes([*low, *high]));
         let wide = flags & FLAG_WIDE_OFFSETS != 0;
-        let mut cut = |length: usize| {
+        let mut cut = |length: usize| -> Result<_> {
             let (part, after) = rest
                 .split_at_checked(length)
                 .ok_or_else(|| damaged("it is too short"))?;

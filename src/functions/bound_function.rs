@@ -8,75 +8,125 @@ use arrow::array::{Array, ArrayRef, new_null_array};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef};
 use async_trait::async_trait;
-use datafusion_common::ScalarValue;
-use datafusion_common::tree_node::{Transformed, TreeNode};
+use datafusion_common::Result as DataFusionResult;
 use datafusion_expr::async_udf::{AsyncScalarUDF, AsyncScalarUDFImpl};
-use datafusion_expr::expr::ScalarFunction;
 use datafusion_expr::interval_arithmetic::Interval;
 use datafusion_expr::{
-    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility as DataFusionVolatility,
 };
 
 use super::batch::Batch;
 use super::compare;
-use super::definition::Body;
+use super::definition::{Body, Volatility};
 use super::size::{BatchBytes, within_memory};
-use crate::functions::folding::is_folding;
-use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
+use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::{CatalogContext, installed};
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
-/// A function whose argument and result types are fixed, as DataFusion runs it.
-pub(super) struct BoundFunction {
+/// A function whose argument and result types are fixed.
+pub struct BoundFunction {
     name: String,
     arguments: Vec<SqlType>,
     returns: SqlType,
     strict: bool,
     body: Body,
+    volatility: Volatility,
     settings: Arc<FormatSettings>,
+    /// What DataFusion asks for.
     signature: Signature,
 }
 
-/// A call of `body` as an expression: arguments of exactly the `arguments` types, result of the `returns` type.
-pub fn call(
-    definition: (&str, Body, bool, Volatility),
-    arguments: Vec<(Expr, SqlType)>,
-    returns: SqlType,
-    settings: &Arc<FormatSettings>,
-) -> Expr {
-    let (name, body, strict, volatility) = definition;
-    let (expressions, types): (Vec<Expr>, Vec<SqlType>) = arguments.into_iter().unzip();
-    let signature = if types.is_empty() {
-        Signature::nullary(volatility)
-    } else {
-        Signature::any(types.len(), volatility)
-    };
-    let function = BoundFunction {
-        name: name.to_string(),
-        arguments: types,
-        returns,
-        strict,
-        body,
-        settings: settings.clone(),
-        signature,
-    };
-    let function = match body {
-        Body::Waiting(_) => AsyncScalarUDF::new(Arc::new(function)).into_scalar_udf(),
-        _ => ScalarUDF::new_from_impl(function),
-    };
-    Expr::ScalarFunction(ScalarFunction::new_udf(Arc::new(function), expressions))
-}
-
 impl BoundFunction {
+    /// A function of arguments of exactly these types, its result of the `returns` type.
+    pub fn new(
+        (name, body, strict, volatility): (&str, Body, bool, Volatility),
+        arguments: Vec<SqlType>,
+        returns: SqlType,
+        settings: &Arc<FormatSettings>,
+    ) -> BoundFunction {
+        let known = match volatility {
+            Volatility::Immutable => DataFusionVolatility::Immutable,
+            Volatility::Stable => DataFusionVolatility::Stable,
+            Volatility::Volatile => DataFusionVolatility::Volatile,
+        };
+        let signature = match arguments.len() {
+            0 => Signature::nullary(known),
+            count => Signature::any(count, known),
+        };
+        BoundFunction {
+            name: name.to_string(),
+            arguments,
+            returns,
+            strict,
+            body,
+            volatility,
+            settings: Arc::clone(settings),
+            signature,
+        }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The types of its arguments.
-    pub(super) fn arguments(&self) -> &[SqlType] {
+    pub fn arguments(&self) -> &[SqlType] {
         &self.arguments
     }
 
     /// The type of its result.
-    pub(super) fn returns(&self) -> &SqlType {
+    pub fn returns(&self) -> &SqlType {
         &self.returns
+    }
+
+    /// How its result depends on more than its arguments.
+    pub fn volatility(&self) -> Volatility {
+        self.volatility
+    }
+
+    /// Whether it gives NULL for any NULL.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// Whether it may wait, which only the general plan can.
+    pub fn waits(&self) -> bool {
+        matches!(self.body, Body::Waiting(_))
+    }
+
+    /// Whether it asks the catalogs, as the statement that calls it sees them.
+    pub fn reads_catalogs(&self) -> bool {
+        matches!(self.body, Body::Catalog(_) | Body::CatalogRows(_))
+    }
+
+    /// What it gives for constants. `None`: another value each time, it needs a statement and there is none, or it would be long.
+    pub(crate) fn of_constants<'a>(
+        &self,
+        arguments: impl Iterator<Item = &'a ScalarValue>,
+        statement: Option<&CatalogContext>,
+    ) -> Result<Option<ScalarValue>> {
+        let is_foldable = !self.waits() && (!self.reads_catalogs() || statement.is_some());
+        if self.volatility == Volatility::Volatile || !is_foldable {
+            return Ok(None);
+        }
+        let arrays = arguments.map(array_of_scalar).collect::<Result<Vec<_>>>()?;
+        let result = self.compute(arrays, 1, statement)?;
+        match result.get_array_memory_size() > FOLDED_BYTES_MAX {
+            true => Ok(None),
+            false => scalar_at(&result, 0).map(Some),
+        }
+    }
+
+    /// As DataFusion's operators call it.
+    pub(crate) fn to_udf(self: &Arc<BoundFunction>) -> ScalarUDF {
+        match self.waits() {
+            true => AsyncScalarUDF::new(Arc::clone(self) as _).into_scalar_udf(),
+            false => ScalarUDF::new_from_shared_impl(Arc::clone(self) as _),
+        }
     }
 
     /// Computes it for rows of arguments, in a statement where it reads one.
@@ -118,7 +168,7 @@ impl BoundFunction {
         rows: usize,
         at_once: usize,
         statement: Option<&CatalogContext>,
-    ) -> datafusion_common::Result<ArrayRef> {
+    ) -> DataFusionResult<ArrayRef> {
         let mut parts = Vec::with_capacity(rows.div_ceil(at_once));
         let mut bytes = BatchBytes::new(self.settings.result_limits);
         for first in (0..rows).step_by(at_once) {
@@ -127,24 +177,15 @@ impl BoundFunction {
                 ColumnarValue::Array(array) => Ok(array.slice(first, count)),
                 ColumnarValue::Scalar(scalar) => scalar.to_array_of_size(count),
             });
-            let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
+            let arrays = arrays.collect::<DataFusionResult<Vec<_>>>()?;
             let part = self.compute(arrays, count, statement).map_err(to_datafusion)?;
             bytes
                 .add_bytes(part.get_array_memory_size())
                 .map_err(to_datafusion)?;
-            self.check_folded(&part).map_err(to_datafusion)?;
             parts.push(part);
         }
         let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
         Ok(concat(&parts)?)
-    }
-
-    /// Errors: whatever tells DataFusion not to put a long result into the plan, when constants are being folded.
-    fn check_folded(&self, result: &ArrayRef) -> Result<()> {
-        match result.get_array_memory_size() > FOLDED_BYTES_MAX && is_folding() {
-            true => Err(Error::internal("a constant is too long for the plan")),
-            false => Ok(()),
-        }
     }
 }
 
@@ -167,36 +208,23 @@ impl ScalarUDFImpl for BoundFunction {
     fn name(&self) -> &str {
         &self.name
     }
-    fn schema_name(&self, arguments: &[Expr]) -> datafusion_common::Result<String> {
-        let arguments: Vec<String> = arguments
-            .iter()
-            .map(|argument| argument.schema_name().to_string())
-            .collect();
-        // The types tell apart calls that differ in nothing else (casts of one expression to several types).
-        Ok(format!(
-            "{}[{}]({})",
-            self.name,
-            self.returns,
-            arguments.join(",")
-        ))
-    }
     fn signature(&self) -> &Signature {
         &self.signature
     }
-    fn return_type(&self, _arguments: &[DataType]) -> datafusion_common::Result<DataType> {
+    fn return_type(&self, _arguments: &[DataType]) -> DataFusionResult<DataType> {
         Ok(self.returns.arrow_type())
     }
     /// Any value of the result's type. DataFusion's own answer has no type, and comparing it with a constant's would fail: an
     /// order by `upper(s) > 'A'` would not be known for what it is.
-    fn evaluate_bounds(&self, _: &[&Interval]) -> datafusion_common::Result<Interval> {
+    fn evaluate_bounds(&self, _: &[&Interval]) -> DataFusionResult<Interval> {
         Interval::make_unbounded(&self.returns.arrow_type())
             .or_else(|_| Interval::make_unbounded(&DataType::Null))
     }
-    fn return_field_from_args(&self, _: ReturnFieldArgs) -> datafusion_common::Result<FieldRef> {
+    fn return_field_from_args(&self, _: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
         Ok(Arc::new(self.returns.field(&self.name, true)))
     }
-    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> datafusion_common::Result<ColumnarValue> {
-        let constant = self.signature.volatility != Volatility::Volatile
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
+        let constant = self.volatility != Volatility::Volatile
             && args
                 .args
                 .iter()
@@ -209,13 +237,12 @@ impl ScalarUDFImpl for BoundFunction {
         let result = match rows_at_once(&args.args) {
             at_once if rows <= at_once => {
                 let arrays = args.args.into_iter().map(|argument| argument.into_array(rows));
-                let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
+                let arrays = arrays.collect::<DataFusionResult<Vec<_>>>()?;
                 self.compute(arrays, rows, statement.as_deref())
                     .map_err(to_datafusion)?
             }
             at_once => self.compute_in_parts(&args.args, rows, at_once, statement.as_deref())?,
         };
-        self.check_folded(&result).map_err(to_datafusion)?;
         if constant {
             return Ok(ColumnarValue::Scalar(ScalarValue::try_from_array(&result, 0)?));
         }
@@ -225,17 +252,14 @@ impl ScalarUDFImpl for BoundFunction {
 
 #[async_trait]
 impl AsyncScalarUDFImpl for BoundFunction {
-    async fn invoke_async_with_args(
-        &self,
-        args: ScalarFunctionArgs,
-    ) -> datafusion_common::Result<ColumnarValue> {
+    async fn invoke_async_with_args(&self, args: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         let Body::Waiting(body) = self.body else {
             return self.invoke_with_args(args);
         };
         let rows = args.number_rows;
         let arrays = args.args.into_iter();
         let arrays = arrays.map(|argument| argument.into_array(rows));
-        let arrays = arrays.collect::<datafusion_common::Result<Vec<_>>>()?;
+        let arrays = arrays.collect::<DataFusionResult<Vec<_>>>()?;
         let statement = installed(&args.config_options)?;
         let batch = Batch {
             arrays: &arrays,
@@ -279,106 +303,8 @@ impl Hash for BoundFunction {
     }
 }
 
-/// Whether a function may wait, which only the general plan can.
-pub fn waits(function: &ScalarUDF) -> bool {
-    (function.inner().as_ref() as &dyn std::any::Any).is::<AsyncScalarUDF>()
-}
-
-/// Whether a function is one of ours that needs nothing of the statement that calls it.
-pub fn is_self_contained(function: &ScalarUDF) -> bool {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.is_some_and(|ours| {
-        !matches!(
-            ours.body,
-            Body::Catalog(_) | Body::CatalogRows(_) | Body::Waiting(_)
-        )
-    })
-}
-
-/// Whether a function is one of ours that asks the catalogs, as the statement that calls it sees them.
-pub fn reads_catalogs(function: &ScalarUDF) -> bool {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.is_some_and(|ours| matches!(ours.body, Body::Catalog(_) | Body::CatalogRows(_)))
-}
-
-/// Whether a function is one of ours that gives NULL for any NULL.
-pub fn is_strict(function: &ScalarUDF) -> bool {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.is_some_and(|ours| ours.strict)
-}
-
-/// The argument types of a function that is one of ours; none of any other.
-pub fn argument_types(function: &ScalarUDF) -> &[SqlType] {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.map_or(&[], |ours| &ours.arguments)
-}
-
-/// The result type of a function that is one of ours.
-pub fn result_type(function: &ScalarUDF) -> Option<&SqlType> {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    ours.map(|ours| &ours.returns)
-}
-
-/// The expression with every function of ours over constants computed, but for those that need the statement.
-pub fn fold_constants(expression: Expr) -> Result<Expr> {
-    fold(expression, None)
-}
-
-/// The same with those that read the catalogs, as the statement sees them.
-pub fn fold_constants_in(expression: Expr, statement: &CatalogContext) -> Result<Expr> {
-    fold(expression, Some(statement))
-}
-
-fn fold(expression: Expr, statement: Option<&CatalogContext>) -> Result<Expr> {
-    let folded = expression.transform_up(|expression| {
-        Ok(
-            match evaluate_constant(&expression, statement).map_err(to_datafusion)? {
-                Some(scalar) => Transformed::yes(Expr::Literal(scalar, None)),
-                None => match &expression {
-                    Expr::Cast(cast) => match cast.expr.as_ref() {
-                        Expr::Literal(scalar, _) => {
-                            Transformed::yes(Expr::Literal(scalar.cast_to(cast.field.data_type())?, None))
-                        }
-                        _ => Transformed::no(expression),
-                    },
-                    _ => Transformed::no(expression),
-                },
-            },
-        )
-    });
-    folded.map(|folded| folded.data).map_err(from_datafusion)
-}
-
-/// Runs a function once, on constants; `None` when it is none of ours, needs a statement and there is none, or an argument is no
-/// constant.
-fn evaluate_constant(expression: &Expr, statement: Option<&CatalogContext>) -> Result<Option<ScalarValue>> {
-    let Expr::ScalarFunction(function) = expression else {
-        return Ok(None);
-    };
-    let Some(bound) = (function.func.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>()
-    else {
-        return Ok(None);
-    };
-    let is_foldable = match bound.body {
-        Body::Batch(_) | Body::Rows(_) => true,
-        Body::Catalog(_) | Body::CatalogRows(_) => statement.is_some(),
-        Body::Waiting(_) => false,
-    };
-    if bound.signature.volatility == Volatility::Volatile || !is_foldable {
-        return Ok(None);
-    }
-    let mut arrays = Vec::with_capacity(function.args.len());
-    for argument in &function.args {
-        let Expr::Literal(scalar, _) = argument else {
-            return Ok(None);
-        };
-        arrays.push(scalar.to_array().map_err(from_datafusion)?);
-    }
-    let result = bound.compute(arrays, 1, statement)?;
-    if result.get_array_memory_size() > FOLDED_BYTES_MAX {
-        return Ok(None);
-    }
-    ScalarValue::try_from_array(&result, 0)
-        .map(Some)
-        .map_err(from_datafusion)
+/// The function of ours that DataFusion knows as this one. `None`: it is none, or waits.
+pub(crate) fn bound_function_of(function: &ScalarUDF) -> Option<Arc<BoundFunction>> {
+    let inner: Arc<dyn std::any::Any + Send + Sync> = Arc::clone(function.inner()) as _;
+    inner.downcast().ok()
 }

@@ -1,13 +1,23 @@
 //! A row of the registry: what a function is called, takes and gives, and what computes it.
 
 use arrow::array::ArrayRef;
-use datafusion_expr::Volatility;
 use futures::future::BoxFuture;
 
 use super::batch::Batch;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{CatalogType, SqlType, Value};
+
+/// How a function's result depends on more than its arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Volatility {
+    /// On nothing more.
+    Immutable,
+    /// On what stays the same in a statement.
+    Stable,
+    /// Each call may give another one.
+    Volatile,
+}
 
 /// The type of an argument or a result in a registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,7 @@
-//! Whether an expression gives the same value for the same columns, whatever the session's settings and the time: what may
+//! Whether a function gives the same value for the same arguments, whatever the session's settings and the time: what may
 //! be stored, and computed again to find what was stored.
 
-use datafusion_common::tree_node::TreeNode;
-use datafusion_expr::{Expr, ScalarUDF, Volatility};
-
+use super::Volatility;
 use super::bound_function::BoundFunction;
 use super::cast::CAST_NAME;
 use crate::types::SqlType;
@@ -41,27 +39,12 @@ const OF_SERVER: [&str; 4] = ["pg_", "inet_", "getdatabaseencoding", "version"];
 /// Functions of an instant to which no time zone of a session matters.
 const FREE_OF_ZONES: [&str; 2] = ["timezone", "-"];
 
-/// Whether the expression depends on nothing but its columns. (What the binder replaces by a constant, such as
-/// `current_user`, it does not see.)
-pub fn is_immutable(expr: &Expr) -> bool {
-    let depends = |expr: &Expr| match expr {
-        Expr::ScalarFunction(call) => !is_immutable_function(&call.func),
-        Expr::Column(_) | Expr::Literal(..) | Expr::Alias(_) | Expr::BinaryExpr(_) | Expr::Case(_) => false,
-        Expr::Cast(_) | Expr::TryCast(_) | Expr::Not(_) | Expr::Negative(_) | Expr::Between(_) => false,
-        Expr::IsNull(_) | Expr::IsNotNull(_) | Expr::IsTrue(_) | Expr::IsFalse(_) | Expr::IsUnknown(_) => {
-            false
-        }
-        Expr::IsNotTrue(_) | Expr::IsNotFalse(_) | Expr::IsNotUnknown(_) => false,
-        Expr::InList(_) | Expr::Like(_) | Expr::SimilarTo(_) => false,
-        _ => true,
-    };
-    !expr.exists(|expr| Ok(depends(expr))).unwrap_or(true)
-}
-
-fn is_immutable_function(function: &ScalarUDF) -> bool {
-    let ours = (function.inner().as_ref() as &dyn std::any::Any).downcast_ref::<BoundFunction>();
-    let is_fixed = function.signature().volatility == Volatility::Immutable;
-    is_fixed && ours.is_none_or(|ours| !asks_settings(function.name(), ours.arguments(), ours.returns()))
+impl BoundFunction {
+    /// Whether what it gives depends on its arguments alone.
+    pub fn is_immutable(&self) -> bool {
+        let is_fixed = self.volatility() == Volatility::Immutable;
+        is_fixed && !asks_settings(self.name(), self.arguments(), self.returns())
+    }
 }
 
 /// Whether a function of these types reads the session's settings.

@@ -1,4 +1,4 @@
-//! PostgreSQL's scalar functions, operators and casts for DataFusion's plans. Each topic's file holds one table of
+//! PostgreSQL's scalar functions, operators and casts. Each topic's file holds one table of
 //! registrations (`FunctionDef` rows) and the functions themselves: functions of Rust values that `Batch` maps over arrays
 //! (`argument`, `output`), or functions of arrays. The binder picks a row by name and argument types, fixes the result type and calls `call`.
 //! Knows nothing of SQL text.
@@ -26,7 +26,6 @@ mod definition;
 pub(crate) mod evaluate;
 mod exponential;
 mod float;
-pub(crate) mod folding;
 mod gathered;
 mod hash;
 mod immutability;
@@ -69,7 +68,6 @@ mod trigonometry;
 pub mod value_array;
 mod waiting;
 mod width_bucket;
-
 use arrow::array::{ArrayRef, new_null_array};
 
 /// Rows that one call of a set-returning function gives at most: they are made in memory.
@@ -83,16 +81,14 @@ pub use array::{
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
-pub use bound_function::{
-    argument_types, call, fold_constants, fold_constants_in, is_self_contained, is_strict, reads_catalogs,
-    result_type, waits,
-};
+pub use bound_function::BoundFunction;
+pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use definition::{Body, FunctionDef, Returns, T};
+pub use definition::{Body, FunctionDef, Returns, T, Volatility};
 pub use exponential::square_root_at;
 pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
-pub use immutability::{is_immutable, is_immutable_cast};
+pub use immutability::is_immutable_cast;
 pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};

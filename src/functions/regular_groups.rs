@@ -297,7 +297,9 @@ impl<'t> Search<'t> {
         prefers: Length,
         accept: impl Fn(usize) -> Option<usize>,
     ) -> Result<Option<usize>> {
-        let is_split = |middle: usize| Ok(accept(middle).is_some() && self.is_exact(rest, (middle, end))?);
+        let is_split = |middle: usize| -> Result<bool> {
+            Ok(accept(middle).is_some() && self.is_exact(rest, (middle, end))?)
+        };
         if prefers == Length::Shortest {
             let Some(first) = self.end(part, from, end, Length::Shortest)? else {
                 return Ok(None);

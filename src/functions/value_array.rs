@@ -1,4 +1,4 @@
-//! `Value`s as Arrow arrays and DataFusion constants: what constants and parameters are in plans that run over batches.
+//! `Value`s as Arrow arrays and constants: what constants and parameters are in plans that run over batches.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use arrow::array::{
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field};
-use datafusion_common::ScalarValue;
+pub use datafusion_common::ScalarValue;
 
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;
@@ -78,13 +78,38 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
     })
 }
 
-/// The one value as a DataFusion constant of the Arrow type that carries `ty`.
+/// The one value as a constant of the Arrow type that carries `ty`.
 pub fn scalar_of(value: &Value, ty: &SqlType) -> Result<ScalarValue> {
     let array = array_of(std::slice::from_ref(value), ty)?;
     ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
 }
 
-/// A DataFusion constant as a value.
+/// NULL of an Arrow type.
+pub(crate) fn null_of(ty: &DataType) -> Result<ScalarValue> {
+    ScalarValue::try_from(ty).map_err(from_datafusion)
+}
+
+/// The constant at a row of an array.
+pub(crate) fn scalar_at(array: &ArrayRef, row: usize) -> Result<ScalarValue> {
+    ScalarValue::try_from_array(array, row).map_err(from_datafusion)
+}
+
+/// A constant as an array of one row.
+pub(crate) fn array_of_scalar(scalar: &ScalarValue) -> Result<ArrayRef> {
+    scalar.to_array().map_err(from_datafusion)
+}
+
+/// A constant as one of another Arrow type, by Arrow's own cast. Errors: it does not fit.
+pub(crate) fn cast_scalar(scalar: &ScalarValue, ty: &DataType) -> Result<ScalarValue> {
+    scalar.cast_to(ty).map_err(from_datafusion)
+}
+
+/// Some constant of an Arrow type, which says what it is.
+pub(crate) fn default_of(ty: &DataType) -> Option<ScalarValue> {
+    ScalarValue::new_default(ty).ok()
+}
+
+/// A constant as a value.
 pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
     let array = scalar.to_array().map_err(from_datafusion)?;
     value_at(&array, 0, ty)

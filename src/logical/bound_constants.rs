@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::Expr;
-
 use super::placeholder::Constants;
 use crate::functions::cast::cast_value;
 use crate::functions::value_array::scalar_of;
 use crate::functions::{self, T};
 use crate::system::StatementContext;
+use crate::tree::{Expr, ScalarValue, call};
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
@@ -45,7 +43,7 @@ fn object(name: &str, kind: &str, ty: &SqlType, settings: &FormatSettings) -> Re
     let name = scalar_of(&Value::Text(name.to_string()), &SqlType::Text)?;
     let definition = (look_up.name, look_up.body, look_up.strict, look_up.volatility);
     let arguments = vec![(Expr::Literal(name, None), SqlType::Text)];
-    Ok(functions::call(
+    Ok(call(
         definition,
         arguments,
         ty.clone(),

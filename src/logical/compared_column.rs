@@ -1,12 +1,10 @@
 //! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
 //! `column LIKE 'prefix%'`, and OR between such of one column.
 
-use datafusion_common::Column;
-use datafusion_expr::{BinaryExpr, Expr, Operator};
-
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::plan::like_bounds;
+use crate::tree::{BinaryExpr, Column, Expr, Operator};
 use crate::types::Value;
 
 /// Comparisons that say where to look; that which says it most closely first.
@@ -46,16 +44,12 @@ fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option
             column_compared_by(operators, left).filter(|left| *left == right)
         }
         Expr::InList(list) if !list.negated && list.list.iter().all(is_known) => as_column(&list.expr),
-        Expr::Between(between) if bounds_both_ends && !between.negated => {
-            let is_bound = is_known(&between.low) && is_known(&between.high);
-            as_column(&between.expr).filter(|_| is_bound)
-        }
         Expr::Like(like) if bounds_both_ends && !like.negated => {
             let Expr::Literal(pattern, _) = like.pattern.as_ref() else {
                 return None;
             };
             let pattern = Value::Text(pattern.try_as_str()??.to_string());
-            let bounds = like_bounds(&pattern, like.escape_char, like.case_insensitive, true);
+            let bounds = like_bounds(&pattern, None, like.case_insensitive, true);
             as_column(&like.expr).filter(|_| bounds)
         }
         _ => None,

@@ -1,6 +1,6 @@
 //! `equality`: a condition that says that two things are equal.
 
-use datafusion_expr::{BinaryExpr, Expr, Operator};
+use crate::tree::{BinaryExpr, Expr, Operator};
 
 /// What a condition `a = b` says of each of its sides: that it is the other.
 pub fn equality(condition: &Expr) -> Option<[(&Expr, &Expr); 2]> {

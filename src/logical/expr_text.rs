@@ -1,16 +1,15 @@
 //! Expressions as SQL text, in PostgreSQL's manner, for EXPLAIN: every operator stands in parentheses.
 
 use arrow::datatypes::Field;
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{AggregateFunction, InList, Like, ScalarFunction, Sort};
-use datafusion_expr::{Between, BinaryExpr, Case, Expr, Operator};
 
 use super::outer_values::outer_name;
-use crate::functions;
 use crate::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::functions::json_order::JSONB_ORDER_NAME;
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
+use crate::tree::{
+    AggregateFunction, BinaryExpr, Case, Expr, FunctionCall, InList, Like, Operator, OrderKey, ScalarValue,
+};
 use crate::types::{Numeric, SqlType, Value};
 
 /// How columns are named.
@@ -22,7 +21,7 @@ pub enum Names {
     Qualified,
 }
 
-/// The expression as SQL. What it has no words for it prints as DataFusion does.
+/// The expression as SQL. What it has no words for it prints as it is told of.
 pub fn expr_text(expr: &Expr, names: Names) -> String {
     Printer { names }.print(expr)
 }
@@ -94,30 +93,11 @@ impl Printer {
             }
             Expr::BinaryExpr(BinaryExpr { left, op, right }) => self.infix(left, &op.to_string(), right),
             Expr::Not(inner) => format!("(NOT {})", self.print(inner)),
-            Expr::Negative(inner) => format!("(- {})", self.print(inner)),
             Expr::IsNull(inner) => self.suffixed(inner, "IS NULL"),
             Expr::IsNotNull(inner) => self.suffixed(inner, "IS NOT NULL"),
-            Expr::IsTrue(inner) => self.suffixed(inner, "IS TRUE"),
-            Expr::IsNotTrue(inner) => self.suffixed(inner, "IS NOT TRUE"),
-            Expr::IsFalse(inner) => self.suffixed(inner, "IS FALSE"),
-            Expr::IsNotFalse(inner) => self.suffixed(inner, "IS NOT FALSE"),
-            Expr::IsUnknown(inner) => self.suffixed(inner, "IS UNKNOWN"),
-            Expr::IsNotUnknown(inner) => self.suffixed(inner, "IS NOT UNKNOWN"),
+            Expr::TruthTest(test) => self.suffixed(&test.expr, test.words()),
             // Comparisons convert to a wider type without saying so.
             Expr::Cast(cast) => self.print(&cast.expr),
-            Expr::TryCast(cast) => self.print(&cast.expr),
-            Expr::Between(Between {
-                expr,
-                negated,
-                low,
-                high,
-            }) => format!(
-                "({} {}BETWEEN {} AND {})",
-                self.print(expr),
-                not(*negated),
-                self.beside(expr, low),
-                self.beside(expr, high)
-            ),
             Expr::InList(InList { expr, list, negated }) => {
                 let items: Vec<String> = list.iter().map(|item| self.beside(expr, item)).collect();
                 format!(
@@ -155,7 +135,7 @@ impl Printer {
             false => self.listed(&params.args),
         };
         if !params.order_by.is_empty() {
-            let order = |key: &Sort| order_text(&key.expr, self.names, !key.asc, key.nulls_first);
+            let order = |key: &OrderKey| order_text(&key.expr, self.names, !key.asc, key.nulls_first);
             let order: Vec<String> = params.order_by.iter().map(order).collect();
             arguments.push_str(&format!(" ORDER BY {}", order.join(", ")));
         }
@@ -169,17 +149,14 @@ impl Printer {
         )
     }
 
-    fn call_text(&self, call: &ScalarFunction) -> String {
+    fn call_text(&self, call: &FunctionCall) -> String {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
             (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME, [inner]) => {
                 self.print(inner)
             }
-            ("cast", [inner]) => match functions::result_type(&call.func) {
-                Some(ty) => format!("({})::{ty}", self.print(inner)),
-                None => self.print(inner),
-            },
+            ("cast", [inner]) => format!("({})::{}", self.print(inner), call.func.returns()),
             (symbol, [_, _]) if is_operator(symbol) => {
                 let sides = self.arguments(call);
                 format!("({} {symbol} {})", sides[0], sides[1])
@@ -206,8 +183,8 @@ impl Printer {
     }
 
     /// The arguments of a call, of which those of variable length are numerics where the function takes such.
-    fn arguments(&self, call: &ScalarFunction) -> Vec<String> {
-        let types = functions::argument_types(&call.func);
+    fn arguments(&self, call: &FunctionCall) -> Vec<String> {
+        let types = call.func.arguments();
         let argument = |(at, argument): (usize, &Expr)| match (argument, types.get(at)) {
             (Expr::Literal(scalar @ ScalarValue::Binary(Some(_)), _), Some(ty @ SqlType::Numeric(_))) => {
                 value_of_scalar(scalar, ty).map_or_else(|_| self.print(argument), |value| literal(&value))
@@ -271,7 +248,7 @@ fn scalar_text(scalar: &ScalarValue) -> String {
 
 #[cfg(test)]
 mod tests {
-    use datafusion_expr::{col, lit};
+    use crate::tree::{col, lit};
 
     use super::*;
 
@@ -290,10 +267,6 @@ mod tests {
             (
                 col("a").in_list(vec![lit(1_i64), lit(2_i64)], true),
                 "(a NOT IN (1, 2))",
-            ),
-            (
-                col("a").between(lit(1.5), lit(ScalarValue::Float64(None))),
-                "(a BETWEEN 1.5 AND NULL)",
             ),
         ];
         for (expr, text) in cases {

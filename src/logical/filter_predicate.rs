@@ -1,10 +1,6 @@
-//! DataFusion filters to predicates, for the table provider: what `plan` and the residual filter understand of an
+//! Conditions to predicates, for scans: what `plan` and the residual filter understand of an
 //! expression over one table. A part that they do not understand becomes `Predicate::Opaque`, so the result is true for
 //! every row for which the filter is; it is the filter itself when `has_opaque` is false.
-
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{Between, InList, ScalarFunction};
-use datafusion_expr::{BinaryExpr, Expr, Operator};
 
 use arrow::datatypes::{DataType, TimeUnit};
 
@@ -13,9 +9,9 @@ use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::functions::pattern::fixed_prefix;
 use crate::functions::pattern_prefix::like_literal;
-use crate::functions::{fold_constants, is_strict, result_type};
 use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
+use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
 use crate::types::{Numeric, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
@@ -60,29 +56,10 @@ impl Converter<'_> {
             Expr::BinaryExpr(binary) => self.binary(expr, binary),
             Expr::IsNull(child) => self.null_test(expr, child, false),
             Expr::IsNotNull(child) => self.null_test(expr, child, true),
-            Expr::IsTrue(child) => self.truth_test(expr, child, Some(true), false),
-            Expr::IsNotTrue(child) => self.truth_test(expr, child, Some(true), true),
-            Expr::IsFalse(child) => self.truth_test(expr, child, Some(false), false),
-            Expr::IsNotFalse(child) => self.truth_test(expr, child, Some(false), true),
-            Expr::IsUnknown(child) => self.truth_test(expr, child, None, false),
-            Expr::IsNotUnknown(child) => self.truth_test(expr, child, None, true),
-            Expr::Between(Between {
-                expr: value,
-                negated,
-                low,
-                high,
-            }) => {
-                let between = Predicate::all(vec![
-                    self.comparison(expr, value, CompareOp::GreaterEq, low),
-                    self.comparison(expr, value, CompareOp::LessEq, high),
-                ]);
-                if *negated { between.negate() } else { between }
-            }
+            Expr::TruthTest(test) => self.truth_test(expr, &test.expr, test.truth, test.negated),
             Expr::InList(list) => self.in_list(expr, list),
             Expr::Like(like) => {
-                // DataFusion's LIKE escapes with a backslash when it is not told otherwise, as PostgreSQL's does.
-                let escape = Some(like.escape_char.unwrap_or('\\'));
-                let predicate = self.like(&like.expr, &like.pattern, escape, like.case_insensitive);
+                let predicate = self.like(&like.expr, &like.pattern, Some('\\'), like.case_insensitive);
                 match predicate {
                     Some(predicate) if like.negated => predicate.negate(),
                     Some(predicate) => predicate,
@@ -233,9 +210,9 @@ impl Converter<'_> {
     }
 
     /// Calls that are a LIKE, or that only a value can match that a LIKE does.
-    fn function(&self, whole: &Expr, call: &ScalarFunction) -> Predicate {
+    fn function(&self, whole: &Expr, call: &FunctionCall) -> Predicate {
         let is_null = |argument: &Expr| literal(argument).is_some_and(ScalarValue::is_null);
-        if is_strict(&call.func) && call.args.iter().any(is_null) {
+        if call.func.is_strict() && call.args.iter().any(is_null) {
             return Predicate::Constant(None);
         }
         let found = match (call.name(), call.args.as_slice()) {
@@ -318,8 +295,7 @@ impl Converter<'_> {
                     keyed: false,
                 })
             }
-            Expr::Cast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
-            Expr::TryCast(cast) => self.operand(&cast.expr)?.cast(cast.field.data_type()),
+            Expr::Cast(cast) => self.operand(&cast.expr)?.cast(&cast.ty),
             // What comparisons put around columns so that Arrow's order is PostgreSQL's, which is ours already.
             Expr::ScalarFunction(call) if call.name() == FLOAT_ORDER_NAME => self.operand(call.args.first()?),
             Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => Some(Operand {
@@ -332,7 +308,7 @@ impl Converter<'_> {
             }),
             // A numeric without a size holds every integer and every numeric with one.
             Expr::ScalarFunction(call)
-                if call.name() == CAST_NAME && result_type(&call.func) == Some(&SqlType::Numeric(None)) =>
+                if call.name() == CAST_NAME && *call.func.returns() == SqlType::Numeric(None) =>
             {
                 let operand = self.operand(call.args.first()?)?;
                 let exact = operand.ty.is_integer() || matches!(operand.ty, SqlType::Numeric(_));
@@ -341,8 +317,8 @@ impl Converter<'_> {
                     ..operand
                 })
             }
-            Expr::ScalarFunction(call) if call.name() == CAST_NAME => match result_type(&call.func) {
-                Some(ty @ (SqlType::Float8 | SqlType::Timestamp(_))) => {
+            Expr::ScalarFunction(call) if call.name() == CAST_NAME => match call.func.returns() {
+                ty @ (SqlType::Float8 | SqlType::Timestamp(_)) => {
                     self.operand(call.args.first()?)?.cast(&ty.arrow_type())
                 }
                 _ => None,
@@ -447,12 +423,12 @@ impl Operand<'_> {
     }
 }
 
-/// The constant that an expression is, under casts that DataFusion has not folded but that change nothing.
+/// The constant that an expression is, under casts that nobody has folded but that change nothing.
 fn literal(expr: &Expr) -> Option<&ScalarValue> {
     match expr {
         Expr::Literal(value, _) => Some(value),
         Expr::Alias(alias) => literal(&alias.expr),
-        Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == *cast.field.data_type()),
+        Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == cast.ty),
         _ => None,
     }
 }
@@ -493,7 +469,7 @@ fn is_condition(expr: &Expr) -> bool {
                 | Operator::Gt
                 | Operator::GtEq
         ),
-        Expr::Not(_) | Expr::Between(_) | Expr::InList(_) | Expr::Like(_) => true,
+        Expr::Not(_) | Expr::InList(_) | Expr::Like(_) => true,
         _ => false,
     }
 }
@@ -543,7 +519,7 @@ fn value_of(constant: &ScalarValue) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use datafusion_expr::{cast, col, lit};
+    use crate::tree::{cast, col, lit};
 
     use super::*;
     use crate::plan::tests::table;
@@ -592,14 +568,14 @@ mod tests {
             }
         );
         let distinct =
-            datafusion_expr::binary_expr(col("a"), Operator::IsDistinctFrom, lit(ScalarValue::Int32(None)));
+            crate::tree::binary_expr(col("a"), Operator::IsDistinctFrom, lit(ScalarValue::Int32(None)));
         assert_eq!(convert(distinct), Predicate::IsNull { column: 0 }.negate());
     }
 
     #[test]
     fn what_is_not_understood_is_opaque_over_its_columns() {
         assert_eq!(
-            convert((col("a") + lit(1_i32)).eq(lit(2_i32))),
+            convert(crate::tree::binary_expr(col("a"), Operator::BitwiseAnd, lit(1_i32)).eq(lit(2_i32))),
             Predicate::Opaque { columns: vec![0] }
         );
         // A cast that loses values must not be looked through.

@@ -1,14 +1,10 @@
-//! The counts of LIMIT and OFFSET once the parameters are known: in a short statement, and in a general plan before DataFusion
+//! The counts of LIMIT and OFFSET once the parameters are known: in a short statement, and in a general plan before the rewriter
 //! takes them for granted.
-
-use datafusion_common::ScalarValue;
-use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_expr::{Expr, LogicalPlan};
 
 use super::dependent_join::for_each_node;
 use super::placeholder::Constants;
-use crate::functions::{LimitClause, fold_constants, row_count};
-use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::functions::{LimitClause, row_count};
+use crate::tree::{Expr, Plan, ScalarValue, TreeNodeRecursion, fold_constants};
 use crate::{Error, Result};
 
 /// A count with its parameters put in; NULL counts as absent. Errors: 2201W, 2201X.
@@ -26,17 +22,16 @@ pub(crate) fn limit_count(
 }
 
 /// Whether every count of a plan is one. Errors: 2201W, 2201X.
-pub(crate) fn check_limits(plan: &LogicalPlan, constants: &Constants) -> Result<()> {
-    let checked = for_each_node(plan, &mut |node| {
-        if let LogicalPlan::Limit(limit) = node {
+pub(crate) fn check_limits(plan: &Plan, constants: &Constants) -> Result<()> {
+    for_each_node(plan, &mut |node| {
+        if let Plan::Limit(limit) = node {
             for (count, clause) in [
                 (&limit.skip, LimitClause::Offset),
                 (&limit.fetch, LimitClause::Limit),
             ] {
-                limit_count(count.as_deref(), constants, clause).map_err(to_datafusion)?;
+                limit_count(count.as_deref(), constants, clause)?;
             }
         }
         Ok(TreeNodeRecursion::Continue)
-    });
-    checked.map_err(from_datafusion)
+    })
 }

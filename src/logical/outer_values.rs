@@ -4,27 +4,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::ScalarValue;
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::expr::Placeholder;
-use datafusion_expr::{Expr, LogicalPlan};
-
-use super::dependent_join::{SubPlan, transform_expressions};
+use super::dependent_join::transform_expressions;
+use crate::Result;
+use crate::functions::value_array::default_of;
+use crate::tree::{Expr, FieldMetadata, Placeholder, Plan, ScalarValue, SubPlan, Transformed, TreeNode};
 
 /// A constant for an outer column: the binding's place and the column.
 pub(crate) type OuterValue<'a> = &'a dyn Fn(usize, &Expr) -> Option<(ScalarValue, Option<FieldMetadata>)>;
 
 /// The subquery's plan with outer values in place of outer columns, also in the subqueries inside it.
-pub(crate) fn bind(definition: &SubPlan, value: OuterValue<'_>) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn bind(definition: &SubPlan, value: OuterValue<'_>) -> Result<Plan> {
     replace(definition, &|at, outer| {
         value(at, outer).map(|(value, metadata)| Expr::Literal(value, metadata))
     })
 }
 
 /// The same with placeholders of these names, one a binding.
-pub(crate) fn leave_open(definition: &SubPlan, names: &[Arc<str>]) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn leave_open(definition: &SubPlan, names: &[Arc<str>]) -> Result<Plan> {
     replace(definition, &|at, outer| match outer {
         Expr::OuterReferenceColumn(field, _) => Some(Expr::Placeholder(Placeholder {
             id: names.get(at)?.to_string(),
@@ -35,14 +31,11 @@ pub(crate) fn leave_open(definition: &SubPlan, names: &[Arc<str>]) -> DataFusion
 }
 
 /// The subquery's plan with other expressions in place of outer columns.
-fn replace(
-    definition: &SubPlan,
-    replacement: &dyn Fn(usize, &Expr) -> Option<Expr>,
-) -> DataFusionResult<LogicalPlan> {
+fn replace(definition: &SubPlan, replacement: &dyn Fn(usize, &Expr) -> Option<Expr>) -> Result<Plan> {
     if definition.bindings.is_empty() {
         return Ok(definition.plan.as_ref().clone());
     }
-    let replace = |expr: Expr| -> DataFusionResult<Transformed<Expr>> {
+    let replace = |expr: Expr| -> Result<Transformed<Expr>> {
         expr.transform_up(|expr| match &expr {
             Expr::OuterReferenceColumn(_, column) => {
                 let at = definition.bindings.iter().position(|(name, _)| name == column);
@@ -65,7 +58,7 @@ pub(crate) fn example(_: usize, outer: &Expr) -> Option<(ScalarValue, Option<Fie
     let Expr::OuterReferenceColumn(field, _) = outer else {
         return None;
     };
-    let value = ScalarValue::new_default(field.data_type()).ok()?;
+    let value = default_of(field.data_type())?;
     Some((value, named_after(outer)))
 }
 

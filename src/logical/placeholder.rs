@@ -5,17 +5,16 @@ use std::sync::Arc;
 
 use arrow::array::Array;
 use arrow::datatypes::Field;
-use datafusion_common::ScalarValue;
-use datafusion_common::config::ConfigOptions;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::expr::{BinaryExpr, InList, Placeholder};
-use datafusion_expr::{Expr, LogicalPlan, Operator};
 
 use super::dependent_join;
 use crate::error::StatementFault;
 use crate::functions::ANY_EQUAL_NAME;
-use crate::system::datafusion_error::{from_datafusion, to_datafusion};
-use crate::system::pg_catalog::{self, CatalogContext};
+use crate::functions::value_array::scalar_at;
+use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
+use crate::tree::{
+    BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
+    TreeNode,
+};
 use crate::types::{SqlType, numeric_key};
 use crate::{Error, Result};
 
@@ -40,7 +39,7 @@ pub struct Constants {
     /// Of the rows around a subquery: what its outer columns stand for, by the placeholders that they are.
     outer: Vec<(Arc<str>, ScalarValue)>,
     /// The catalogs as the statement sees them, and where functions find them.
-    catalogs: Option<(Arc<CatalogContext>, Arc<ConfigOptions>)>,
+    catalogs: Option<(Arc<CatalogContext>, Arc<FunctionOptions>)>,
 }
 
 impl Constants {
@@ -69,11 +68,11 @@ impl Constants {
     }
 
     /// What functions that ask the catalogs are called with. Errors: as `catalogs`.
-    pub(crate) fn catalog_options(&self) -> Result<&Arc<ConfigOptions>> {
+    pub(crate) fn catalog_options(&self) -> Result<&Arc<FunctionOptions>> {
         self.known_catalogs().map(|(_, options)| options)
     }
 
-    fn known_catalogs(&self) -> Result<&(Arc<CatalogContext>, Arc<ConfigOptions>)> {
+    fn known_catalogs(&self) -> Result<&(Arc<CatalogContext>, Arc<FunctionOptions>)> {
         let none = || Error::internal("a plan that asks the catalogs unannounced");
         self.catalogs.as_ref().ok_or_else(none)
     }
@@ -106,20 +105,18 @@ impl Constants {
 
     /// The expression with its placeholders replaced. Errors: 42P02.
     pub fn replace(&self, expr: Expr) -> Result<Expr> {
-        let replaced = expr.transform_up(|expr| self.replace_one(expr));
-        replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+        expr.transform_up(|expr| self.replace_one(expr)).data()
     }
 
     /// The plan with its placeholders replaced. Errors: 42P02.
-    pub fn replace_in_plan(&self, plan: LogicalPlan) -> Result<LogicalPlan> {
+    pub fn replace_in_plan(&self, plan: Plan) -> Result<Plan> {
         dependent_join::transform_expressions(plan, &|expr| expr.transform_up(|expr| self.replace_one(expr)))
-            .map_err(from_datafusion)
     }
 
-    fn replace_one(&self, expr: Expr) -> datafusion_common::Result<Transformed<Expr>> {
+    fn replace_one(&self, expr: Expr) -> crate::Result<Transformed<Expr>> {
         match &expr {
             Expr::Placeholder(placeholder) => {
-                let constant = self.get(&placeholder.id).map_err(to_datafusion)?;
+                let constant = self.get(&placeholder.id)?;
                 Ok(Transformed::yes(constant))
             }
             _ => list_membership(expr).transform_data(|expr| Ok(without_null(expr))),
@@ -127,7 +124,7 @@ impl Constants {
     }
 }
 
-/// A list without its NULLs: `x IN (1, NULL)` is `x IN (1) OR NULL`. DataFusion's optimizer merges lists as if NULL were
+/// A list without its NULLs: `x IN (1, NULL)` is `x IN (1) OR NULL`. What joins lists would take NULL for
 /// a value.
 fn without_null(expr: Expr) -> Transformed<Expr> {
     let is_null = |item: &Expr| matches!(item, Expr::Literal(scalar, _) if scalar.is_null());
@@ -171,7 +168,7 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
     let items = list.value(0);
     let literals = (0..items.len())
         .map(|row| {
-            let item = ScalarValue::try_from_array(&items, row)?;
+            let item = scalar_at(&items, row)?;
             let item = match (key, item) {
                 ([_], ScalarValue::Binary(Some(number))) => {
                     ScalarValue::Binary(Some(numeric_key(&number).to_vec()))
@@ -180,7 +177,7 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
             };
             Ok(Expr::Literal(item, None))
         })
-        .collect::<datafusion_common::Result<Vec<_>>>();
+        .collect::<crate::Result<Vec<_>>>();
     match literals {
         Ok(literals) => Transformed::yes(Expr::InList(InList::new(
             Box::new(key.first().unwrap_or(operand).clone()),

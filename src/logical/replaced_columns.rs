@@ -1,8 +1,6 @@
 //! `replaced_columns`: a condition in terms of other rows, which have what its columns stand for.
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::Expr;
+use crate::tree::{Column, Expr, Transformed, TreeNode};
 
 /// The condition with what its columns stand for. `None`: one stands for nothing there, or the condition is another at
 /// each row.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion_expr::{TableScan, TableSource};
 
 use crate::system::StatementContext;
+use crate::tree::{TableScan, TableSource};
 
 /// The relation.
 #[derive(Debug)]

@@ -3,15 +3,12 @@
 
 use std::sync::Arc;
 
-use datafusion_common::JoinType;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::{Join, LogicalPlan, Projection};
-
 use super::lookup_join::is_selection;
+use crate::Result;
+use crate::tree::{Join, JoinType, Plan, Projection, Transformed, TransformedResult, TreeNode};
 
 /// The plan with its semi- and anti-joins in that order.
-pub(crate) fn groups_asked_last(plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn groups_asked_last(plan: Plan) -> Result<Plan> {
     plan.transform_up_with_subqueries(|node| {
         Ok(match sunk(&node) {
             Some(sunk) => Transformed::yes(sunk),
@@ -22,44 +19,40 @@ pub(crate) fn groups_asked_last(plan: LogicalPlan) -> DataFusionResult<LogicalPl
 }
 
 /// A join that asks rows, below those right under it that ask groups. `None`: it is none, or there are none.
-fn sunk(plan: &LogicalPlan) -> Option<LogicalPlan> {
+fn sunk(plan: &Plan) -> Option<Plan> {
     let join = filtering_join(plan).filter(|join| !has_groups(&join.right))?;
     let (selected, left) = match join.left.as_ref() {
-        LogicalPlan::Projection(projection) if is_selection(projection) => {
-            (Some(projection), &projection.input)
-        }
+        Plan::Projection(projection) if is_selection(projection) => (Some(projection), &projection.input),
         _ => (None, &join.left),
     };
     let under = filtering_join(left).filter(|under| has_groups(&under.right))?;
-    let asked_first = LogicalPlan::Join(Join {
+    let asked_first = Plan::Join(Join {
         left: Arc::clone(&under.left),
         schema: Arc::clone(under.left.schema()),
         ..join.clone()
     });
     let asked_first = sunk(&asked_first).unwrap_or(asked_first);
-    let asked_last = LogicalPlan::Join(Join {
+    let asked_last = Plan::Join(Join {
         left: Arc::new(asked_first),
         ..under.clone()
     });
     match selected {
         Some(projection) => Projection::try_new(projection.expr.clone(), Arc::new(asked_last))
-            .map(LogicalPlan::Projection)
+            .map(Plan::Projection)
             .ok(),
         None => Some(asked_last),
     }
 }
 
 /// A join that leaves rows of its left side as they are.
-fn filtering_join(plan: &LogicalPlan) -> Option<&Join> {
+fn filtering_join(plan: &Plan) -> Option<&Join> {
     match plan {
-        LogicalPlan::Join(join) => {
-            matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti).then_some(join)
-        }
+        Plan::Join(join) => matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti).then_some(join),
         _ => None,
     }
 }
 
-fn has_groups(plan: &LogicalPlan) -> bool {
-    let groups = |node: &LogicalPlan| Ok(matches!(node, LogicalPlan::Aggregate(_)));
+fn has_groups(plan: &Plan) -> bool {
+    let groups = |node: &Plan| Ok(matches!(node, Plan::Aggregate(_)));
     plan.exists(groups).unwrap_or(true)
 }

@@ -5,9 +5,6 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::{Expr, LogicalPlan, TableProviderFilterPushDown, TableScan, TableSource};
 
 use super::filter_predicate::from_expr;
 use super::run_inputs::RunInputs;
@@ -17,10 +14,10 @@ use crate::parse::{Hints, IndexHint};
 use crate::plan::{AccessPath, Predicate, Wanted};
 use crate::scan::planned_access::plan_conditions;
 use crate::system::StatementContext;
-use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
+use crate::tree::{Expr, FilterPushDown, Plan, TableScan, TableSource, Transformed, TreeNode};
 
-/// A table for DataFusion's logical plans. `alias`: what the statement calls it.
+/// A table as plans read it. `alias`: what the statement calls it.
 pub fn table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
     source_of(table, alias, hints, table.visible_positions())
 }
@@ -48,9 +45,9 @@ fn source_of(
 }
 
 /// The plan as one whose conditions on stored tables are open: by these inputs it is known what they say in a run.
-pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn with_inputs(plan: Plan, inputs: &Arc<RunInputs>) -> Result<Plan> {
     let opened = plan.transform_up_with_subqueries(|node| {
-        let LogicalPlan::TableScan(scan) = &node else {
+        let Plan::TableScan(scan) = &node else {
             return Ok(Transformed::no(node));
         };
         let Some(table) = scan.source.downcast_ref::<KeyspanTable>() else {
@@ -62,18 +59,18 @@ pub(crate) fn with_inputs(plan: LogicalPlan, inputs: &Arc<RunInputs>) -> DataFus
         };
         let mut scan = scan.clone();
         scan.source = Arc::new(open);
-        Ok(Transformed::yes(LogicalPlan::TableScan(scan)))
+        Ok(Transformed::yes(Plan::TableScan(scan)))
     })?;
     Ok(opened.data)
 }
 
 /// How a scan with these filters would read its table, if the full-scan rule lets it pass; `None`: it is no stored table's.
 /// Errors: 53400, 54000.
-pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> DataFusionResult<Option<AccessPath>> {
+pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> Result<Option<AccessPath>> {
     match scan.source.downcast_ref::<KeyspanTable>() {
         Some(table) => {
             let access = table.access(ctx, &scan.filters, Wanted::default());
-            access.map(Some).map_err(to_datafusion)
+            access.map(Some)
         }
         None => Ok(None),
     }
@@ -98,21 +95,18 @@ impl TableSource for KeyspanTable {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
-    fn supports_filters_pushdown(
-        &self,
-        filters: &[&Expr],
-    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         let pushed = filters.iter().map(|filter| {
             if depends_on_outer(filter) || filter.is_volatile() {
-                return TableProviderFilterPushDown::Unsupported;
+                return FilterPushDown::Unsupported;
             }
             match self.predicate(filter).has_opaque() {
                 // The scan learns of it, so that the full-scan rule sees it, and it is evaluated above.
-                true => TableProviderFilterPushDown::Inexact,
-                false => TableProviderFilterPushDown::Exact,
+                true => FilterPushDown::Inexact,
+                false => FilterPushDown::Exact,
             }
         });
-        Ok(pushed.collect())
+        pushed.collect()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion_expr::{TableScan, TableSource};
+
+use crate::tree::{TableScan, TableSource};
 
 /// The relation.
 #[derive(Debug)]

@@ -6,33 +6,33 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::config::ConfigOptions;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_common::{JoinType, TableReference};
-use datafusion_expr::utils::{conjunction, split_conjunction_owned};
-use datafusion_expr::{Expr, Filter, Join, LogicalPlan, TableScan};
-
 use super::rewrite::with_written_filters;
+use crate::Result;
+use crate::system::pg_catalog::CatalogContext;
+use crate::tree::{
+    Expr, Filter, Join, JoinType, Plan, RelationAlias, TableScan, Transformed, TreeNode, TreeNodeRecursion,
+    conjunction, split_conjunction_owned,
+};
 
 /// Calls `judge` for every scan of the plan (also those of its subqueries) with the filters that the user wrote for its
-/// table in its `filters`. `options`: where functions find the catalogs.
+/// table in its `filters`. `catalogs`: those that functions over constants may ask.
 pub(crate) fn for_each_scan(
-    options: &Arc<ConfigOptions>,
-    plan: &LogicalPlan,
-    judge: &mut dyn FnMut(&TableScan) -> DataFusionResult<()>,
-) -> DataFusionResult<()> {
+    catalogs: Option<&Arc<CatalogContext>>,
+    plan: &Plan,
+    judge: &mut dyn FnMut(&TableScan) -> Result<()>,
+) -> Result<()> {
     let mut queries = vec![plan.clone()];
     plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::Subquery(subquery) = node {
-            queries.push(subquery.subquery.as_ref().clone());
-        }
+        node.apply_subqueries(&mut |subquery| {
+            queries.push(subquery.clone());
+            Ok(TreeNodeRecursion::Jump)
+        })?;
         Ok(TreeNodeRecursion::Continue)
     })?;
     for query in queries {
         let alone = query.transform_down(without_conditions_between)?.data;
-        with_written_filters(alone, options)?.apply(|node| {
-            if let LogicalPlan::TableScan(scan) = node {
+        with_written_filters(alone, catalogs)?.apply(|node| {
+            if let Plan::TableScan(scan) = node {
                 judge(scan)?;
             }
             Ok(TreeNodeRecursion::Continue)
@@ -42,20 +42,18 @@ pub(crate) fn for_each_scan(
 }
 
 /// The node without conditions that concern more than one relation.
-fn without_conditions_between(node: LogicalPlan) -> DataFusionResult<Transformed<LogicalPlan>> {
+fn without_conditions_between(node: Plan) -> Result<Transformed<Plan>> {
     Ok(match node {
-        LogicalPlan::Filter(filter) => match on_one_relation(filter.predicate) {
-            Some(predicate) => {
-                Transformed::yes(LogicalPlan::Filter(Filter::try_new(predicate, filter.input)?))
-            }
+        Plan::Filter(filter) => match on_one_relation(filter.predicate) {
+            Some(predicate) => Transformed::yes(Plan::Filter(Filter::new(predicate, filter.input))),
             // The input has not been looked at yet: this node takes its place.
             None => without_conditions_between(filter.input.as_ref().clone())?,
         },
-        LogicalPlan::Join(join) => {
+        Plan::Join(join) => {
             let filter = join.filter.and_then(on_one_relation);
             // Without a condition between its sides, only an inner join says what it said.
             let outer_condition = filter.is_some() && join.join_type != JoinType::Inner;
-            Transformed::yes(LogicalPlan::Join(Join {
+            Transformed::yes(Plan::Join(Join {
                 on: if outer_condition { join.on } else { Vec::new() },
                 filter,
                 ..join
@@ -75,7 +73,7 @@ fn on_one_relation(condition: Expr) -> Option<Expr> {
 }
 
 fn concerns_one(condition: &Expr) -> bool {
-    let mut relations: HashSet<Option<TableReference>> = HashSet::new();
+    let mut relations: HashSet<Option<RelationAlias>> = HashSet::new();
     let mut plain = true;
     let walked = condition.apply(|expr| {
         match expr {

@@ -4,14 +4,12 @@
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::{concat, take_record_batch};
 use arrow::datatypes::SchemaRef;
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::{Expr, ExprSchemable};
 
-use crate::functions::fold_constants_in;
-use crate::logical::computed::is_evaluable;
 use crate::logical::equality;
+use crate::logical::evaluable::is_evaluable;
 use crate::logical::placeholder::Constants;
 use crate::system::pg_catalog::{CatalogContext, CatalogRows, Definition};
+use crate::tree::{Column, Expr, RowSchema, fold_constants_in};
 use crate::{Error, Result};
 
 /// A column of a relation, and what it equals one of.
@@ -42,7 +40,7 @@ impl KnownValues {
         };
         let ty = schema.field(column).data_type();
         let is_known = |value: &Expr| {
-            let own_type = value.get_type(&DFSchema::empty());
+            let own_type = value.get_type(&RowSchema::empty());
             value.column_refs().is_empty()
                 && is_evaluable(value)
                 && !value.is_volatile()

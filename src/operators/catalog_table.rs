@@ -5,12 +5,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion_common::Statistics;
 use datafusion_common::stats::Precision;
 use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::{DataFusionError, Result as DataFusionResult, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_expr::{Expr, TableProviderFilterPushDown, TableScan, TableSource};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::statistics::StatisticsArgs;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
@@ -22,6 +20,7 @@ use super::node_properties;
 use super::planning::{Planning, run_constants, statement_catalogs};
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::{self, Definition};
+use crate::tree::{Expr, FilterPushDown, TableScan, TableSource};
 
 /// Rows of one batch.
 const BATCH_ROWS: usize = 8192;
@@ -47,7 +46,7 @@ pub use crate::system::pg_catalog::TABLE_OID;
 
 /// A relation of the catalog.
 #[derive(Debug, Clone)]
-pub(super) struct CatalogTable {
+pub(crate) struct CatalogTable {
     relation: &'static Definition,
     alias: Arc<str>,
     schema: SchemaRef,
@@ -58,15 +57,12 @@ impl TableSource for CatalogTable {
         Arc::clone(&self.schema)
     }
 
-    fn supports_filters_pushdown(
-        &self,
-        filters: &[&Expr],
-    ) -> DataFusionResult<Vec<TableProviderFilterPushDown>> {
+    fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         let leads = |filter: &&Expr| match self.known(filter) {
-            Some(_) => TableProviderFilterPushDown::Inexact,
-            None => TableProviderFilterPushDown::Unsupported,
+            Some(_) => FilterPushDown::Inexact,
+            None => FilterPushDown::Unsupported,
         };
-        Ok(filters.iter().map(leads).collect())
+        filters.iter().map(leads).collect()
     }
 }
 

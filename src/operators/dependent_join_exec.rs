@@ -5,11 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion_common::DFSchema;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -18,18 +16,18 @@ use futures::{StreamExt, stream};
 use super::dependent_join_run::{PhysicalSubPlan, Run};
 use super::node_properties;
 use super::observed::CountMore;
+use super::physical_expr::ExprBuilder;
 use super::planning::{Planner, Planning, run_constants, serial, statement_catalogs};
 use super::shown_plans::ShownPlans;
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
-use crate::logical::dependent_join::{DependentJoin, SubPlan, SubPlanKind, is_volatile};
-use crate::logical::only_input::only_input;
+use crate::Result;
+use crate::logical::dependent_join::is_volatile;
 use crate::logical::outer_values::{bind, example};
+use crate::operators::only_input::only_input;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::CatalogContext;
-
-/// Makes an expression over rows of a schema computable.
-pub(super) type ExprBuilder<'a> = &'a dyn Fn(&Expr, &DFSchema) -> DataFusionResult<Arc<dyn PhysicalExpr>>;
+use crate::tree::{DependentJoin, Expr, SubPlan, SubPlanKind};
 
 /// The executable node.
 pub struct DependentJoinExec {
@@ -56,9 +54,9 @@ impl DependentJoinExec {
         join: &DependentJoin,
         input: Arc<dyn ExecutionPlan>,
         planner: Planner,
-        expr: ExprBuilder<'_>,
+        exprs: &ExprBuilder,
     ) -> DataFusionResult<DependentJoinExec> {
-        let physical = |own: &Expr| expr(own, join.input.schema());
+        let physical = |own: &Expr| exprs.build(own, join.input.schema());
         let sub_plans = join.sub_plans.iter().map(|sub_plan| {
             let operand = match &sub_plan.kind {
                 SubPlanKind::In { operand, .. } => Some(physical(operand)?),
@@ -113,10 +111,9 @@ impl DependentJoinExec {
 
     /// Plans each subquery that has not run for some values, as an example of how it would. The values carry the outer
     /// columns' names: [`outer_name`].
-    pub async fn plan_examples(&self, ctx: &StatementContext) -> DataFusionResult<()> {
+    pub async fn plan_examples(&self, ctx: &StatementContext) -> Result<()> {
         let catalogs = CatalogContext::new(Arc::new(ctx.clone()));
-        let planning = Planning::new(self.planner, Arc::new(serial(ctx)), catalogs, None);
-        let planning = planning.map_err(to_datafusion)?;
+        let planning = Planning::new(self.planner, Arc::new(serial(ctx)), catalogs, None)?;
         for (index, sub_plan) in self.sub_plans.iter().enumerate() {
             if self.shown.get(index).is_none() {
                 let plan = bind(&sub_plan.definition, &example)?;

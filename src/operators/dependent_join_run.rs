@@ -11,7 +11,6 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::{Schema, SchemaRef};
-use datafusion_common::ScalarValue;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
 use datafusion_physical_expr::PhysicalExpr;
@@ -19,8 +18,8 @@ use futures::StreamExt;
 
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 use crate::Error;
-use crate::logical::dependent_join::{SubPlan, SubPlanKind};
 use crate::system::datafusion_error::to_datafusion;
+use crate::tree::{ScalarValue, SubPlan, SubPlanKind};
 
 /// Distinct sets of outer values whose answers are kept.
 const ANSWERS_MAX: usize = 10_000;

@@ -8,8 +8,9 @@ use arrow::datatypes::{DataType, Float64Type};
 use datafusion_common::{Result as DataFusionResult, ScalarValue};
 use datafusion_expr::Accumulator;
 
-use super::float_sums::{FloatMoment, Sums};
+use super::float_sums::Sums;
 use crate::system::datafusion_error::to_datafusion;
+use crate::tree::FloatMoment;
 
 /// The distinct floats of one group.
 #[derive(Debug)]

@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Float64Builder};
 use arrow::datatypes::{DataType, Field, FieldRef, Float64Type};
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::ScalarValue;
+use datafusion_common::{Result as DataFusionResult, ScalarValue};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
 };
 
 use super::distinct_deviation::DistinctDeviation;
-use super::float_sums::{FloatMoment, Sums};
+use super::float_sums::Sums;
 use crate::system::datafusion_error::to_datafusion;
+use crate::tree::FloatMoment;
 use crate::{Error, Result};
 
 /// The aggregate of this name over doubles: one column, or Y and X.
-pub fn float_aggregate(name: &str, moment: FloatMoment) -> Arc<AggregateUDF> {
+pub(super) fn float_aggregate(name: &str, moment: FloatMoment) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::new_from_impl(FloatAggregate {
         name: name.to_string(),
         moment,

@@ -1,78 +1,8 @@
 //! `Sums`: what aggregates of floats are computed of, as PostgreSQL computes them (Youngs and Cramer's sums), with its NaNs and its
 //! overflows. Called by the aggregates over rows and over distinct values; knows nothing of DataFusion.
 
+use crate::tree::FloatMoment;
 use crate::{Error, Result};
-
-/// What is computed of the sums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FloatMoment {
-    /// variance and stddev, of one argument.
-    Deviation {
-        /// The square root of the variance.
-        is_root: bool,
-        /// Of a sample, not of all there is.
-        of_sample: bool,
-    },
-    /// covar_pop, covar_samp.
-    Covariance {
-        /// Of a sample, not of all there is.
-        of_sample: bool,
-    },
-    /// corr.
-    Correlation,
-    /// regr_count, as a float.
-    Count,
-    /// regr_avgx.
-    AverageX,
-    /// regr_avgy.
-    AverageY,
-    /// regr_sxx.
-    SquaresX,
-    /// regr_syy.
-    SquaresY,
-    /// regr_sxy.
-    Products,
-    /// regr_slope.
-    Slope,
-    /// regr_intercept.
-    Intercept,
-    /// regr_r2.
-    Determination,
-}
-
-impl FloatMoment {
-    /// The aggregate of this name.
-    pub fn named(name: &str) -> Option<FloatMoment> {
-        let deviation = |is_root, of_sample| FloatMoment::Deviation { is_root, of_sample };
-        Some(match name {
-            "stddev" | "stddev_samp" => deviation(true, true),
-            "stddev_pop" => deviation(true, false),
-            "variance" | "var_samp" => deviation(false, true),
-            "var_pop" => deviation(false, false),
-            "covar_pop" => FloatMoment::Covariance { of_sample: false },
-            "covar_samp" => FloatMoment::Covariance { of_sample: true },
-            "corr" => FloatMoment::Correlation,
-            "regr_count" => FloatMoment::Count,
-            "regr_avgx" => FloatMoment::AverageX,
-            "regr_avgy" => FloatMoment::AverageY,
-            "regr_sxx" => FloatMoment::SquaresX,
-            "regr_syy" => FloatMoment::SquaresY,
-            "regr_sxy" => FloatMoment::Products,
-            "regr_slope" => FloatMoment::Slope,
-            "regr_intercept" => FloatMoment::Intercept,
-            "regr_r2" => FloatMoment::Determination,
-            _ => return None,
-        })
-    }
-
-    /// How many arguments it has.
-    pub fn arguments(self) -> usize {
-        match self {
-            FloatMoment::Deviation { .. } => 1,
-            _ => 2,
-        }
-    }
-}
 
 /// What is kept of the rows of one group: how many, the sums, and the sums of squares and of products around the means.
 #[derive(Debug, Clone, Copy, Default)]

@@ -12,8 +12,6 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_physical_plan::execution_plan::reset_plan_states;
 use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::FutureExt;
@@ -26,8 +24,9 @@ use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
 use crate::logical::run_inputs::RunInputs;
 use crate::logical::stored_table::with_inputs;
-use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic, to_datafusion};
+use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic};
 use crate::system::pg_catalog::CatalogContext;
+use crate::tree::{Expr, Plan, Transformed, TreeNode};
 
 /// The plan.
 #[derive(Debug)]
@@ -42,7 +41,7 @@ impl GenericPlan {
     /// Plans for the run that is at hand, and others. Errors: those of planning; whatever cannot be generic.
     pub async fn new(
         planner: Planner,
-        plan: LogicalPlan,
+        plan: Plan,
         catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
     ) -> Result<GenericPlan> {
@@ -52,7 +51,7 @@ impl GenericPlan {
         let inputs = RunInputs::planning(Arc::clone(&catalogs), constants);
         let planned = AssertUnwindSafe(async {
             let planning = Planning::new(planner, serial, catalogs, Some(Arc::clone(&inputs)))?;
-            let plan = with_inputs(plan, &inputs).map_err(from_datafusion)?;
+            let plan = with_inputs(plan, &inputs)?;
             planning.plan(plan).await.map_err(from_datafusion)
         });
         let planned = planned.catch_unwind().await;
@@ -106,13 +105,13 @@ impl GenericPlan {
 }
 
 /// The plan with the constants in its counts of rows, and which they are.
-fn with_counts(plan: LogicalPlan, constants: &Constants) -> Result<(LogicalPlan, Vec<(String, Expr)>)> {
+fn with_counts(plan: Plan, constants: &Constants) -> Result<(Plan, Vec<(String, Expr)>)> {
     let mut frozen = Vec::new();
     let counted = plan.transform_up_with_subqueries(|node| match node {
-        LogicalPlan::Limit(_) => node.map_expressions(|count| {
+        Plan::Limit(_) => node.map_expressions(|count| {
             count.transform_up(|expr| match &expr {
                 Expr::Placeholder(placeholder) => {
-                    let value = constants.get(&placeholder.id).map_err(to_datafusion)?;
+                    let value = constants.get(&placeholder.id)?;
                     frozen.push((placeholder.id.clone(), value.clone()));
                     Ok(Transformed::yes(value))
                 }
@@ -121,6 +120,6 @@ fn with_counts(plan: LogicalPlan, constants: &Constants) -> Result<(LogicalPlan,
         }),
         node => Ok(Transformed::no(node)),
     });
-    let plan = counted.map_err(from_datafusion)?.data;
+    let plan = counted?.data;
     Ok((plan, frozen))
 }

@@ -9,7 +9,6 @@ use arrow::datatypes::SchemaRef;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_expr::UserDefinedLogicalNodeCore;
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::equivalence::ProjectionMapping;
 use datafusion_physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
@@ -20,13 +19,13 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
 use crate::Result;
-use crate::logical::lookup_join::LookupJoin;
-use crate::logical::lookup_join::{Lookup, LookupFigures, RunningLookup};
-use crate::logical::only_input::only_input;
 use crate::operators::allowance::take;
+use crate::operators::lookup::{Lookup, LookupFigures, RunningLookup};
 use crate::operators::observed::CountMore;
+use crate::operators::only_input::only_input;
 use crate::operators::planning::{run_constants, statement_context};
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::tree::LookupJoin;
 
 /// The node.
 #[derive(Debug, Clone)]
@@ -46,8 +45,19 @@ impl LookupJoinExec {
         node: &LookupJoin,
         outer: Arc<dyn ExecutionPlan>,
     ) -> DataFusionResult<LookupJoinExec> {
-        let lookup = (Arc::clone(&node.lookup), Arc::clone(&node.columns));
-        LookupJoinExec::new(outer, lookup, Arc::clone(node.schema().inner()))
+        let (rows, conditions) = (node.outer.schema(), &node.conditions);
+        let lookup = Lookup::new(
+            node.inner.as_ref().clone(),
+            rows,
+            &node.both,
+            node.partners,
+            conditions,
+        )
+        .ok_or_else(|| DataFusionError::Internal("a lookup by no key".to_string()))?;
+        let own = rows.fields().len();
+        let columns = (0..own).chain(node.seen.iter().map(|at| own + at)).collect();
+        let schema = Arc::clone(node.schema.inner());
+        LookupJoinExec::new(outer, (Arc::new(lookup), columns), schema)
     }
 
     fn new(

@@ -1,6 +1,7 @@
 //! What runs: a logical plan as operators, our own pipeline for short statements and DataFusion's for all others, the rules of physical
 //! plans, aggregates, generic plans. Knows nothing of SQL text or sessions.
 
+mod aggregate_functions;
 pub mod allowance;
 mod any_order;
 pub mod append;
@@ -9,26 +10,34 @@ mod builder;
 mod catalog_read;
 pub mod catalog_table;
 mod columns_below;
+pub(crate) mod computed;
 mod counted_rows;
 pub mod dependent_join_exec;
 mod dependent_join_run;
 mod distinct_deviation;
-pub mod float_aggregate;
-pub mod float_sums;
+pub(crate) mod explain;
+mod float_aggregate;
+mod float_sums;
 pub mod generic_plan;
 mod join_sides;
+pub(crate) mod lookup;
 pub(crate) mod lookup_join_exec;
 mod narrowed_probes;
 mod needed_orders;
 mod node_properties;
-pub mod numeric_aggregate;
+mod numeric_aggregate;
 pub mod observed;
+pub(crate) mod only_input;
 mod ordered_aggregates;
+pub(crate) mod ordered_column;
 mod parallel;
+mod parameter;
 pub mod pauses;
+mod physical_expr;
 pub mod planner;
 pub mod planning;
 pub mod rows_exec;
+pub(crate) mod scan_estimate;
 pub mod scan_exec;
 mod shared_rows_exec;
 pub mod short;
@@ -37,7 +46,11 @@ mod spool;
 mod sub_plan_runs;
 mod table_scan;
 pub mod walked_table;
-pub mod whole_frame;
+mod whole_frame;
+mod window_functions;
 pub mod written_expr;
 
 pub use spool::Spool;
+
+/// An operator of a plan that runs, with what is below it.
+pub type Operator = std::sync::Arc<dyn datafusion_physical_plan::ExecutionPlan>;

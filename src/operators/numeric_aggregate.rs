@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BinaryArray, BinaryBuilder, BooleanArray};
 use arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int16Type, Int32Type, Int64Type};
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::ScalarValue;
+use datafusion_common::{Result as DataFusionResult, ScalarValue};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::{
     Accumulator, AggregateUDF, AggregateUDFImpl, EmitTo, GroupsAccumulator, Signature, Volatility,
@@ -16,32 +15,14 @@ use datafusion_expr::{
 
 use crate::functions::square_root_at;
 use crate::system::datafusion_error::to_datafusion;
+use crate::tree::Moment;
 use crate::types::{Numeric, SqlType, numeric_key};
 use crate::{Error, Result};
 
-/// What is computed of the numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Moment {
-    /// sum.
-    Sum,
-    /// avg.
-    Average,
-    /// variance and stddev.
-    Deviation {
-        /// The square root of the variance.
-        is_root: bool,
-        /// Of a sample, not of all there is.
-        of_sample: bool,
-    },
-}
-
 /// The aggregate of this name. `distinct`: equal numbers count once; DataFusion is not told, to whom 1.5 and 1.50 differ.
-pub fn numeric_aggregate(name: &str, moment: Moment, distinct: bool) -> Arc<AggregateUDF> {
+pub(super) fn numeric_aggregate(name: &str, moment: Moment, distinct: bool) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::new_from_impl(NumericAggregate {
-        name: match distinct {
-            true => format!("{name} distinct"),
-            false => name.to_string(),
-        },
+        name: name.to_string(),
         moment,
         distinct,
         signature: Signature::any(1, Volatility::Immutable),

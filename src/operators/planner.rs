@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::{TransformedResult, TreeNode};
-use datafusion_expr::LogicalPlan;
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::projection::remove_unnecessary_projections;
 use futures::FutureExt;
@@ -19,7 +18,6 @@ use super::pauses::with_pauses;
 use super::planning::Planning;
 use crate::logical::lookup_join::{Sizes, looked_up, with_lookups};
 use crate::logical::rewrite::rewrite;
-use crate::logical::run_inputs::with_parameters;
 use crate::logical::semi_join_order::groups_asked_last;
 use crate::logical::stored_table::judge_scan;
 use crate::logical::written_filters;
@@ -29,6 +27,7 @@ use crate::system::StatementContext;
 use crate::system::datafusion_error::from_datafusion;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::small_scans::require_small;
+use crate::tree::Plan;
 use crate::{Error, Result};
 
 /// What the custom plans of a statement are made in.
@@ -39,7 +38,7 @@ pub fn planning(ctx: &StatementContext) -> Result<Planning> {
 }
 
 /// Makes a bound plan executable. Errors: those of planning the access to each table.
-pub async fn physical_plan(planning: &Planning, plan: &LogicalPlan) -> Result<Arc<dyn ExecutionPlan>> {
+pub async fn physical_plan(planning: &Planning, plan: &Plan) -> Result<Arc<dyn ExecutionPlan>> {
     let planned = planning.plan(plan.clone()).await.map_err(from_datafusion);
     let Err(refusal @ Error::FullScan { .. }) = planned else {
         return planned;
@@ -65,13 +64,13 @@ pub async fn physical_plan(planning: &Planning, plan: &LogicalPlan) -> Result<Ar
 
 /// Whether the full-scan rule lets the plan pass with the filters that the user wrote; if small tables only, which are read.
 /// What is looked up is no scan. Errors: 53400, 54000.
-fn judge_written(planning: &Planning, plan: &LogicalPlan) -> DataFusionResult<Vec<AccessPath>> {
+fn judge_written(planning: &Planning, plan: &Plan) -> DataFusionResult<Vec<AccessPath>> {
     let ctx = planning.statement();
     let mut small = Vec::new();
     let rows_max = ctx.settings.multi_get_keys_max;
     let rewritten = rewritten(plan.clone(), planning)?;
     let looked_up = looked_up(&with_lookups(rewritten, rows_max, &Sizes::default())?)?;
-    written_filters::for_each_scan(planning.options(), plan, &mut |scan| {
+    written_filters::for_each_scan(planning.known_catalogs(), plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
             true => Ok(()),
@@ -88,16 +87,12 @@ fn judge_written(planning: &Planning, plan: &LogicalPlan) -> DataFusionResult<Ve
 /// The plan that runs.
 pub fn executable(
     planning: &Planning,
-    plan: LogicalPlan,
+    plan: Plan,
 ) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
     async move {
         let plan = groups_asked_last(rewritten(plan, planning)?)?;
         let sizes = Sizes::of(planning.statement(), &plan).await?;
         let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
-        let plan = match planning.inputs() {
-            Some(inputs) => with_parameters(plan, inputs)?,
-            None => plan,
-        };
         let built = build(&plan, planning).await?;
         let built = with_any_order(with_columns_where_used(built)?)?;
         let built = with_parallel_readers(built)?;
@@ -107,12 +102,9 @@ pub fn executable(
 }
 
 /// The plan, rewritten by the rules that the statement's settings leave.
-fn rewritten(plan: LogicalPlan, planning: &Planning) -> DataFusionResult<LogicalPlan> {
-    rewrite(
-        plan,
-        planning.options(),
-        &planning.statement().settings.rewrite_rule_off,
-    )
+fn rewritten(plan: Plan, planning: &Planning) -> DataFusionResult<Plan> {
+    let left_out = &planning.statement().settings.rewrite_rule_off;
+    Ok(rewrite(plan, planning.known_catalogs(), left_out)?)
 }
 
 /// Columns are dropped, and named, as far down as a node can do it itself.

@@ -5,30 +5,31 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use arrow::array::RecordBatch;
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::TaskContext;
 use datafusion_execution::config::SessionConfig;
 use datafusion_execution::runtime_env::RuntimeEnv;
-use datafusion_expr::LogicalPlan;
-use datafusion_expr::execution_props::ExecutionProps;
-use datafusion_physical_plan::ExecutionPlan;
+use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::future::BoxFuture;
+use futures::stream::BoxStream;
 
 use super::build_keys;
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::logical::run_inputs::{Given, RunInputs};
-use crate::system::datafusion_error::from_datafusion;
+use crate::system::datafusion_error::{batches_of, from_datafusion};
 use crate::system::pg_catalog::{self, CatalogContext, CatalogPlace};
 use crate::system::{Settings, StatementContext, StatementMemory};
+use crate::tree::Plan;
 
 /// Rows of a batch between operators.
 const BATCH_ROWS: usize = 8192;
 
 /// Makes a logical plan executable: `planner` does. A plan plans its subqueries while it runs, so it is given what made it itself.
 pub(super) type Planner =
-    for<'a> fn(&'a Planning, LogicalPlan) -> BoxFuture<'a, DataFusionResult<Arc<dyn ExecutionPlan>>>;
+    for<'a> fn(&'a Planning, Plan) -> BoxFuture<'a, DataFusionResult<Arc<dyn ExecutionPlan>>>;
 
 /// See the module's description.
 #[derive(Debug)]
@@ -39,7 +40,6 @@ pub struct Planning {
     /// Of a generic plan: what its runs are given.
     inputs: Option<Arc<RunInputs>>,
     config: SessionConfig,
-    props: ExecutionProps,
     runtime: Arc<RuntimeEnv>,
 }
 
@@ -59,8 +59,6 @@ impl Planning {
         };
         // Functions find the statement's catalogs in the options that expressions are planned with.
         pg_catalog::install(place, config.options_mut());
-        let mut props = ExecutionProps::new();
-        props.mark_start_execution(Arc::clone(config.options()));
         let runtime = runtime(&ctx.settings, &ctx.memory)?;
         Ok(Planning {
             planner,
@@ -68,13 +66,12 @@ impl Planning {
             catalogs,
             inputs,
             config,
-            props,
             runtime,
         })
     }
 
     /// The plan, executable.
-    pub(super) async fn plan(&self, plan: LogicalPlan) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    pub(super) async fn plan(&self, plan: Plan) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         (self.planner)(self, plan).await
     }
 
@@ -106,9 +103,9 @@ impl Planning {
         self.inputs.as_ref()
     }
 
-    /// What expressions are planned with.
-    pub(super) fn props(&self) -> &ExecutionProps {
-        &self.props
+    /// The catalogs that functions over constants may ask: those of a generic plan are asked by each run.
+    pub(super) fn known_catalogs(&self) -> Option<&Arc<CatalogContext>> {
+        Some(&self.catalogs).filter(|_| self.inputs.is_none())
     }
 
     /// The options of operators.
@@ -116,8 +113,16 @@ impl Planning {
         self.config.options()
     }
 
+    /// The rows of a plan of its; nothing is read before the first poll. Errors: the plan cannot begin.
+    pub(crate) fn run(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+    ) -> Result<BoxStream<'static, Result<RecordBatch>>> {
+        Ok(batches_of(execute_stream(plan, self.task_context())?))
+    }
+
     /// What its plans run in.
-    pub(crate) fn task_context(&self) -> Arc<TaskContext> {
+    pub(super) fn task_context(&self) -> Arc<TaskContext> {
         Arc::new(context_of(self.config.clone(), Arc::clone(&self.runtime)))
     }
 }

@@ -8,12 +8,10 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use arrow::compute::SortOptions;
 use arrow::datatypes::SchemaRef;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::Statistics;
 use datafusion_common::stats::Precision;
 use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{Result as DataFusionResult, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_expr::Expr;
 use datafusion_physical_expr::expressions::Column as PhysicalColumn;
 use datafusion_physical_expr::{
     ConstExpr, EquivalenceProperties, LexOrdering, PhysicalExpr, PhysicalSortExpr,
@@ -32,9 +30,9 @@ use super::planning::statement_context;
 use super::walked_table::WalkedTable;
 use crate::catalog::TableDef;
 use crate::logical::filter_predicate::from_expr;
-use crate::logical::ordered_column::ordered_column;
 use crate::logical::run_inputs::RunInputs;
-use crate::logical::scan_estimate::ScanEstimate;
+use crate::operators::ordered_column::ordered_column;
+use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::executor::{Demand, scan_batches};
@@ -44,6 +42,7 @@ use crate::scan::shared_scan::{SharedParts, SharedScan};
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
+use crate::tree::Expr;
 use crate::{Error, Result};
 
 /// Batches as they are read.

@@ -14,8 +14,8 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, Execu
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
-use crate::logical::only_input::only_input;
-use crate::logical::shared_rows::{Rows, SharedRows};
+use crate::operators::only_input::only_input;
+use crate::tree::{Rows, SharedRows};
 
 /// The executable node.
 #[derive(Debug)]

@@ -7,8 +7,6 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
-use datafusion_common::ScalarValue;
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use datafusion_physical_plan::execute_stream;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -17,11 +15,11 @@ use super::generic_plan::GenericPlan;
 use super::planning::{Planner, Planning, serial};
 use super::shown_plans::ShownPlans;
 use crate::Result;
-use crate::logical::dependent_join::{SubPlan, SubPlanKind};
 use crate::logical::outer_values::{bind, leave_open, named_after};
 use crate::logical::placeholder::Constants;
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::system::pg_catalog::CatalogContext;
+use crate::tree::{Expr, Plan, ScalarValue, SubPlan, SubPlanKind, lit};
 
 /// Rows that a kept plan did not serve, until each is planned for.
 const MISFITS_MAX: u32 = 3;
@@ -149,8 +147,7 @@ impl SubPlanRuns {
         let plan = match kept.filter(|plan| matches!(plan.serves(&constants), Ok(true))) {
             Some(plan) => plan,
             None => {
-                let plan = leave_open(definition, &plans.names).and_then(|plan| asked_of(definition, plan));
-                let plan = plan.map_err(from_datafusion)?;
+                let plan = asked_of(definition, leave_open(definition, &plans.names)?);
                 GenericPlan::new(
                     self.planner,
                     plan,
@@ -178,7 +175,7 @@ impl SubPlanRuns {
             let value = values.get(at)?.clone();
             Some((value, named_after(outer).filter(|_| keeps)))
         };
-        let plan = asked_of(definition, bind(definition, &constant)?)?;
+        let plan = asked_of(definition, bind(definition, &constant)?);
         let plan = self.constants.replace_in_plan(plan).map_err(to_datafusion)?;
         let planning = self.planning().map_err(to_datafusion)?;
         let physical = planning.plan(plan).await?;
@@ -203,9 +200,9 @@ impl SubPlanRuns {
 }
 
 /// What is asked of a subquery's plan: one row tells whether there is any.
-fn asked_of(definition: &SubPlan, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+fn asked_of(definition: &SubPlan, plan: Plan) -> Plan {
     match definition.kind {
-        SubPlanKind::Exists { .. } => LogicalPlanBuilder::new(plan).limit(0, Some(1))?.build(),
-        _ => Ok(plan),
+        SubPlanKind::Exists { .. } => plan.limit(None, Some(lit(1_i64))),
+        _ => plan,
     }
 }

@@ -4,16 +4,16 @@
 use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
-use datafusion_expr::Expr;
 use datafusion_physical_plan::ExecutionPlan;
 
 use super::planning::Planning;
 use super::scan_exec::{KeyspanScanExec, OpenConditions};
-use crate::logical::scan_estimate::estimate;
 use crate::logical::stored_table::KeyspanTable;
+use crate::operators::scan_estimate::estimate;
 use crate::plan::Wanted;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
+use crate::tree::Expr;
 
 /// What reads these columns of the rows that satisfy the filters, `limit` at most. Errors: `FullScan`, `TooManyKeys`; those of reading what
 /// is known of the table.

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use datafusion_common::ScalarValue;
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
 use datafusion_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature};
 use datafusion_physical_expr::{PhysicalExpr, PhysicalSortExpr};
 
 /// The aggregate, computed anew for each frame.
-pub fn whole_frame(aggregate: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
+pub(super) fn whole_frame(aggregate: Arc<AggregateUDF>) -> Arc<AggregateUDF> {
     Arc::new(AggregateUDF::new_from_impl(WholeFrame { aggregate }))
 }
 

@@ -2,18 +2,23 @@
 
 use std::sync::Arc;
 
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_expr::expr::{
-    AggregateFunction, AggregateFunctionParams, InList, Like, Placeholder, ScalarFunction, Sort,
-};
-use datafusion_expr::{BinaryExpr, Case, Cast, Expr};
 use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion_physical_expr::expressions::{
     BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr,
-    LikeExpr, Literal, NegativeExpr, NotExpr, TryCastExpr,
+    LikeExpr, Literal, NotExpr,
 };
 use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+
+use super::aggregate_functions::accumulator_named;
+use super::parameter::placeholder_of;
+use super::physical_expr::tree_operator;
+use crate::functions::bound_function_of;
+use crate::logical::expr_text::{Names, expr_text};
+use crate::tree::{
+    AggregateFunction, AggregateParams, BinaryExpr, Case, Cast, Expr, FieldMetadata, FunctionCall, InList,
+    Like, OrderKey, Placeholder,
+};
 
 /// What the columns of a node's input stand for.
 pub struct Inputs<'a> {
@@ -37,19 +42,18 @@ impl Inputs<'_> {
         call: &AggregateFunctionExpr,
         filter: Option<&Arc<dyn PhysicalExpr>>,
     ) -> Expr {
-        let order = call.order_bys().iter().map(|key| Sort {
+        let order = call.order_bys().iter().map(|key| OrderKey {
             expr: self.written(&key.expr),
             asc: !key.options.descending,
             nulls_first: key.options.nulls_first,
         });
         Expr::AggregateFunction(AggregateFunction {
-            func: Arc::new(call.fun().clone()),
-            params: AggregateFunctionParams {
+            func: accumulator_named(call.fun().name()),
+            params: AggregateParams {
                 args: self.all_written(&call.expressions()),
                 distinct: call.is_distinct(),
                 filter: filter.map(|filter| Box::new(self.written(filter))),
                 order_by: order.collect(),
-                null_treatment: None,
             },
         })
     }
@@ -70,30 +74,32 @@ impl Inputs<'_> {
         }
         if let Some(literal) = expr.downcast_ref::<Literal>() {
             let field = literal.return_field(&arrow::datatypes::Schema::empty()).ok();
-            let metadata = field.map(|field| FieldMetadata::new_from_field(&field));
+            let metadata = field.map(|field| FieldMetadata::from(field.metadata()));
             return Some(Expr::Literal(literal.value().clone(), metadata));
         }
         if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
-            return Some(Expr::ScalarFunction(ScalarFunction {
-                func: Arc::new(call.fun().clone()),
-                args: self.all_written(call.args()),
-            }));
+            let args = self.all_written(call.args());
+            if let Some(placeholder) = placeholder_of(call.fun()) {
+                return Some(Expr::Placeholder(placeholder));
+            }
+            return Some(match bound_function_of(call.fun()) {
+                Some(func) => Expr::ScalarFunction(FunctionCall { func, args }),
+                None => {
+                    let args: Vec<String> = args.iter().map(|arg| expr_text(arg, Names::Bare)).collect();
+                    as_text(format!("{}({})", call.name(), args.join(", ")))
+                }
+            });
         }
         if let Some(binary) = expr.downcast_ref::<PhysicalBinary>() {
             let (left, right) = (self.boxed(binary.left()), self.boxed(binary.right()));
-            return Some(Expr::BinaryExpr(BinaryExpr::new(left, *binary.op(), right)));
+            let op = tree_operator(*binary.op())?;
+            return Some(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return Some(Expr::Cast(Cast::new(
                 self.boxed(cast.expr()),
                 cast.cast_type().clone(),
             )));
-        }
-        if let Some(cast) = expr.downcast_ref::<TryCastExpr>() {
-            return Some(self.written(cast.expr()));
-        }
-        if let Some(negative) = expr.downcast_ref::<NegativeExpr>() {
-            return Some(Expr::Negative(self.boxed(negative.arg())));
         }
         if let Some(subquery) = expr.downcast_ref::<ScalarSubqueryExpr>() {
             #[expect(deprecated, reason = "nothing else tells which subquery is read")]
@@ -123,13 +129,12 @@ impl Inputs<'_> {
             )));
         }
         if let Some(like) = expr.downcast_ref::<LikeExpr>() {
-            return Some(Expr::Like(Like::new(
-                like.negated(),
-                self.boxed(like.expr()),
-                self.boxed(like.pattern()),
-                None,
-                like.case_insensitive(),
-            )));
+            return Some(Expr::Like(Like {
+                negated: like.negated(),
+                expr: self.boxed(like.expr()),
+                pattern: self.boxed(like.pattern()),
+                case_insensitive: like.case_insensitive(),
+            }));
         }
         let case = expr.downcast_ref::<CaseExpr>()?;
         let branches = case.when_then_expr().iter();

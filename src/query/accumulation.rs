@@ -1,42 +1,35 @@
 //! `Accumulation`: what an aggregate is computed by. `aggregate` and `ordered_set` make one of a call, and plan it.
 
-use std::sync::Arc;
-
-use datafusion_expr::{AggregateUDF, Expr};
-
 use super::bound::Bound;
 use crate::functions::{self, Body};
-use crate::operators::numeric_aggregate::{Moment, numeric_aggregate};
+use crate::tree::{Accumulator, Expr, Moment};
 use crate::types::{FIXED_PRECISION_MAX, SqlType};
 use crate::{Error, Result};
 
 /// What computes an aggregate: accumulators, and what is made of their results.
 pub(super) struct Accumulation {
-    /// DataFusion's function, its arguments, the type of its result.
-    pub(super) calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
+    /// The accumulators, their arguments, the types of their results.
+    pub(super) calls: Vec<(Accumulator, Vec<Expr>, SqlType)>,
     /// What the results become.
     pub(super) finish: Finish,
-    /// It is one of numerics that tells equal numbers by itself, so that DISTINCT is not for DataFusion.
+    /// It is one of numerics that tells equal numbers by itself, so that DISTINCT is not for the operator.
     pub(super) is_exact: bool,
 }
 
 impl Accumulation {
     /// An aggregate of numbers that keeps all their digits.
     pub(super) fn exact(name: &str, moment: Moment, argument: Bound, distinct: bool) -> Accumulation {
-        let udaf = numeric_aggregate(name, moment, distinct);
+        let function = Accumulator::exact(name, moment, distinct);
         let ty = SqlType::Numeric(None);
         Accumulation {
-            calls: vec![(udaf, vec![argument.expr], ty.clone())],
+            calls: vec![(function, vec![argument.expr], ty.clone())],
             finish: Finish::Cast(ty),
             is_exact: true,
         }
     }
 
     /// Arrays of the texts, and maybe of their separators, that are joined.
-    pub(super) fn joined(
-        calls: Vec<(Arc<AggregateUDF>, Vec<Expr>, SqlType)>,
-        finish: Finish,
-    ) -> Accumulation {
+    pub(super) fn joined(calls: Vec<(Accumulator, Vec<Expr>, SqlType)>, finish: Finish) -> Accumulation {
         Accumulation {
             calls,
             finish,

@@ -1,10 +1,5 @@
-//! Aggregate functions: PostgreSQL's names and result types over DataFusion's accumulators.
+//! Aggregate functions: PostgreSQL's names and result types over accumulators.
 
-use std::sync::Arc;
-
-use datafusion_expr::expr::{AggregateFunction, Sort};
-use datafusion_expr::{AggregateUDF, Expr, Volatility};
-use datafusion_functions_aggregate as aggregates;
 use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
@@ -13,9 +8,8 @@ use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::operators::float_aggregate::float_aggregate;
-use crate::operators::float_sums::FloatMoment;
-use crate::operators::numeric_aggregate::Moment;
+use crate::functions::Volatility;
+use crate::tree::{self, Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -125,14 +119,13 @@ impl Binder<'_> {
         let results = accumulation
             .calls
             .iter()
-            .map(|(udaf, arguments, ty)| {
-                let call = AggregateFunction::new_udf(
-                    udaf.clone(),
+            .map(|(function, arguments, ty)| {
+                let call = AggregateFunction::new(
+                    function.clone(),
                     arguments.clone(),
                     distinct,
                     filter.clone(),
                     order_by.clone(),
-                    None,
                 );
                 Bound::new(Expr::AggregateFunction(call), ty.clone())
             })
@@ -146,7 +139,7 @@ impl Binder<'_> {
         name: &str,
         function: &ast::Function,
         place: Place<'_>,
-    ) -> Result<(Accumulation, bool, Vec<Sort>)> {
+    ) -> Result<(Accumulation, bool, Vec<OrderKey>)> {
         let ast::FunctionArguments::List(list) = &function.args else {
             return Err(no_function(name, &[], false));
         };
@@ -195,18 +188,16 @@ impl Binder<'_> {
                 });
             }
             single_call(
-                aggregates::count::count_udaf(),
-                vec![Expr::Literal(
-                    datafusion_common::ScalarValue::Int64(Some(1)),
-                    None,
-                )],
+                Accumulator::Count,
+                vec![Expr::Literal(crate::tree::ScalarValue::Int64(Some(1)), None)],
                 SqlType::Int8,
             )
         } else if name == "grouping" {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
-            single_call(aggregates::grouping::grouping_udaf(), arguments, SqlType::Int4)
+            single_call(Accumulator::Grouping, arguments, SqlType::Int4)
         } else {
-            let sorts_by_others = |sort: &Sort| arguments.iter().all(|argument| argument.expr != sort.expr);
+            let sorts_by_others =
+                |sort: &OrderKey| arguments.iter().all(|argument| argument.expr != sort.expr);
             if distinct && order_by.iter().any(sorts_by_others) {
                 return Err(fault(
                     StatementFault::InvalidColumnReference,
@@ -232,7 +223,7 @@ impl Binder<'_> {
         &mut self,
         list: &ast::FunctionArgumentList,
         place: Place<'_>,
-    ) -> Result<(Vec<Sort>, Vec<SqlType>)> {
+    ) -> Result<(Vec<OrderKey>, Vec<SqlType>)> {
         let mut order = Vec::new();
         for clause in &list.clauses {
             if let ast::FunctionArgumentClause::OrderBy(items) = clause {
@@ -244,19 +235,19 @@ impl Binder<'_> {
         Ok(order.into_iter().unzip())
     }
 
-    /// The accumulators of an aggregate with DISTINCT, whether DataFusion is to tell what is distinct, and the order.
+    /// The accumulators of an aggregate with DISTINCT, whether the operator is to tell what is distinct, and the order.
     fn distinct_accumulation(
         &mut self,
         mut accumulation: Accumulation,
-        mut order_by: Vec<Sort>,
-    ) -> Result<(Accumulation, bool, Vec<Sort>)> {
+        mut order_by: Vec<OrderKey>,
+    ) -> Result<(Accumulation, bool, Vec<OrderKey>)> {
         accumulation.check_distinct()?;
         let [(_, arguments, SqlType::Array(item))] = accumulation.calls.as_slice() else {
             return Ok((accumulation, true, order_by));
         };
         if order_by.is_empty() {
             // To find what is distinct, PostgreSQL sorts.
-            order_by.push(Sort::new(arguments[0].clone(), true, false));
+            order_by.push(OrderKey::new(arguments[0].clone(), true, false));
         }
         if functions::order_function(item).is_none() {
             return Ok((accumulation, true, order_by));
@@ -268,12 +259,16 @@ impl Binder<'_> {
     }
 
     /// One item of an ORDER BY inside a call or a window.
-    pub(super) fn sort_item(&mut self, item: &ast::OrderByExpr, place: Place<'_>) -> Result<(Sort, SqlType)> {
+    pub(super) fn sort_item(
+        &mut self,
+        item: &ast::OrderByExpr,
+        place: Place<'_>,
+    ) -> Result<(OrderKey, SqlType)> {
         let bound = self.expression(&item.expr, place)?;
         let bound = self.with_decided_type(bound)?;
         let ascending = item.options.asc.unwrap_or(true);
         let nulls_first = item.options.nulls_first.unwrap_or(!ascending);
-        Ok((Sort::new(bound.expr, ascending, nulls_first), bound.ty))
+        Ok((OrderKey::new(bound.expr, ascending, nulls_first), bound.ty))
     }
 
     fn accumulators(&mut self, name: &str, arguments: Vec<Bound>, distinct: bool) -> Result<Accumulation> {
@@ -289,11 +284,7 @@ impl Binder<'_> {
                     true => self.order_key(argument)?,
                     false => argument.expr,
                 };
-                Ok(single_call(
-                    aggregates::count::count_udaf(),
-                    vec![counted],
-                    SqlType::Int8,
-                ))
+                Ok(single_call(Accumulator::Count, vec![counted], SqlType::Int8))
             }
             ("sum", None) => self.sum(first, distinct).map_err(|error| relabel(error, wrong())),
             ("avg", None) => self
@@ -304,19 +295,15 @@ impl Binder<'_> {
                 .map_err(|error| relabel(error, wrong())),
             ("any_value", None) => {
                 let argument = self.with_decided_type(first)?;
-                Ok(single_call(
-                    aggregates::first_last::first_value_udaf(),
-                    vec![argument.expr],
-                    argument.ty,
-                ))
+                Ok(single_call(Accumulator::First, vec![argument.expr], argument.ty))
             }
             ("bool_and" | "bool_or" | "every", None) => {
                 let argument = self.coerce(first, &SqlType::Bool).map_err(|_| wrong())?;
-                let udaf = match name {
-                    "bool_or" => aggregates::bool_and_or::bool_or_udaf(),
-                    _ => aggregates::bool_and_or::bool_and_udaf(),
+                let function = match name {
+                    "bool_or" => Accumulator::Or,
+                    _ => Accumulator::And,
                 };
-                Ok(single_call(udaf, vec![argument.expr], SqlType::Bool))
+                Ok(single_call(function, vec![argument.expr], SqlType::Bool))
             }
             ("string_agg", Some(separator)) => self.joined(first, separator).map_err(|_| wrong()),
             ("array_agg", None) if matches!(first.ty, SqlType::Array(_)) => Ok(Accumulation {
@@ -338,12 +325,12 @@ impl Binder<'_> {
                 if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
                     return Err(wrong());
                 }
-                let udaf = match name {
-                    "bit_and" => aggregates::bit_and_or_xor::bit_and_udaf(),
-                    "bit_or" => aggregates::bit_and_or_xor::bit_or_udaf(),
-                    _ => aggregates::bit_and_or_xor::bit_xor_udaf(),
+                let function = match name {
+                    "bit_and" => Accumulator::BitAnd,
+                    "bit_or" => Accumulator::BitOr,
+                    _ => Accumulator::BitXor,
                 };
-                Ok(single_call(udaf, vec![first.expr], first.ty))
+                Ok(single_call(function, vec![first.expr], first.ty))
             }
             (_, None) => self.deviation(name, first, distinct, &wrong),
             (_, Some(second)) => self.regression(name, (first, second), distinct, &wrong),
@@ -366,7 +353,7 @@ impl Binder<'_> {
         let separator = self.coerce(separator, &SqlType::Text)?;
         // Arrays may be gathered in several orders at once, which texts may not.
         let ty = SqlType::Array(Box::new(SqlType::Text));
-        let array = |expr| (aggregates::array_agg::array_agg_udaf(), vec![expr], ty.clone());
+        let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
         Ok(match separator.expr.column_refs().is_empty() {
             true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
             false => Accumulation::joined(vec![array(text.expr), array(separator.expr)], Finish::JoinedByRow),
@@ -377,27 +364,23 @@ impl Binder<'_> {
     fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
         let argument = self.with_decided_type(argument)?;
         let ty = SqlType::Array(Box::new(argument.ty));
-        Ok(single_call(
-            aggregates::array_agg::array_agg_udaf(),
-            vec![argument.expr],
-            ty,
-        ))
+        Ok(single_call(Accumulator::Array, vec![argument.expr], ty))
     }
 
     /// sum(smallint or integer) is bigint, sum(bigint) numeric, of others their own type.
     fn sum(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
-        let udaf = aggregates::sum::sum_udaf();
+        let function = Accumulator::Sum;
         match &argument.ty {
             SqlType::Interval(_) | SqlType::Time(_) => self.interval_sums(argument, distinct),
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
-                Ok(single_call(udaf, vec![argument.expr], SqlType::Int8))
+                Ok(single_call(function, vec![argument.expr], SqlType::Int8))
             }
             SqlType::Int8 => {
                 let argument =
                     self.convert(argument, &SqlType::numeric_of_scale(0), CastContext::Implicit)?;
                 Ok(single_call(
-                    udaf,
+                    function,
                     vec![argument.expr],
                     SqlType::numeric_of_scale(0),
                 ))
@@ -405,14 +388,14 @@ impl Binder<'_> {
             SqlType::Numeric(_) => match sums_stay_fixed(&argument.ty) {
                 Some(wide) => {
                     let argument = self.convert(argument, &wide, CastContext::Explicit)?;
-                    Ok(single_call(udaf, vec![argument.expr], wide))
+                    Ok(single_call(function, vec![argument.expr], wide))
                 }
                 None => Ok(Accumulation::exact("sum", Moment::Sum, argument, distinct)),
             },
-            SqlType::Float8 => Ok(single_call(udaf, vec![argument.expr], SqlType::Float8)),
+            SqlType::Float8 => Ok(single_call(function, vec![argument.expr], SqlType::Float8)),
             SqlType::Float4 => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                let calls = vec![(udaf, vec![argument.expr], SqlType::Float8)];
+                let calls = vec![(function, vec![argument.expr], SqlType::Float8)];
                 Ok(Accumulation {
                     calls,
                     finish: Finish::Cast(SqlType::Float4),
@@ -421,7 +404,7 @@ impl Binder<'_> {
             }
             SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
-                Ok(single_call(udaf, vec![argument.expr], SqlType::Float8))
+                Ok(single_call(function, vec![argument.expr], SqlType::Float8))
             }
             _ => Err(Error::unsupported("sum", None)),
         }
@@ -454,7 +437,7 @@ impl Binder<'_> {
             SqlType::Float4 | SqlType::Float8 | SqlType::Unknown | SqlType::Void => {
                 let argument = self.convert(argument, &SqlType::Float8, CastContext::Implicit)?;
                 Ok(single_call(
-                    aggregates::average::avg_udaf(),
+                    Accumulator::Average,
                     vec![argument.expr],
                     SqlType::Float8,
                 ))
@@ -467,7 +450,7 @@ impl Binder<'_> {
                 let mut accumulation = self.sum(argument, distinct)?;
                 accumulation
                     .calls
-                    .push((aggregates::count::count_udaf(), vec![counted], SqlType::Int8));
+                    .push((Accumulator::Count, vec![counted], SqlType::Int8));
                 let finish = match accumulation.finish {
                     Finish::Interval { .. } => Finish::Interval { is_average: true },
                     _ => Finish::Quotient,
@@ -500,27 +483,27 @@ impl Binder<'_> {
             S::Varchar(_) | S::Name => S::Text,
             other => coercion::unrounded(other),
         };
-        let udaf = if name == "min" {
-            aggregates::min_max::min_udaf()
+        let function = if name == "min" {
+            Accumulator::Min
         } else {
-            aggregates::min_max::max_udaf()
+            Accumulator::Max
         };
         if matches!(ty, S::Float4 | S::Float8) {
             // Per group, DataFusion begins with the greatest finite float, and compares with NaN as IEEE does.
             let definition = ("float_key", functions::FLOAT_KEY, true, Volatility::Immutable);
-            let key = functions::call(
+            let key = tree::call(
                 definition,
                 vec![(argument.expr, argument.ty)],
                 S::Int8,
                 &self.settings,
             );
             return Ok(Accumulation {
-                calls: vec![(udaf, vec![key], S::Int8)],
+                calls: vec![(function, vec![key], S::Int8)],
                 finish: Finish::Float(ty),
                 is_exact: false,
             });
         }
-        Ok(single_call(udaf, vec![argument.expr], ty))
+        Ok(single_call(function, vec![argument.expr], ty))
     }
 
     fn deviation(
@@ -540,8 +523,8 @@ impl Binder<'_> {
             return Ok(Accumulation::exact(name, exact, argument, distinct));
         }
         let argument = self.coerce(argument, &SqlType::Float8).map_err(|_| wrong())?;
-        let udaf = float_aggregate(name, moment);
-        Ok(single_call(udaf, vec![argument.expr], SqlType::Float8))
+        let function = float(name, moment);
+        Ok(single_call(function, vec![argument.expr], SqlType::Float8))
     }
 
     /// An aggregate of two columns of doubles: Y and X.
@@ -563,7 +546,7 @@ impl Binder<'_> {
             ));
         }
         let arguments = vec![first.expr, second.expr];
-        let call = single_call(float_aggregate(name, moment), arguments, SqlType::Float8);
+        let call = single_call(float(name, moment), arguments, SqlType::Float8);
         Ok(match moment {
             FloatMoment::Count => Accumulation {
                 finish: Finish::Cast(SqlType::Int8),
@@ -574,12 +557,18 @@ impl Binder<'_> {
     }
 }
 
-fn single_call(udaf: Arc<AggregateUDF>, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
+fn single_call(function: Accumulator, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
     Accumulation {
-        calls: vec![(udaf, arguments, ty.clone())],
+        calls: vec![(function, arguments, ty.clone())],
         finish: Finish::Cast(ty),
         is_exact: false,
     }
+}
+
+/// A moment of floats.
+fn float(name: &str, moment: FloatMoment) -> Accumulator {
+    let name = name.to_string();
+    Accumulator::Float { name, moment }
 }
 
 /// The refusal of an argument's type in PostgreSQL's words; other errors stay.

@@ -1,13 +1,13 @@
 //! Arrays in expressions: constructors, subscripts, slices, and fields of the records that catalog functions give.
 
-use datafusion_expr::expr::Unnest;
-use datafusion_expr::{Expr, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, null_of, type_name};
 use crate::error::StatementFault;
 use crate::functions;
+use crate::functions::Volatility;
+use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
@@ -40,7 +40,7 @@ impl Binder<'_> {
         let arguments = items.into_iter().map(|bound| (bound.expr, bound.ty)).collect();
         let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
         Ok(Bound::new(
-            functions::call(definition, arguments, ty.clone(), &self.settings),
+            tree::call(definition, arguments, ty.clone(), &self.settings),
             ty,
         ))
     }
@@ -64,7 +64,7 @@ impl Binder<'_> {
             };
             let array = self.resolve_function(column, arguments)?;
             let item = element_type(&array.ty).clone();
-            return Ok(Bound::new(Expr::Unnest(Unnest::new(array.expr)), item));
+            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(array.expr)), item));
         }
         let record = self.expression(inner, place)?;
         let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
@@ -122,7 +122,7 @@ impl Binder<'_> {
                     let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
                     let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
                     Bound::new(
-                        functions::call(definition, arguments, item.clone(), &self.settings),
+                        tree::call(definition, arguments, item.clone(), &self.settings),
                         item,
                     )
                 }
@@ -170,7 +170,7 @@ impl Binder<'_> {
         arguments.push((dimension.expr, dimension.ty));
         let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
         Ok(Bound::new(
-            functions::call(definition, arguments, array.ty.clone(), &self.settings),
+            tree::call(definition, arguments, array.ty.clone(), &self.settings),
             array.ty,
         ))
     }
@@ -184,7 +184,7 @@ impl Binder<'_> {
         let definition = ("flat_array", functions::FLAT, true, Volatility::Immutable);
         let arguments = vec![(bound.expr, bound.ty)];
         Bound::new(
-            functions::call(definition, arguments, flat.clone(), &self.settings),
+            tree::call(definition, arguments, flat.clone(), &self.settings),
             flat,
         )
     }

@@ -1,11 +1,9 @@
-//! `Binder`: turns one query's tree into a DataFusion logical plan whose expressions are wholly typed, so that nothing
-//! is left for DataFusion's own (different) type coercion and name resolution to decide.
+//! `Binder`: turns one query's tree into a bound plan ([`crate::tree::Plan`]) whose expressions are wholly typed: names and types are
+//! decided here, once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use datafusion_common::Column;
-use datafusion_expr::{Expr, LogicalPlan};
 use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
@@ -13,11 +11,12 @@ use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
 use crate::system::StatementContext;
+use crate::tree::{Column, Expr, Plan};
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
 /// How deeply expressions and queries may nest. Deeper statements are refused before the stack is in danger: a level
-/// costs some stack frames here and in DataFusion, and both grow the stack as they need.
+/// costs some stack frames here and below, and both grow the stack as they need.
 pub(super) const NESTING_MAX: usize = 2_000;
 
 /// Where an expression stands: what its names mean, and what may not be in it.
@@ -107,7 +106,7 @@ pub(super) struct CommonTable {
 #[derive(Debug, Clone)]
 pub(super) struct BoundQuery {
     /// The plan.
-    pub(super) plan: LogicalPlan,
+    pub(super) plan: Plan,
     /// The columns: PostgreSQL's names (which may repeat) over the plan's own unique fields.
     pub(super) columns: Vec<QueryColumn>,
 }
@@ -246,7 +245,7 @@ impl<'c> Binder<'c> {
         let ty = self.parameters[number - 1].clone();
         let ty = ty.filter(|ty| !matches!(ty, SqlType::Unknown | SqlType::Void));
         let field = ty.as_ref().map(|ty| Arc::new(ty.field(id, true)));
-        let expr = Expr::Placeholder(datafusion_expr::expr::Placeholder {
+        let expr = Expr::Placeholder(crate::tree::Placeholder {
             id: id.to_string(),
             field,
         });

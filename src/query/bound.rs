@@ -1,10 +1,8 @@
 //! `Bound`: an expression whose names and types are resolved. Every binding function gives one.
 
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_expr::Expr;
-
 use crate::Result;
 use crate::functions::value_array::{scalar_of, value_of_scalar};
+use crate::tree::{Expr, FieldMetadata};
 use crate::types::{SqlType, Value};
 
 /// An expression with its SQL type. The expression's Arrow type is always the one that carries the SQL type.
@@ -34,7 +32,7 @@ impl Bound {
     /// A string literal whose type the context decides.
     pub(super) fn unknown(text: Option<String>) -> Bound {
         Bound::new(
-            Expr::Literal(datafusion_common::ScalarValue::Utf8(text), None),
+            Expr::Literal(crate::tree::ScalarValue::Utf8(text), None),
             SqlType::Unknown,
         )
     }

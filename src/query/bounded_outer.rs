@@ -3,31 +3,23 @@
 
 use std::collections::HashMap;
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Expr, LogicalPlan};
-
 use crate::logical::stored_table::scanned_table;
 use crate::logical::{compared_column, pinned_column};
 use crate::plan::is_bounded_by;
+use crate::tree::{Column, Expr, Plan, TreeNode, TreeNodeRecursion, split_conjunction};
 
 /// Whether the conditions in the plan, or those that are to stand above it, bound by their form a key of a table in it.
-pub(super) fn is_bounded(plan: &LogicalPlan, above: &[Expr]) -> bool {
+pub(super) fn is_bounded(plan: &Plan, above: &[Expr]) -> bool {
     is_bounded_by_columns(plan, above, compared_column)
 }
 
 /// Whether conditions in the plan that columns equal something bound a key of a table in it.
-pub(super) fn is_pinned(plan: &LogicalPlan) -> bool {
+pub(super) fn is_pinned(plan: &Plan) -> bool {
     is_bounded_by_columns(plan, &[], pinned_column)
 }
 
 /// `column_of`: the column on which a condition bounds what is read.
-fn is_bounded_by_columns(
-    plan: &LogicalPlan,
-    above: &[Expr],
-    column_of: fn(&Expr) -> Option<&Column>,
-) -> bool {
+fn is_bounded_by_columns(plan: &Plan, above: &[Expr], column_of: fn(&Expr) -> Option<&Column>) -> bool {
     let mut compared: HashMap<String, Vec<String>> = HashMap::new();
     let mut note = |condition: &Expr| {
         for condition in split_conjunction(condition) {
@@ -43,8 +35,8 @@ fn is_bounded_by_columns(
     let mut tables = Vec::new();
     let _ = plan.apply(|node| {
         match node {
-            LogicalPlan::Filter(filter) => note(&filter.predicate),
-            LogicalPlan::TableScan(scan) => tables.extend(scanned_table(scan)),
+            Plan::Filter(filter) => note(&filter.predicate),
+            Plan::TableScan(scan) => tables.extend(scanned_table(scan)),
             _ => {}
         }
         Ok(TreeNodeRecursion::Continue)

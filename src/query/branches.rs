@@ -1,10 +1,8 @@
 //! `Branches`: a CASE taken apart, each of its results with the condition under which it is looked at. Called by `subquery`: a
 //! subquery in a branch that is not taken is not asked, for that costs time and may fail.
 
-use datafusion_expr::Expr;
-use datafusion_expr::utils::conjunction;
-
 use super::decorrelation::has_subquery;
+use crate::tree::{Expr, conjunction};
 
 /// The branches of a CASE without an operand that has subqueries in its results.
 pub(super) struct Branches {
@@ -31,10 +29,10 @@ impl Branches {
         for (condition, result) in &case.when_then_expr {
             let (condition, result) = (condition.as_ref().clone(), result.as_ref().clone());
             let is_known = !has_subquery(&condition) && !condition.is_volatile();
-            let taken = is_known.then(|| Expr::IsTrue(Box::new(condition.clone())));
+            let taken = is_known.then(|| condition.clone().truth_test(Some(true), false));
             let taken = conjunction(known.iter().cloned().chain(taken));
             if is_known {
-                known.push(Expr::IsNotTrue(Box::new(condition.clone())));
+                known.push(condition.clone().truth_test(Some(true), true));
             }
             when_then.push((condition, result, taken));
         }

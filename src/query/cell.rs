@@ -1,8 +1,6 @@
 //! The values that a write states (VALUES, DEFAULT, constants of SET), bound: constants folded, what depends on the run made
 //! ready to be evaluated, and one query for those that take a plan.
 
-use datafusion_common::DFSchema;
-use datafusion_expr::{Expr, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place};
@@ -11,10 +9,9 @@ use super::scope::Scope;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
-use crate::functions::fold_constants;
-use crate::logical::computed::Computed;
+use crate::operators::computed::Computed;
 use crate::system::StatementContext;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Expr, Plan, RowSchema, fold_constants};
 use crate::types::SqlType;
 
 /// One value of a write.
@@ -48,7 +45,7 @@ pub(crate) fn bind_cells(
     let mut cells = Vec::with_capacity(exprs.len());
     let mut queried = Vec::new();
     let mut binder = Binder::new(ctx, parameters);
-    let no_columns = DFSchema::empty();
+    let no_columns = RowSchema::empty();
     for expr in exprs {
         if let Some(constant) = literal(expr)? {
             cells.push(BoundCell::Constant(constant));
@@ -95,7 +92,7 @@ pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Optio
 /// The query of one row with these columns.
 fn one_row(mut binder: Binder<'_>, items: Vec<BoundItem>) -> Result<PlannedQuery> {
     without_panic(|| {
-        let plan = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
+        let plan = Plan::one_row();
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
         let (plan, exprs) = binder.place_subqueries(plan, exprs, false)?;
         let visible = items.len();

@@ -1,13 +1,11 @@
 //! PostgreSQL's type rules for expressions: which types convert into which without a cast, what type several expressions
 //! have in common, and how a bound expression becomes one of another type.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::Placeholder;
-use datafusion_expr::{Cast, Expr, Volatility};
-
 use super::binder::{Binder, Bound};
+use crate::functions::Volatility;
+use crate::functions::cast;
 use crate::functions::value_array::scalar_of;
-use crate::functions::{self, cast};
+use crate::tree::{self, Cast, Expr, Placeholder, ScalarValue};
 use crate::types::{CatalogType, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
@@ -359,7 +357,7 @@ impl Binder<'_> {
             }
         } else {
             let definition = (cast::CAST_NAME, cast::CAST, true, Volatility::Immutable);
-            functions::call(
+            tree::call(
                 definition,
                 vec![(bound.expr, bound.ty)],
                 target.clone(),
@@ -478,7 +476,7 @@ pub(super) fn type_name(ty: &SqlType) -> String {
     }
 }
 
-/// A typed NULL of DataFusion.
+/// A typed NULL.
 pub(super) fn null_of(ty: &SqlType) -> Result<Expr> {
     Ok(Expr::Literal(scalar_of(&Value::Null, ty)?, None))
 }

@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{Column, TableReference};
-use datafusion_expr::LogicalPlanBuilder;
-
 use super::binder::{Binder, BoundQuery, QueryColumn, fault};
 use crate::Result;
 use crate::error::StatementFault;
 use crate::logical::rows_source::RowsSource;
 use crate::system::CommonRows;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Plan, RelationAlias};
 
 impl Binder<'_> {
     /// The rows of the part of this name, if the statement has one. Errors: 0A000 for a part that gives none.
@@ -28,11 +25,9 @@ impl Binder<'_> {
             let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
             return Err(fault(StatementFault::NotImplemented, message));
         };
-        let reference = TableReference::bare(self.unique_name(name));
+        let reference = RelationAlias::bare(self.unique_name(name));
         let source = RowsSource::of_part(rows.schema(), place);
-        let plan = LogicalPlanBuilder::scan(reference.clone(), Arc::new(source), None)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = Plan::scan(reference.clone(), Arc::new(source));
         let columns = columns.iter().enumerate().map(|(at, (name, ty))| QueryColumn {
             name: name.clone(),
             column: Column::new(Some(reference.clone()), CommonRows::field_name(at)),

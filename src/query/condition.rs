@@ -1,8 +1,5 @@
 //! Conditions: tests for NULL and truth, BETWEEN, IN lists, comparisons of rows, LIKE and SIMILAR TO.
 
-use datafusion_common::tree_node::TreeNode;
-use datafusion_expr::expr::{InList, Like};
-use datafusion_expr::{Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
@@ -10,6 +7,7 @@ use super::coercion::{CastContext, common_type, null_of, type_name};
 use super::expression::row_items;
 use super::operator::{binary, no_operator};
 use crate::error::StatementFault;
+use crate::tree::{Expr, InList, Like, Operator, TreeNode, TruthTest};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -69,19 +67,18 @@ impl Binder<'_> {
 
     pub(super) fn truth_test(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         use ast::Expr as E;
-        type Wrap = fn(Box<Expr>) -> Expr;
-        let (operand, name, wrap): (_, _, Wrap) = match expr {
-            E::IsTrue(operand) => (operand, "IS TRUE", Expr::IsTrue),
-            E::IsNotTrue(operand) => (operand, "IS NOT TRUE", Expr::IsNotTrue),
-            E::IsFalse(operand) => (operand, "IS FALSE", Expr::IsFalse),
-            E::IsNotFalse(operand) => (operand, "IS NOT FALSE", Expr::IsNotFalse),
-            E::IsUnknown(operand) => (operand, "IS UNKNOWN", Expr::IsUnknown),
-            E::IsNotUnknown(operand) => (operand, "IS NOT UNKNOWN", Expr::IsNotUnknown),
+        let (operand, truth, negated) = match expr {
+            E::IsTrue(operand) => (operand, Some(true), false),
+            E::IsNotTrue(operand) => (operand, Some(true), true),
+            E::IsFalse(operand) => (operand, Some(false), false),
+            E::IsNotFalse(operand) => (operand, Some(false), true),
+            E::IsUnknown(operand) => (operand, None, false),
+            E::IsNotUnknown(operand) => (operand, None, true),
             _ => return Err(Error::internal("no test for truth")),
         };
         let operand = self.expression(operand, place)?;
-        let operand = self.coerce_boolean(operand, name)?;
-        Ok(Bound::new(wrap(Box::new(operand)), SqlType::Bool))
+        let operand = self.coerce_boolean(operand, TruthTest::words_of(truth, negated))?;
+        Ok(Bound::new(operand.truth_test(truth, negated), SqlType::Bool))
     }
 
     pub(super) fn distinct_from(
@@ -358,7 +355,7 @@ impl Binder<'_> {
         self.convert(bound, &SqlType::Text, CastContext::Implicit)
     }
 
-    /// `operand LIKE pattern`. DataFusion's own node for the usual escape, so that a scan sees the prefix.
+    /// `operand LIKE pattern`. A node of its own for the usual escape, so that a scan sees the prefix.
     /// LIKE of bytes: no character but the escape means anything beyond ASCII.
     fn like_bytes(
         &mut self,
@@ -407,7 +404,7 @@ impl Binder<'_> {
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
         let usual = match &pattern.expr {
             // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
-            Expr::Literal(datafusion_common::ScalarValue::Utf8(Some(text)), _) => {
+            Expr::Literal(crate::tree::ScalarValue::Utf8(Some(text)), _) => {
                 // What everything matches is a filter all the same: nobody is to make TRUE of it.
                 let matches_all = text.chars().all(|character| character == '%');
                 let may_be_equality = is_padded && !text.contains(['%', '_']);
@@ -416,13 +413,12 @@ impl Binder<'_> {
             _ => false,
         };
         if usual && (escape == Some('\\') || !literal_contains(&pattern.expr, escape)) {
-            let like = Like::new(
+            let like = Like {
                 negated,
-                Box::new(operand.expr),
-                Box::new(pattern.expr),
-                None,
-                insensitive,
-            );
+                expr: Box::new(operand.expr),
+                pattern: Box::new(pattern.expr),
+                case_insensitive: insensitive,
+            };
             return Ok(Bound::new(Expr::Like(like), SqlType::Bool));
         }
         let escape = Bound::constant(
@@ -493,9 +489,7 @@ pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {
 
 pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
     match (pattern, escape) {
-        (Expr::Literal(datafusion_common::ScalarValue::Utf8(Some(text)), _), Some(escape)) => {
-            text.contains(escape)
-        }
+        (Expr::Literal(crate::tree::ScalarValue::Utf8(Some(text)), _), Some(escape)) => text.contains(escape),
         (_, None) => false,
         _ => true,
     }

@@ -1,13 +1,13 @@
 //! `Constant`: a value that a write states (VALUES, SET, DEFAULT) and no run changes: a literal as it stands, or what an
 //! expression was folded to.
 
-use datafusion_expr::Expr;
 use sqlparser::ast;
 
 use super::bound::Bound;
 use super::literal::{number_value, string_literal};
 use crate::Result;
 use crate::functions::value_array::value_of_scalar;
+use crate::tree::Expr;
 use crate::types::{SqlType, Value};
 
 /// The value of an expression that no row decides.

@@ -1,24 +1,21 @@
-//! Who computes a subquery: DataFusion, where its decorrelation is known to give PostgreSQL's answer, or else a dependent
+//! Who computes a subquery: a join, where that is known to give PostgreSQL's answer, or else a dependent
 //! join of ours. Called by `subquery` when expressions get their place in the plan.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::expr::{Exists, InSubquery};
-use datafusion_expr::{Expr, LogicalPlan, Subquery};
-
 use super::binder::Binder;
-use crate::logical::dependent_join::{SubPlan, SubPlanKind, for_each_node};
+use crate::logical::dependent_join::for_each_node;
 use crate::logical::equality;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::operators::catalog_table::is_catalog;
 use crate::plan::FullScanPolicy;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{
+    Column, Exists, Expr, InSubquery, Plan, SubPlan, SubPlanKind, Subquery, TreeNode, TreeNodeRecursion,
+};
 use crate::{Error, Result};
 
-/// Levels of subqueries in one another that DataFusion sees. Each doubles what it takes to check a plan; what lies deeper
+/// Levels of subqueries in one another that one plan has. Each doubles what it takes to check a plan; what lies deeper
 /// stands in a dependent join, whose subqueries are plans of their own.
 const LEVELS_MAX: usize = 4;
 
@@ -36,7 +33,7 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
 }
 
 impl Binder<'_> {
-    /// A whole condition that DataFusion turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities and
+    /// A whole condition that the rewriter turns into a semi or anti join: `[NOT] EXISTS` correlated by equalities and
     /// what else is asked of rows that are equal so, `IN` uncorrelated or so.
     pub(super) fn keep_as_join(&self, expr: &Expr) -> Result<Option<Expr>> {
         Ok(match expr {
@@ -50,7 +47,7 @@ impl Binder<'_> {
         })
     }
 
-    /// The marker as DataFusion's own subquery, when its decorrelation gives PostgreSQL's answer.
+    /// The marker as a subquery that a join answers, when that gives PostgreSQL's answer.
     fn as_decorrelatable(&self, marker: &Subquery) -> Result<Option<Subquery>> {
         let references: Option<Vec<Expr>> = marker.outer_ref_columns.iter().map(own_reference).collect();
         let Some(references) = references.filter(|_| levels(&marker.subquery) < LEVELS_MAX) else {
@@ -67,7 +64,7 @@ impl Binder<'_> {
 
     /// Whether a correlated subquery may be the inner side of a join. With conditions beside equalities it is not where
     /// a key answers each outer row and reading the whole table would be refused.
-    fn joins_well(&self, plan: &LogicalPlan) -> Result<bool> {
+    fn joins_well(&self, plan: &Plan) -> Result<bool> {
         let Some(correlation) = Correlation::of(plan) else {
             return Ok(false);
         };
@@ -79,7 +76,7 @@ impl Binder<'_> {
     }
 
     /// How the tables of a subquery's plan are read, once for each set of values of the columns `equal`.
-    pub(super) fn inner_reads(&self, plan: &LogicalPlan, equal: &HashSet<&str>) -> Result<InnerReads> {
+    pub(super) fn inner_reads(&self, plan: &Plan, equal: &HashSet<&str>) -> Result<InnerReads> {
         let mut reads = InnerReads {
             stored_only: true,
             may_scan: true,
@@ -87,7 +84,7 @@ impl Binder<'_> {
         };
         plan.apply(|node| {
             match node {
-                LogicalPlan::TableScan(scan) => match scanned_table(scan) {
+                Plan::TableScan(scan) => match scanned_table(scan) {
                     Some(ScannedTable { table, .. }) => {
                         reads.may_scan &= self.ctx.plan_rules(&table).full_scan == FullScanPolicy::Allow;
                         reads.by_key |= table
@@ -98,12 +95,13 @@ impl Binder<'_> {
                     }
                     None => reads.stored_only &= is_catalog(scan),
                 },
-                LogicalPlan::Extension(_) | LogicalPlan::RecursiveQuery(_) => reads.stored_only = false,
+                Plan::DependentJoin(_) | Plan::SharedRows(_) | Plan::RecursiveQuery(_) => {
+                    reads.stored_only = false;
+                }
                 _ => {}
             }
             Ok(TreeNodeRecursion::Continue)
-        })
-        .map_err(from_datafusion)?;
+        })?;
         Ok(reads)
     }
 }
@@ -118,7 +116,7 @@ pub(super) struct InnerReads {
     pub(super) by_key: bool,
 }
 
-/// An outer column as DataFusion refers to it; `None`: it is computed.
+/// An outer column as subqueries refer to it; `None`: it is computed.
 fn own_reference(reference: &Expr) -> Option<Expr> {
     let Expr::Alias(alias) = reference else {
         return None;
@@ -144,21 +142,21 @@ struct Correlation<'a> {
     /// Outer columns appear nowhere else.
     equalities_only: bool,
     /// What is filtered.
-    input: &'a LogicalPlan,
+    input: &'a Plan,
 }
 
 impl<'a> Correlation<'a> {
     /// Outer columns may appear in one filter at the top of a plain query or right below its select list: in an equality
     /// with an inner column at least, beside it in any condition on inner columns. These must have names of their own:
     /// decorrelation drops their tables.
-    fn of(plan: &'a LogicalPlan) -> Option<Correlation<'a>> {
+    fn of(plan: &'a Plan) -> Option<Correlation<'a>> {
         let filter = match plan {
-            LogicalPlan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
+            Plan::Projection(projection) if !projection.expr.iter().any(has_outer_reference) => {
                 projection.input.as_ref()
             }
             plan => plan,
         };
-        let LogicalPlan::Filter(filter) = filter else {
+        let Plan::Filter(filter) = filter else {
             return None;
         };
         let mut found = Correlation {
@@ -167,7 +165,7 @@ impl<'a> Correlation<'a> {
             input: &filter.input,
         };
         let mut named: HashSet<&Column> = HashSet::new();
-        for condition in datafusion_expr::utils::split_conjunction(&filter.predicate) {
+        for condition in crate::tree::split_conjunction(&filter.predicate) {
             if !has_outer_reference(condition) {
                 continue;
             }
@@ -190,7 +188,7 @@ impl<'a> Correlation<'a> {
 }
 
 /// The levels of subqueries in a plan; none of those that dependent joins hold.
-fn levels(plan: &LogicalPlan) -> usize {
+fn levels(plan: &Plan) -> usize {
     let mut deepest = 0;
     let walked = plan.apply(|node| {
         node.apply_expressions(|expr| {
@@ -229,15 +227,16 @@ pub(super) fn has_outer_reference(expr: &Expr) -> bool {
         .unwrap_or(true)
 }
 
-pub(super) fn plan_has_outer_reference(plan: &LogicalPlan) -> bool {
+pub(super) fn plan_has_outer_reference(plan: &Plan) -> bool {
     plan.exists(|node| {
-        Ok(matches!(node, LogicalPlan::Extension(_)) || node.expressions().iter().any(has_outer_reference))
+        Ok(matches!(node, Plan::DependentJoin(_) | Plan::SharedRows(_))
+            || node.expressions().into_iter().any(has_outer_reference))
     })
     .unwrap_or(true)
 }
 
 /// Whether the plan uses columns that are none of its own: those of a query around it.
-pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn refers_out(plan: &Plan) -> Result<bool> {
     let (mut used, mut own) = (HashSet::new(), HashSet::new());
     for_each_node(plan, &mut |node| {
         own.extend(node.schema().columns());
@@ -249,12 +248,11 @@ pub(super) fn refers_out(plan: &LogicalPlan) -> Result<bool> {
                 Ok(TreeNodeRecursion::Continue)
             })
         })
-    })
-    .map_err(from_datafusion)?;
+    })?;
     Ok(!used.is_subset(&own))
 }
 
-/// What a marker becomes of ours; `None`: it is no marker, or DataFusion computes it (an uncorrelated scalar, once).
+/// What a marker becomes of ours; `None`: it is no marker, or it is computed once before the plan (an uncorrelated scalar).
 pub(super) fn sub_plan_of(expr: &Expr) -> Option<(SubPlanKind, Subquery)> {
     match expr {
         Expr::ScalarSubquery(subquery)

@@ -2,10 +2,6 @@
 
 use std::collections::HashSet;
 
-use datafusion_common::Column;
-use datafusion_expr::expr::Sort;
-use datafusion_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, WindowFrame, lit};
-use datafusion_functions_window::expr_fn::row_number;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
@@ -13,7 +9,7 @@ use super::select_item::{BoundItem, SortKey};
 use super::set_returning::{all_columns, has_set};
 use crate::Result;
 use crate::error::StatementFault;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, OrderKey, Plan, Ranking, WindowFrame, lit};
 
 impl Binder<'_> {
     pub(super) fn distinct_on(
@@ -37,10 +33,10 @@ impl Binder<'_> {
     /// one and neither it nor ORDER BY asks for these: PostgreSQL makes them last. `None`: they come first.
     pub(super) fn first_rows(
         &mut self,
-        plan: &LogicalPlan,
+        plan: &Plan,
         (exprs, items): (&[Expr], &[BoundItem]),
         (on, keys): (&[usize], &[SortKey]),
-    ) -> Result<Option<LogicalPlan>> {
+    ) -> Result<Option<Plan>> {
         let sorted: Vec<usize> = keys.iter().map(|key| key.output).collect();
         let makes_sets = |at: &usize| has_set(&exprs[*at]);
         let wanted: Vec<usize> = sorted.iter().chain(on).copied().collect();
@@ -58,48 +54,36 @@ impl Binder<'_> {
         let groups = on.iter().map(|at| key(*at)).collect::<Result<Vec<_>>>()?;
         let sorts = keys.iter().map(|sort| {
             let expr = key(sort.output)?;
-            Ok(Sort::new(expr, sort.ascending, sort.nulls_first))
+            Ok(OrderKey::new(expr, sort.ascending, sort.nulls_first))
         });
         let sorts = sorts.collect::<Result<Vec<_>>>()?;
-        let first = LogicalPlanBuilder::new(plan.clone())
+        let first = plan
+            .clone()
             .project(outputs)
-            .and_then(|builder| only_first(builder, groups, sorts)?.build());
-        first.map(Some).map_err(from_datafusion)
+            .and_then(|plan| only_first(plan, groups, sorts));
+        first.map(Some)
     }
 }
 
 /// The first row of each group in the order of the sort.
-fn only_first(
-    builder: LogicalPlanBuilder,
-    groups: Vec<Expr>,
-    sorts: Vec<Sort>,
-) -> datafusion_common::Result<LogicalPlanBuilder> {
-    let number = row_number()
-        .partition_by(groups)
-        .order_by(sorts)
-        .window_frame(WindowFrame::new(Some(true)))
-        .build()?;
-    let numbered = number.schema_name().to_string();
-    let first = Expr::Column(Column::from_name(numbered)).eq(lit(1_u64));
-    builder.window(vec![number])?.filter(first)
+fn only_first(plan: Plan, groups: Vec<Expr>, sorts: Vec<OrderKey>) -> Result<Plan> {
+    let number = Ranking::RowNumber.of_parts(groups, sorts, WindowFrame::new(Some(true)));
+    let first = Expr::Column(Column::new_unqualified(number.column_name())).eq(lit(1_u64));
+    Ok(plan.windows(vec![number])?.filter(first))
 }
 
 /// DISTINCT ON: the first row of each group in the order of the sort.
 pub(super) fn first_of_each(
-    builder: LogicalPlanBuilder,
+    plan: Plan,
     on: Vec<Expr>,
-    sorts: Vec<Sort>,
+    sorts: Vec<OrderKey>,
     names: &[String],
     visible: usize,
-) -> datafusion_common::Result<LogicalPlan> {
-    only_first(builder, on, sorts.clone())?
-        .sort(sorts)?
-        .project(
-            names[..visible]
-                .iter()
-                .map(|name| Expr::Column(Column::new_unqualified(name))),
-        )?
-        .build()
+) -> Result<Plan> {
+    let shown = names[..visible].iter();
+    only_first(plan, on, sorts.clone())?
+        .sort(sorts)
+        .project(shown.map(|name| Expr::Column(Column::new_unqualified(name))))
 }
 
 pub(super) fn refuse_other_order(on: &[usize], keys: &[SortKey]) -> Result<()> {

@@ -1,7 +1,5 @@
-//! Expressions: one function a form of expression, each giving a typed DataFusion expression.
+//! Expressions: one function a form of expression, each giving a typed one of the tree.
 
-use datafusion_expr::expr::Case;
-use datafusion_expr::{Expr, Operator, Volatility};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
@@ -11,9 +9,11 @@ use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
 use crate::error::StatementFault;
-use crate::functions::{self, ArithmeticOp, pattern};
+use crate::functions::Volatility;
+use crate::functions::{ArithmeticOp, pattern};
 use crate::parse::{collation, text_place};
 use crate::system::query_threads::check_left;
+use crate::tree::{self, Case, Expr, Operator};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -322,7 +322,7 @@ impl Binder<'_> {
         let definition = ("||", pattern::CONCATENATE, true, Volatility::Immutable);
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
         Ok(Bound::new(
-            functions::call(definition, arguments, S::Text, &self.settings),
+            tree::call(definition, arguments, S::Text, &self.settings),
             S::Text,
         ))
     }

@@ -1,11 +1,11 @@
 //! What the results of an aggregate's accumulators become.
 
-use datafusion_expr::Volatility;
-
 use super::accumulation::Finish;
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
+use crate::functions::Volatility;
 use crate::functions::{self, ArithmeticOp};
+use crate::tree;
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 
@@ -30,7 +30,7 @@ impl Binder<'_> {
                 let definition = ("avg", ArithmeticOp::Divide.body(), true, Volatility::Immutable);
                 let arguments = vec![(sum.expr, sum.ty), (count.expr, count.ty)];
                 Ok(Bound::new(
-                    functions::call(definition, arguments, returns.clone(), &self.settings),
+                    tree::call(definition, arguments, returns.clone(), &self.settings),
                     returns,
                 ))
             }
@@ -96,7 +96,7 @@ impl Binder<'_> {
     ) -> Bound {
         let definition = ("string_agg", body, strict, Volatility::Immutable);
         let arguments = vec![(texts.expr, texts.ty), (separators.expr, separators.ty)];
-        let call = functions::call(definition, arguments, SqlType::Text, &self.settings);
+        let call = tree::call(definition, arguments, SqlType::Text, &self.settings);
         Bound::new(call, SqlType::Text)
     }
 
@@ -114,7 +114,7 @@ impl Binder<'_> {
     fn gathered(&self, name: &str, body: functions::Body, array: Bound, returns: SqlType) -> Bound {
         let definition = (name, body, true, Volatility::Immutable);
         let arguments = vec![(array.expr, array.ty)];
-        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         Bound::new(call, returns)
     }
 }

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use datafusion_common::tree_node::TreeNode;
-use datafusion_common::{Column, TableReference};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, TableSource, TableType};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
@@ -13,12 +10,13 @@ use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, ViewDef};
-use crate::logical::dependent_join::{DependentJoin, SubPlan, SubPlanKind};
 use crate::logical::stored_table::table_source;
 use crate::operators::catalog_table;
 use crate::parse::text_place;
-use crate::system::datafusion_error::from_datafusion;
 use crate::system::pg_catalog;
+use crate::tree::{
+    Column, DependentJoin, Expr, Plan, RelationAlias, SubPlan, SubPlanKind, TableSource, TreeNode,
+};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -28,17 +26,14 @@ impl Binder<'_> {
         &mut self,
         from: &[ast::TableWithJoins],
         outer: Option<&Outer<'_>>,
-    ) -> Result<(LogicalPlan, Scope)> {
+    ) -> Result<(Plan, Scope)> {
         let mut joined: Option<FromItem> = None;
         for table in from {
             joined = Some(self.table_with_joins(joined, table, outer)?);
         }
         match joined {
             Some(item) => Ok((item.plan, item.scope)),
-            None => Ok((
-                LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?,
-                Scope::default(),
-            )),
+            None => Ok((Plan::one_row(), Scope::default())),
         }
     }
 
@@ -119,7 +114,8 @@ impl Binder<'_> {
                     asked_when: None,
                     name: fields,
                 };
-                let plan = DependentJoin::plan(left.plan.clone(), vec![sub_plan])?;
+                let plan =
+                    Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
                 let mut scope = left.scope.clone();
                 scope.visible.extend(right.scope.visible);
                 scope.add_relations(right.scope.relations)?;
@@ -204,7 +200,7 @@ impl Binder<'_> {
                         windows: &[],
                     };
                     let sets = self.set_arguments(&call, place)?;
-                    let one_row = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
+                    let one_row = Plan::one_row();
                     self.function_item(&call, sets, one_row, Scope::default())
                 }
                 None => Err(Error::unsupported(format!("{other} in FROM"), None)),
@@ -333,11 +329,9 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
-        let catalog = source.table_type() == TableType::View;
-        let reference = TableReference::bare(self.unique_name(&visible_name));
-        let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let catalog = source.is::<catalog_table::CatalogTable>();
+        let reference = RelationAlias::bare(self.unique_name(&visible_name));
+        let plan = Plan::scan(reference.clone(), source);
         let columns: Vec<ScopeColumn> = columns
             .into_iter()
             .map(|(name, ty, origin)| {
@@ -417,15 +411,12 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
         let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
-        let reference = TableReference::bare(self.unique_name(if visible_name.is_empty() {
+        let reference = RelationAlias::bare(self.unique_name(if visible_name.is_empty() {
             "subquery"
         } else {
             &visible_name
         }));
-        let plan = LogicalPlanBuilder::new(bound.plan)
-            .alias(reference.clone())
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = bound.plan.alias(reference.clone())?;
         let columns: Vec<ScopeColumn> = bound
             .columns
             .into_iter()

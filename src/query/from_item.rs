@@ -1,16 +1,16 @@
 //! `FromItem`: a relation or join of FROM, bound: its plan and what names mean over it.
 
-use datafusion_expr::LogicalPlan;
 use sqlparser::ast;
 
 use super::binder::{fault, fold};
 use super::scope::{Scope, ScopeColumn};
 use crate::Result;
 use crate::error::StatementFault;
+use crate::tree::Plan;
 
 /// A bound FROM item.
 pub(super) struct FromItem {
-    pub(super) plan: LogicalPlan,
+    pub(super) plan: Plan,
     pub(super) scope: Scope,
 }
 

@@ -1,8 +1,6 @@
 //! Calls of functions: which of the functions of a name PostgreSQL would pick for the argument types, and the constructs
 //! that are syntax for a call (`EXTRACT`, `SUBSTRING … FROM`, `AT TIME ZONE` …).
 
-use datafusion_expr::expr::Unnest;
-use datafusion_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
@@ -14,6 +12,7 @@ use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
 
@@ -89,7 +88,7 @@ impl Binder<'_> {
         if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;
             let item = element_type(&rows.ty).clone();
-            return Ok(Bound::new(Expr::Unnest(Unnest::new(rows.expr)), item));
+            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
         }
         self.named_call(&name, arguments, place)
     }
@@ -268,10 +267,10 @@ impl Binder<'_> {
             .map(|argument| (argument.expr, argument.ty))
             .collect();
         let definition = (row.name, row.body, row.strict, row.volatility);
-        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         if let Body::Rows(_) | Body::CatalogRows(_) = row.body {
             let item = element_type(&returns).clone();
-            return Ok(Bound::new(Expr::Unnest(Unnest::new(call)), item));
+            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(call)), item));
         }
         Ok(Bound::new(call, returns))
     }

@@ -11,22 +11,19 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion_common::{Column, JoinType};
-use datafusion_expr::utils::{conjunction, split_conjunction};
-use datafusion_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder, Operator};
 
 use super::binder::Binder;
 use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_reference};
 use super::subquery::computed_below;
 use crate::Result;
-use crate::functions;
-use crate::logical::dependent_join::{SubPlan, SubPlanKind};
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{
+    Aggregate, Column, Expr, JoinType, Plan, SubPlan, SubPlanKind, conjunction, split_conjunction,
+};
 
 /// A subquery as the right side of a join.
 pub(super) struct GroupedJoin {
     /// Its groups: the keys, then the value by the subquery's name.
-    plan: LogicalPlan,
+    plan: Plan,
     /// What the keys equal, over the outer plan.
     outer_keys: Vec<Expr>,
     keys: Vec<Column>,
@@ -47,7 +44,7 @@ impl Binder<'_> {
         let Some((value, aggregate)) = value_of_aggregate(&sub_plan.plan)? else {
             return Ok(None);
         };
-        let LogicalPlan::Filter(filter) = aggregate.input.as_ref() else {
+        let Plan::Filter(filter) = aggregate.input.as_ref() else {
             return Ok(None);
         };
         let is_plain = aggregate.group_expr.is_empty()
@@ -87,15 +84,13 @@ impl Binder<'_> {
             .map(|(column, key)| column.alias(key))
             .collect();
         outputs.push(value.alias(&sub_plan.name));
-        let mut builder = LogicalPlanBuilder::new(filter.input.as_ref().clone());
+        let mut inner = filter.input.as_ref().clone();
         if let Some(own) = conjunction(own.into_iter().cloned()) {
-            builder = builder.filter(own).map_err(from_datafusion)?;
+            inner = inner.filter(own);
         }
-        let plan = builder
-            .aggregate(groups.collect::<Vec<_>>(), aggregate.aggr_expr.clone())
-            .and_then(|builder| builder.project(outputs))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = inner
+            .aggregate(groups.collect(), aggregate.aggr_expr.clone())?
+            .project(outputs)?;
         Ok(Some(GroupedJoin {
             plan,
             outer_keys,
@@ -107,45 +102,40 @@ impl Binder<'_> {
 
 impl GroupedJoin {
     /// The outer plan with the subquery's value as a further column.
-    pub(super) fn join_to(self, outer: LogicalPlan) -> Result<LogicalPlan> {
+    pub(super) fn join_to(self, outer: Plan) -> Result<Plan> {
         let mut outputs: Vec<Expr> = (0..outer.schema().fields().len())
             .map(|index| Expr::Column(Column::from(outer.schema().qualified_field(index))))
             .collect();
         outputs.push(Expr::Column(Column::new_unqualified(self.name)));
         let keys: Vec<Expr> = self.keys.into_iter().map(Expr::Column).collect();
-        LogicalPlanBuilder::new(outer)
-            .join_with_expr_keys(self.plan, JoinType::Left, (self.outer_keys, keys), None)
-            .and_then(|builder| builder.project(outputs))
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        outer
+            .join_keys(self.plan, JoinType::Left, (self.outer_keys, keys))?
+            .project(outputs)
     }
 }
 
 /// The only column of a plan as an expression over the aggregate below it.
-fn value_of_aggregate(plan: &LogicalPlan) -> Result<Option<(Expr, &Aggregate)>> {
+fn value_of_aggregate(plan: &Plan) -> Result<Option<(Expr, &Aggregate)>> {
     let mut value = Expr::Column(Column::from(plan.schema().qualified_field(0)));
     let mut plan = plan;
     loop {
         match plan {
-            LogicalPlan::Projection(projection) => {
+            Plan::Projection(projection) => {
                 value = computed_below(value, projection)?;
                 plan = &projection.input;
             }
-            LogicalPlan::Aggregate(aggregate) => return Ok(Some((value, aggregate))),
+            Plan::Aggregate(aggregate) => return Ok(Some((value, aggregate))),
             _ => return Ok(None),
         }
     }
 }
 
 /// The inner column of `inner = outer`, and the outer one over the outer plan.
-fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &LogicalPlan) -> Result<Option<(Column, Expr)>> {
+fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &Plan) -> Result<Option<(Column, Expr)>> {
     let Some(column) = equal_column(condition) else {
         return Ok(None);
     };
-    let (_, field) = input
-        .schema()
-        .qualified_field_from_column(column)
-        .map_err(from_datafusion)?;
+    let field = input.schema().field_from_column(column)?;
     // Floats that are equal may be two groups.
     let is_one_group = matches!(
         field.data_type(),
@@ -199,15 +189,7 @@ fn is_null_over_nothing(expr: &Expr, aggregate: &Aggregate) -> bool {
             .is_some_and(gives_null),
         Expr::Alias(alias) => is_null(&alias.expr),
         Expr::Cast(cast) => is_null(&cast.expr),
-        Expr::Negative(inner) => is_null(inner),
-        Expr::BinaryExpr(binary) => {
-            let is_strict = matches!(
-                binary.op,
-                Operator::Plus | Operator::Minus | Operator::Multiply | Operator::Divide | Operator::Modulo
-            );
-            is_strict && (is_null(&binary.left) || is_null(&binary.right))
-        }
-        Expr::ScalarFunction(call) => functions::is_strict(&call.func) && call.args.iter().any(is_null),
+        Expr::ScalarFunction(call) => call.func.is_strict() && call.args.iter().any(is_null),
         _ => false,
     }
 }

@@ -5,10 +5,6 @@ use std::cell::RefCell;
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_expr::expr::Alias;
-use datafusion_expr::{Expr, ExprSchemable, GroupingSet, LogicalPlan, LogicalPlanBuilder, Subquery};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
@@ -16,7 +12,10 @@ use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
 use crate::parse::text_place;
-use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::tree::{
+    Accumulator, AggregateFunction, Alias, Column, Expr, Plan, Subquery, Transformed, TreeNode,
+    TreeNodeRecursion,
+};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -61,18 +60,18 @@ fn grouping_sets(sets: &[Vec<Expr>], keys: &[Expr], computed: &[Expr]) -> Expr {
             .map(|at| computed[at].clone())
             .collect()
     };
-    Expr::GroupingSet(GroupingSet::GroupingSets(sets.iter().map(computed_set).collect()))
+    Expr::GroupingSets(sets.iter().map(computed_set).collect())
 }
 
 impl Binder<'_> {
     /// Groups a plan. Answers the plan and `exprs` over its output. Errors: 42803.
     pub(super) fn group(
         &mut self,
-        plan: LogicalPlan,
+        plan: Plan,
         groups: Vec<Grouped>,
         exprs: Vec<Expr>,
         scope: &Scope,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    ) -> Result<(Plan, Vec<Expr>)> {
         let mut sets = expand(groups)?;
         let mut keys: Vec<Expr> = Vec::new();
         for key in sets.iter().flatten() {
@@ -89,9 +88,9 @@ impl Binder<'_> {
         }
         if aggregates.is_empty() && keys.is_empty() {
             // HAVING or GROUP BY () alone still makes one group.
-            aggregates.push(datafusion_functions_aggregate::expr_fn::count(
-                datafusion_expr::lit(1_i64),
-            ));
+            let one = vec![crate::tree::lit(1_i64)];
+            let count = AggregateFunction::new(Accumulator::Count, one, false, None, Vec::new());
+            aggregates.push(Expr::AggregateFunction(count));
         }
         // Subqueries in keys and arguments are computed first.
         let mut inputs = keys.clone();
@@ -117,10 +116,7 @@ impl Binder<'_> {
             [_] => keys_lowered,
             _ => vec![grouping_sets(&sets, &keys, &keys_lowered)],
         };
-        let grouped = LogicalPlanBuilder::new(plan)
-            .aggregate(group_exprs, aggregates_lowered)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let grouped = plan.aggregate(group_exprs, aggregates_lowered)?;
         let fields = grouped.schema().fields().len();
         let field = |index: usize| Expr::Column(Column::from(grouped.schema().qualified_field(index)));
         let shown = firsts.iter().flatten().count();
@@ -154,13 +150,13 @@ impl Binder<'_> {
     /// asked for at the end of `aggregates`, and its type is among the answers.
     fn keys_that_tell(
         &mut self,
-        plan: &LogicalPlan,
+        plan: &Plan,
         (keys, types): (Vec<Expr>, Vec<Option<SqlType>>),
         aggregates: &mut Vec<Expr>,
     ) -> Result<(Vec<Expr>, Vec<Option<DataType>>)> {
         let (mut telling, mut firsts) = (Vec::with_capacity(keys.len()), Vec::with_capacity(keys.len()));
         for (value, ty) in keys.into_iter().zip(types) {
-            let (_, field) = value.to_field(plan.schema()).map_err(from_datafusion)?;
+            let (_, field) = value.to_field(plan.schema())?;
             let ty = ty.unwrap_or_else(|| SqlType::from_field(&field));
             match self.key_of_bound(&Bound::new(value.clone(), ty))? {
                 Some(key) => {
@@ -186,8 +182,8 @@ impl Binder<'_> {
         found.map(|(_, ty)| ty.clone())
     }
 
-    /// Keys as columns of the plan: in grouping sets, DataFusion drops a key that turns out to be a constant.
-    fn computed_keys(&mut self, plan: LogicalPlan, keys: Vec<Expr>) -> Result<(LogicalPlan, Vec<Expr>)> {
+    /// Keys as columns of the plan, which grouping sets leave out by their places.
+    fn computed_keys(&mut self, plan: Plan, keys: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
         let schema = plan.schema();
         let mut outputs: Vec<Expr> = (0..schema.fields().len())
             .map(|index| Expr::Column(Column::from(schema.qualified_field(index))))
@@ -207,14 +203,11 @@ impl Binder<'_> {
         if outputs.len() == before {
             return Ok((plan, columns));
         }
-        let plan = LogicalPlanBuilder::new(plan)
-            .project(outputs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = plan.project(outputs)?;
         Ok((plan, columns))
     }
 
-    /// The expressions with an alias where DataFusion would give two of them the same name.
+    /// The expressions with an alias where two of them would have the same name as outputs.
     pub(super) fn distinctly_named(&mut self, exprs: Vec<Expr>) -> Vec<Expr> {
         let mut names = HashSet::new();
         exprs
@@ -382,30 +375,28 @@ impl Mapping<'_> {
                         true,
                         TreeNodeRecursion::Jump,
                     )),
-                    None => Err(to_datafusion(Error::internal(
-                        "an aggregate that was not collected",
-                    ))),
+                    None => Err(Error::internal("an aggregate that was not collected")),
                 },
                 Expr::Column(column) => {
                     let error = self.ungrouped(&column);
                     *failure.borrow_mut() = Some(error.clone());
-                    Err(to_datafusion(error))
+                    Err(error)
                 }
                 Expr::ScalarSubquery(subquery) => Ok(Transformed::yes(Expr::ScalarSubquery(
-                    self.map_subquery(subquery).map_err(to_datafusion)?,
+                    self.map_subquery(subquery)?,
                 ))),
                 Expr::Exists(mut exists) => {
-                    exists.subquery = self.map_subquery(exists.subquery).map_err(to_datafusion)?;
+                    exists.subquery = self.map_subquery(exists.subquery)?;
                     Ok(Transformed::yes(Expr::Exists(exists)))
                 }
                 Expr::InSubquery(mut test) => {
-                    test.subquery = self.map_subquery(test.subquery).map_err(to_datafusion)?;
+                    test.subquery = self.map_subquery(test.subquery)?;
                     Ok(Transformed::yes(Expr::InSubquery(test)))
                 }
                 other => Ok(Transformed::no(other)),
             }
         });
-        mapped.map(|mapped| mapped.data).map_err(from_datafusion)
+        mapped.map(|mapped| mapped.data)
     }
 
     /// The outer columns that a subquery uses.

@@ -1,25 +1,18 @@
-//! The order in which an aggregate finds its rows: that of an ORDER BY below. DataFusion's aggregates take no order from
+//! The order in which an aggregate finds its rows: that of an ORDER BY below. Aggregates take no order from
 //! their input, so the calls that keep one (`array_agg`, `string_agg` …) are told of it.
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::expr::Sort;
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use std::sync::Arc;
 
 use super::binder::Binder;
 use crate::Result;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, OrderKey, Plan, Transformed, TreeNode};
 
-/// DataFusion's aggregate that gathers values, in the order they come.
+/// The aggregate that gathers values, in the order they come.
 const GATHERING: &str = "array_agg";
 
 impl Binder<'_> {
     /// The calls over the plan, those that gather values without an order of their own in that of the plan.
-    pub(super) fn in_input_order(
-        &mut self,
-        plan: LogicalPlan,
-        mut calls: Vec<Expr>,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn in_input_order(&mut self, plan: Plan, mut calls: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
         let gathers = |call: &Expr| match call {
             Expr::AggregateFunction(call) => {
                 call.func.name() == GATHERING && call.params.order_by.is_empty() && !call.params.distinct
@@ -40,24 +33,26 @@ impl Binder<'_> {
 
     /// The plan, and the order of its rows over its own columns: empty when no ORDER BY decided it. The plan may have
     /// got columns at its end.
-    pub(super) fn with_order(&mut self, plan: LogicalPlan) -> Result<(LogicalPlan, Vec<Sort>)> {
+    pub(super) fn with_order(&mut self, plan: Plan) -> Result<(Plan, Vec<OrderKey>)> {
         match plan {
-            LogicalPlan::Sort(sort) => {
+            Plan::Sort(sort) => {
                 let order = sort.expr.clone();
-                Ok((LogicalPlan::Sort(sort), order))
+                Ok((Plan::Sort(sort), order))
             }
-            LogicalPlan::Filter(_) | LogicalPlan::Limit(_) => {
-                let (input, order) = self.with_order(plan.inputs()[0].clone())?;
-                let plan = plan.with_new_exprs(plan.expressions(), vec![input]);
-                Ok((plan.map_err(from_datafusion)?, order))
+            Plan::Filter(mut filter) => {
+                let (input, order) = self.with_order(Arc::unwrap_or_clone(filter.input))?;
+                filter.input = Arc::new(input);
+                Ok((Plan::Filter(filter), order))
             }
-            LogicalPlan::SubqueryAlias(alias) => {
+            Plan::Limit(mut limit) => {
+                let (input, order) = self.with_order(Arc::unwrap_or_clone(limit.input))?;
+                limit.input = Arc::new(input);
+                Ok((Plan::Limit(limit), order))
+            }
+            Plan::SubqueryAlias(alias) => {
                 let (input, order) = self.with_order(alias.input.as_ref().clone())?;
                 let below = input.schema().clone();
-                let plan = LogicalPlanBuilder::new(input)
-                    .alias(alias.alias)
-                    .and_then(LogicalPlanBuilder::build)
-                    .map_err(from_datafusion)?;
+                let plan = input.alias(alias.alias)?;
                 let above = |expr: Expr| match &expr {
                     Expr::Column(column) => {
                         let at = below.index_of_column(column)?;
@@ -67,8 +62,8 @@ impl Binder<'_> {
                     _ => Ok(Transformed::no(expr)),
                 };
                 let order = order.into_iter().map(|key| {
-                    let expr = key.expr.clone().transform_up(above).map_err(from_datafusion)?;
-                    Ok(Sort {
+                    let expr = key.expr.clone().transform_up(above)?;
+                    Ok(OrderKey {
                         expr: expr.data,
                         ..key
                     })
@@ -76,7 +71,7 @@ impl Binder<'_> {
                 let order = order.collect::<Result<_>>()?;
                 Ok((plan, order))
             }
-            LogicalPlan::Projection(projection) => {
+            Plan::Projection(projection) => {
                 let (input, mut order) = self.with_order(projection.input.as_ref().clone())?;
                 let mut outputs = projection.expr;
                 for key in &mut order {
@@ -84,10 +79,7 @@ impl Binder<'_> {
                     let column = Expr::Column(Column::new_unqualified(&name));
                     outputs.push(std::mem::replace(&mut key.expr, column).alias(name));
                 }
-                let plan = LogicalPlanBuilder::new(input)
-                    .project(outputs)
-                    .and_then(LogicalPlanBuilder::build)
-                    .map_err(from_datafusion)?;
+                let plan = input.project(outputs)?;
                 Ok((plan, order))
             }
             plan => Ok((plan, Vec::new())),

@@ -1,7 +1,5 @@
 //! Joins of FROM: conditions, USING and NATURAL, lateral right sides.
 
-use datafusion_common::JoinType;
-use datafusion_expr::{Case, Expr, LogicalPlanBuilder, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, name_parts};
@@ -10,7 +8,7 @@ use super::decorrelation::has_subquery;
 use super::from_item::FromItem;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Case, Expr, JoinType, Operator};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -93,7 +91,7 @@ impl Binder<'_> {
         let condition = self.condition(condition, place)?;
         let always = matches!(
             &condition,
-            Expr::Literal(datafusion_common::ScalarValue::Boolean(Some(true)), _)
+            Expr::Literal(crate::tree::ScalarValue::Boolean(Some(true)), _)
         );
         if always {
             return Ok(item);
@@ -134,17 +132,10 @@ impl Binder<'_> {
                 let plan = self.outer_join_by_subquery(left.plan, right.plan, kind, condition)?;
                 return Ok(FromItem { plan, scope });
             }
-            let crossed = LogicalPlanBuilder::new(left.plan)
-                .cross_join(right.plan)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
-            let plan = self.filter(crossed, condition)?;
+            let plan = self.filter(left.plan.cross_join(right.plan), condition)?;
             return Ok(FromItem { plan, scope });
         }
-        let plan = LogicalPlanBuilder::new(left.plan)
-            .join_on(right.plan, kind, [condition])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = left.plan.join_on(right.plan, kind, Some(condition));
         Ok(FromItem { plan, scope })
     }
 
@@ -199,12 +190,9 @@ impl Binder<'_> {
         scope.add_relations(right.scope.relations)?;
         let condition = match condition {
             Some(condition) => condition,
-            None => datafusion_expr::lit(true),
+            None => crate::tree::lit(true),
         };
-        let plan = LogicalPlanBuilder::new(left.plan)
-            .join_on(right.plan, kind, [condition])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = left.plan.join_on(right.plan, kind, Some(condition));
         Ok(FromItem { plan, scope })
     }
 
@@ -228,10 +216,7 @@ impl Binder<'_> {
 }
 
 pub(super) fn cross_join(left: FromItem, right: FromItem) -> Result<FromItem> {
-    let plan = LogicalPlanBuilder::new(left.plan)
-        .cross_join(right.plan)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)?;
+    let plan = left.plan.cross_join(right.plan);
     let mut scope = left.scope;
     scope.visible.extend(right.scope.visible);
     scope.add_relations(right.scope.relations)?;

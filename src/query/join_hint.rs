@@ -1,19 +1,15 @@
 //! What a refused full scan is told when the table is joined with others: the index by which the join would look its rows up.
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Expr, LogicalPlan};
-
 use crate::Error;
 use crate::codec::key::check_key_type;
 use crate::logical::equality;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::parse::quoting::quote_ident;
 use crate::plan::bounding_columns;
+use crate::tree::{Column, Expr, Plan, TreeNode, TreeNodeRecursion, split_conjunction};
 
 /// The error with the index that would make the table's join a lookup, if it refuses one that is joined by equality.
-pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
+pub(super) fn with_join_hint(error: Error, plan: &Plan) -> Error {
     let Error::FullScan { table, detail, hint } = error else {
         return error;
     };
@@ -31,7 +27,7 @@ pub(super) fn with_join_hint(error: Error, plan: &LogicalPlan) -> Error {
 }
 
 /// A column by which a table is joined with another relation, and that no key of it begins with.
-fn joined_column(plan: &LogicalPlan, scan: &ScannedTable) -> Option<String> {
+fn joined_column(plan: &Plan, scan: &ScannedTable) -> Option<String> {
     let table = &scan.table;
     let is_own = |column: &Column| {
         let relation = column.relation.as_ref();
@@ -54,8 +50,8 @@ fn joined_column(plan: &LogicalPlan, scan: &ScannedTable) -> Option<String> {
     let mut found = None;
     let _ = plan.apply(|node| {
         let condition = match node {
-            LogicalPlan::Filter(filter) => Some(&filter.predicate),
-            LogicalPlan::Join(join) => join.filter.as_ref(),
+            Plan::Filter(filter) => Some(&filter.predicate),
+            Plan::Join(join) => join.filter.as_ref(),
             _ => None,
         };
         let conditions = condition.map(split_conjunction).unwrap_or_default();
@@ -69,10 +65,10 @@ fn joined_column(plan: &LogicalPlan, scan: &ScannedTable) -> Option<String> {
 }
 
 /// The scans of a table of this name.
-fn scans_of(plan: &LogicalPlan, name: &str) -> Vec<ScannedTable> {
+fn scans_of(plan: &Plan, name: &str) -> Vec<ScannedTable> {
     let mut found = Vec::new();
     let _ = plan.apply(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
+        if let Plan::TableScan(scan) = node {
             found.extend(scanned_table(scan).filter(|scanned| scanned.table.name == name));
         }
         Ok(TreeNodeRecursion::Continue)

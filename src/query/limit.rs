@@ -1,11 +1,5 @@
 //! LIMIT, OFFSET and FETCH: counts that are known before the query runs, or only as it does.
 
-use datafusion_common::{Column, ScalarValue};
-use datafusion_expr::expr::Sort;
-use datafusion_expr::{
-    Cast, Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame, lit,
-};
-use datafusion_functions_window::expr_fn::{rank, row_number};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault};
@@ -13,32 +7,33 @@ use super::coercion::CastContext;
 use super::scope::{Outer, Scope};
 use super::set_returning::{all_columns, is_row_number};
 use crate::error::StatementFault;
+use crate::functions::Volatility;
 use crate::functions::{self, LimitClause};
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{self, Cast, Column, Expr, OrderKey, Plan, Ranking, ScalarValue, WindowFrame, lit};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// A plan without the sort that its rows leave, in the order of which they are still to be counted.
 struct Ordered {
-    input: LogicalPlan,
-    order: Vec<Sort>,
+    input: Plan,
+    order: Vec<OrderKey>,
     /// What stood above the sort, the lowest first: they leave columns out that only it needed.
     projections: Vec<Vec<Expr>>,
 }
 
 impl Ordered {
-    fn of(plan: LogicalPlan) -> Ordered {
+    fn of(plan: Plan) -> Ordered {
         let mut projections = Vec::new();
         let mut below = &plan;
         loop {
             match below {
-                LogicalPlan::Projection(projection)
+                Plan::Projection(projection)
                     if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) =>
                 {
                     projections.push(projection.expr.clone());
                     below = projection.input.as_ref();
                 }
-                LogicalPlan::Sort(sort) if sort.fetch.is_none() => {
+                Plan::Sort(sort) if sort.fetch.is_none() => {
                     projections.reverse();
                     return Ordered {
                         input: sort.input.as_ref().clone(),
@@ -61,10 +56,10 @@ impl Ordered {
 impl Binder<'_> {
     pub(super) fn limit(
         &mut self,
-        plan: LogicalPlan,
+        plan: Plan,
         query: &ast::Query,
         outer: Option<&Outer<'_>>,
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         let (mut limit, mut offset) = (None, None);
         match &query.limit_clause {
             None => {}
@@ -106,21 +101,18 @@ impl Binder<'_> {
         if with_ties || !is_known(&fetch) || !is_known(&skip) {
             return self.computed_limit(plan, (fetch, skip), with_ties);
         }
-        LogicalPlanBuilder::new(plan)
-            .limit_by_expr(skip, fetch)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        Ok(plan.limit(skip, fetch))
     }
 
     /// Counts that are known only when the query runs, or rows that may be more than were counted: they are numbered in
     /// their order and filtered. Only the window function's own ORDER BY makes it that order: a sort below it, or below a
-    /// filter, is one that DataFusion takes for useless.
+    /// filter, is one that no operator above asks for.
     fn computed_limit(
         &mut self,
-        plan: LogicalPlan,
+        plan: Plan,
         (fetch, skip): (Option<Expr>, Option<Expr>),
         with_ties: bool,
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         let Ordered {
             input,
             order,
@@ -133,24 +125,20 @@ impl Binder<'_> {
             ));
         }
         let kept = all_columns(&input);
-        let over = |function: Expr, order: Vec<Sort>| {
+        let over = |function: Ranking, order: Vec<OrderKey>| {
             let frame = WindowFrame::new((!order.is_empty()).then_some(true));
-            function
-                .order_by(order)
-                .window_frame(frame)
-                .build()
-                .map_err(from_datafusion)
+            function.over(order, frame)
         };
-        let number = over(row_number(), order.clone())?;
+        let number = over(Ranking::RowNumber, order.clone());
         let mut windows = vec![number.clone()];
         if with_ties {
             let mut ties = order.clone();
             ties.retain(|sort| !is_row_number(&sort.expr));
-            windows.push(over(rank(), ties)?);
+            windows.push(over(Ranking::Rank, ties));
         }
         let [number, last] = [windows.first(), windows.last()].map(|function| {
             let name = function.unwrap_or(&number).schema_name().to_string();
-            let column = Box::new(Expr::Column(Column::from_name(name)));
+            let column = Box::new(Expr::Column(Column::new_unqualified(name)));
             Expr::Cast(Cast::new(column, SqlType::Int8.arrow_type()))
         });
         let absent = || Expr::Literal(ScalarValue::Int64(None), None);
@@ -163,20 +151,13 @@ impl Binder<'_> {
             false,
             Volatility::Immutable,
         );
-        let condition = functions::call(definition, arguments.into(), SqlType::Bool, &self.settings);
-        let numbered = LogicalPlanBuilder::window_plan(input, windows).map_err(from_datafusion)?;
-        let mut builder = LogicalPlanBuilder::new(self.filter(numbered, condition)?);
+        let condition = tree::call(definition, arguments.into(), SqlType::Bool, &self.settings);
+        let mut counted = self.filter(input.windows(windows)?, condition)?;
         if !order.is_empty() {
-            builder = builder
-                .sort(vec![Sort::new(number, true, false)])
-                .map_err(from_datafusion)?;
+            counted = counted.sort(vec![OrderKey::new(number, true, false)]);
         }
         let projections = std::iter::once(kept).chain(projections);
-        projections
-            .into_iter()
-            .try_fold(builder, LogicalPlanBuilder::project)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        projections.into_iter().try_fold(counted, Plan::project)
     }
 
     /// LIMIT's or OFFSET's count: a constant or parameter; NULL counts as absent.
@@ -213,7 +194,7 @@ impl Binder<'_> {
                 });
             }
         };
-        let constant = Bound::new(crate::functions::fold_constants(bound.expr)?, SqlType::Int8);
+        let constant = Bound::new(crate::tree::fold_constants(bound.expr)?, SqlType::Int8);
         match constant.literal()? {
             Some(Value::Null) => Ok(None),
             Some(Value::Int(number)) => {
@@ -235,8 +216,9 @@ fn is_known_before_run(count: &Expr) -> bool {
         Expr::Literal(..) | Expr::Placeholder(_) => true,
         Expr::Cast(cast) => is_known_before_run(&cast.expr),
         Expr::ScalarFunction(call) => {
-            functions::is_self_contained(&call.func)
-                && call.func.signature().volatility == Volatility::Immutable
+            call.func.volatility() == Volatility::Immutable
+                && !call.func.waits()
+                && !call.func.reads_catalogs()
                 && call.args.iter().all(is_known_before_run)
         }
         _ => false,

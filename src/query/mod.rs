@@ -63,13 +63,10 @@ mod values;
 mod whole_row;
 mod window;
 mod with_name;
-
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::RecordBatch;
-use datafusion_expr::LogicalPlan;
-use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 use sqlparser::ast;
@@ -77,13 +74,15 @@ use sqlparser::ast;
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
+use crate::operators::Operator;
 use crate::operators::observed::observe;
 use crate::operators::planner;
 use crate::operators::planning::Planning;
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
-use crate::system::datafusion_error::{batches_of, from_datafusion, from_panic};
+use crate::system::datafusion_error::from_panic;
 use crate::system::query_threads::{self, on_query_threads};
+use crate::tree::Plan;
 use crate::types::SqlType;
 #[cfg(test)]
 pub(crate) use aggregate::aggregate_names;
@@ -116,7 +115,7 @@ pub struct PlannedQuery {
     /// The types of `$1` …
     pub parameters: Vec<SqlType>,
     /// The logical plan, before it is rewritten; placeholders still in it.
-    pub plan: LogicalPlan,
+    pub plan: Plan,
 }
 
 impl PlannedQuery {
@@ -226,7 +225,7 @@ pub(crate) async fn run_once_observed(
 pub(crate) async fn run_query(
     ctx: &StatementContext,
     query: &PlannedQuery,
-    observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
+    observed: Option<Arc<OnceLock<Operator>>>,
 ) -> Result<BatchStream> {
     let (ctx, query) = (ctx.clone(), query.clone());
     let started = AssertUnwindSafe(Box::pin(start(ctx, query, observed))).catch_unwind();
@@ -238,23 +237,22 @@ pub(crate) async fn run_query(
 async fn start(
     ctx: StatementContext,
     query: PlannedQuery,
-    observed: Option<Arc<OnceLock<Arc<dyn ExecutionPlan>>>>,
+    observed: Option<Arc<OnceLock<Operator>>>,
 ) -> Result<BatchStream> {
     let (mut physical, planning) = physical_plan(&ctx, &query).await?;
     if let Some(observed) = observed {
-        physical = observe(physical).map_err(from_datafusion)?;
+        physical = observe(physical)?;
         // Each observation is of one run.
         let _ = observed.set(Arc::clone(&physical));
     }
-    let batches = execute_stream(physical, planning.task_context()).map_err(from_datafusion)?;
-    Ok(batches_of(batches))
+    planning.run(physical)
 }
 
 /// The general plan with the context's parameters, and what it runs in. Errors: those of planning the access.
 pub(crate) async fn physical_plan(
     ctx: &StatementContext,
     query: &PlannedQuery,
-) -> Result<(Arc<dyn ExecutionPlan>, Planning)> {
+) -> Result<(Operator, Planning)> {
     let planned = AssertUnwindSafe(async {
         let constants = Constants::new(ctx, &query.parameters)?;
         let plan = constants.replace_in_plan(query.plan.clone())?;

@@ -2,25 +2,20 @@
 //! it is never computed, as in PostgreSQL. (`NULL <= a * b * c` fails nowhere, however large the product would be.) Called
 //! once for every bound query, when all rules of what may stand where have been asked.
 
-use datafusion_common::ScalarValue;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Expr, LogicalPlan, Operator};
-
 use crate::Result;
-use crate::functions::{is_strict, result_type};
+use crate::functions::value_array::null_of;
 use crate::logical::dependent_join::{for_each_node, transform_expressions};
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Expr, Operator, Plan, ScalarValue, Transformed, TreeNode, TreeNodeRecursion};
 
 /// The plan with such calls replaced by NULL.
-pub(super) fn fold_null_operands(plan: LogicalPlan) -> Result<LogicalPlan> {
+pub(super) fn fold_null_operands(plan: Plan) -> Result<Plan> {
     let mut is_there = false;
     for_each_node(&plan, &mut |node| {
         node.apply_expressions(|expr| {
             is_there |= expr.exists(|expr| Ok(folded(expr).is_some()))?;
             Ok(TreeNodeRecursion::Continue)
         })
-    })
-    .map_err(from_datafusion)?;
+    })?;
     if !is_there {
         return Ok(plan);
     }
@@ -32,7 +27,7 @@ pub(super) fn fold_null_operands(plan: LogicalPlan) -> Result<LogicalPlan> {
             })
         })
     };
-    transform_expressions(plan, &fold).map_err(from_datafusion)
+    transform_expressions(plan, &fold)
 }
 
 /// The NULL that a call over a NULL is.
@@ -42,8 +37,8 @@ fn folded(expr: &Expr) -> Option<ScalarValue> {
             let is_folded = is_null(&binary.left) || is_null(&binary.right);
             is_folded.then_some(ScalarValue::Boolean(None))
         }
-        Expr::ScalarFunction(call) if is_strict(&call.func) && call.args.iter().any(is_null) => {
-            ScalarValue::try_from(result_type(&call.func)?.arrow_type()).ok()
+        Expr::ScalarFunction(call) if call.func.is_strict() && call.args.iter().any(is_null) => {
+            null_of(&call.func.returns().arrow_type()).ok()
         }
         _ => None,
     }

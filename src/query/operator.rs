@@ -1,13 +1,12 @@
 //! Operators: comparisons, arithmetic, concatenation, patterns, dates. Each finds the operands' common type as
 //! PostgreSQL's operator resolution does, or raises `operator does not exist`.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::{BinaryExpr, Expr, Operator, Volatility};
-
 use super::binder::{Binder, Bound};
 use super::coercion::{self, CastContext, Category, base, category, promote, type_name};
+use crate::functions::Volatility;
 use crate::functions::value_array::value_of_scalar;
 use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
+use crate::tree::{self, BinaryExpr, Expr, Operator, ScalarValue};
 use crate::types::{Numeric, NumericSize, SqlType, Value, numeric_key};
 use crate::{Error, Result};
 
@@ -211,7 +210,7 @@ impl Binder<'_> {
             return Bound::constant(&Value::Null, ty.clone());
         }
         let definition = ("epoch_ms", compare::EPOCH_MS, true, Volatility::Immutable);
-        let call = functions::call(
+        let call = tree::call(
             definition,
             vec![(integer.expr, integer.ty)],
             ty.clone(),
@@ -251,7 +250,7 @@ impl Binder<'_> {
     fn call_on(&self, name: &str, body: functions::Body, bound: Bound, returns: Option<SqlType>) -> Expr {
         let returns = returns.unwrap_or_else(|| bound.ty.clone());
         let definition = (name, body, true, Volatility::Immutable);
-        functions::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)
+        tree::call(definition, vec![(bound.expr, bound.ty)], returns, &self.settings)
     }
 
     /// `left op right` over numbers, dates and intervals.
@@ -327,8 +326,8 @@ impl Binder<'_> {
         let definition = (op.symbol(), op.body(), true, Volatility::Immutable);
         let constant = matches!((&left.expr, &right.expr), (Expr::Literal(..), Expr::Literal(..)));
         let arguments = vec![(left.expr, left.ty), (right.expr, right.ty)];
-        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
-        if constant && let Ok(folded) = functions::fold_constants(call.clone()) {
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
+        if constant && let Ok(folded) = tree::fold_constants(call.clone()) {
             // A long sum of constants stays one constant; one that fails is left to fail where it runs.
             return Ok(Bound::new(folded, returns));
         }
@@ -415,7 +414,7 @@ impl Binder<'_> {
         }
         let definition = ("-", arithmetic::NEGATE, true, Volatility::Immutable);
         let ty = operand.ty.clone();
-        let call = functions::call(
+        let call = tree::call(
             definition,
             vec![(operand.expr, operand.ty)],
             ty.clone(),
@@ -515,7 +514,7 @@ fn is_integer(ty: &SqlType) -> bool {
     matches!(ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
 }
 
-/// DataFusion's binary expression.
+/// Two operands.
 pub(super) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
 }

@@ -1,15 +1,13 @@
 //! Ordered-set aggregates: `percentile_cont(fraction) WITHIN GROUP (ORDER BY value)` and its like. The values are gathered
 //! in their order, and a function takes what is asked for out of the array.
 
-use datafusion_expr::Volatility;
-use datafusion_expr::expr::Sort;
-use datafusion_functions_aggregate as aggregates;
 use sqlparser::ast;
 
 use super::accumulation::{Accumulation, Finish, Percentile};
 use super::binder::{Binder, Bound, Place};
 use super::undefined_function::no_function;
-use crate::functions;
+use crate::functions::Volatility;
+use crate::tree::{self, Accumulator, OrderKey};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -21,7 +19,7 @@ impl Binder<'_> {
         arguments: Vec<Bound>,
         within: &[ast::OrderByExpr],
         place: Place<'_>,
-    ) -> Result<(Accumulation, Vec<Sort>)> {
+    ) -> Result<(Accumulation, Vec<OrderKey>)> {
         let [item] = within else {
             let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
             return Err(no_function(name, &types, false));
@@ -47,10 +45,10 @@ impl Binder<'_> {
         };
         let key = self.order_key(value.clone())?;
         let ascending = item.options.asc.unwrap_or(true);
-        let order = vec![Sort::new(key, ascending, !ascending)];
+        let order = vec![OrderKey::new(key, ascending, !ascending)];
         let array = SqlType::Array(Box::new(value.ty));
         let accumulation = Accumulation {
-            calls: vec![(aggregates::array_agg::array_agg_udaf(), vec![value.expr], array)],
+            calls: vec![(Accumulator::Array, vec![value.expr], array)],
             finish: Finish::Percentile(percentile, fraction),
             is_exact: false,
         };
@@ -63,7 +61,7 @@ impl Binder<'_> {
         arguments: Vec<Bound>,
         within: &[ast::OrderByExpr],
         place: Place<'_>,
-    ) -> Result<(Accumulation, Vec<Sort>)> {
+    ) -> Result<(Accumulation, Vec<OrderKey>)> {
         let ([item], []) = (within, arguments.as_slice()) else {
             let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
             return Err(no_function("mode", &types, false));
@@ -74,11 +72,11 @@ impl Binder<'_> {
         let ascending = item.options.asc.unwrap_or(true);
         let array = SqlType::Array(Box::new(value.ty));
         let accumulation = Accumulation {
-            calls: vec![(aggregates::array_agg::array_agg_udaf(), vec![value.expr], array)],
+            calls: vec![(Accumulator::Array, vec![value.expr], array)],
             finish: Finish::Mode,
             is_exact: false,
         };
-        Ok((accumulation, vec![Sort::new(key, ascending, !ascending)]))
+        Ok((accumulation, vec![OrderKey::new(key, ascending, !ascending)]))
     }
 
     /// The percentiles at `fraction` of the gathered values.
@@ -100,7 +98,7 @@ impl Binder<'_> {
         let (name, body) = percentile.definition();
         let arguments = vec![(values.expr, values.ty), (fraction.expr, fraction.ty)];
         let definition = (name, body, true, Volatility::Immutable);
-        let call = functions::call(definition, arguments, returns.clone(), &self.settings);
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         Ok(Bound::new(call, returns))
     }
 }

@@ -1,4 +1,4 @@
-//! Outer joins whose condition has a subquery: DataFusion joins by no such condition. The rows that must stay are numbered, the pairs
+//! Outer joins whose condition has a subquery: no operator joins by such a condition. The rows that must stay are numbered, the pairs
 //! for which the condition holds are found as an inner join finds them, and what has no pair is put back by its number.
 //!
 //! ```text
@@ -10,20 +10,15 @@
 //!                                              b
 //! ```
 
-use datafusion_common::{Column, JoinType};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion_functions_window::expr_fn::row_number;
-
 use super::binder::Binder;
 use super::decorrelation::refers_out;
 use super::shared_query::reads_open_recursion;
-use crate::logical::shared_rows::SharedRows;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, JoinType, Plan, Ranking, SharedRows, WindowFrame};
 use crate::{Error, Result};
 
 /// A side of the join.
 struct Side {
-    plan: LogicalPlan,
+    plan: Plan,
     /// Its columns, without the number.
     columns: Vec<Expr>,
     /// The column that numbers its rows, of a side that must stay.
@@ -34,17 +29,14 @@ impl Binder<'_> {
     /// `left kind JOIN right ON condition`.
     pub(super) fn outer_join_by_subquery(
         &mut self,
-        left: LogicalPlan,
-        right: LogicalPlan,
+        left: Plan,
+        right: Plan,
         kind: JoinType,
         condition: Expr,
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         let left = self.side(left, matches!(kind, JoinType::Left | JoinType::Full))?;
         let right = self.side(right, matches!(kind, JoinType::Right | JoinType::Full))?;
-        let crossed = LogicalPlanBuilder::new(left.plan.clone())
-            .cross_join(right.plan.clone())
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let crossed = left.plan.clone().cross_join(right.plan.clone());
         let pairs = self.filter(crossed, condition)?;
         // What a side that stays gives beside its numbers comes from the side itself.
         let mut found: Vec<Expr> = Vec::new();
@@ -60,25 +52,18 @@ impl Binder<'_> {
                 }
             }
         }
-        let mut builder = LogicalPlanBuilder::new(pairs)
-            .project(found)
-            .map_err(from_datafusion)?;
+        let mut joined = pairs.project(found)?;
         for (at, (side, equal)) in staying.into_iter().enumerate() {
             // Before the second side comes, rows of the first are there that have no pair, and stay.
             let join_type = if at == 0 { JoinType::Right } else { JoinType::Full };
-            builder = builder
-                .join_on(side.plan.clone(), join_type, [equal])
-                .map_err(from_datafusion)?;
+            joined = joined.join_on(side.plan.clone(), join_type, Some(equal));
         }
         let columns: Vec<Expr> = left.columns.iter().chain(&right.columns).cloned().collect();
-        builder
-            .project(columns)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        joined.project(columns)
     }
 
     /// A side of the join; one that stays has its rows numbered, and they are the same wherever they are read.
-    fn side(&mut self, plan: LogicalPlan, stays: bool) -> Result<Side> {
+    fn side(&mut self, plan: Plan, stays: bool) -> Result<Side> {
         let columns: Vec<Expr> = (0..plan.schema().fields().len())
             .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
             .collect();
@@ -97,15 +82,12 @@ impl Binder<'_> {
             ));
         }
         let number = self.unique_name("?number");
-        let window = row_number();
-        let counted = Expr::Column(Column::from_name(window.schema_name().to_string()));
+        let window = Ranking::RowNumber.over(Vec::new(), WindowFrame::new(None));
+        let counted = Expr::Column(Column::new_unqualified(window.schema_name().to_string()));
         let outputs: Vec<Expr> = columns.iter().cloned().chain([counted.alias(&number)]).collect();
-        let plan = LogicalPlanBuilder::new(plan)
-            .window(vec![window])
-            .and_then(|builder| builder.project(outputs)?.build())
-            .map_err(from_datafusion)?;
+        let plan = plan.windows(vec![window])?.project(outputs)?;
         Ok(Side {
-            plan: SharedRows::plan(plan),
+            plan: Plan::SharedRows(SharedRows::new(plan)),
             columns,
             number: Some(number),
         })

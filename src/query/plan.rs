@@ -2,9 +2,6 @@
 
 use std::sync::{Arc, OnceLock};
 
-use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_expr::LogicalPlan;
-use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
@@ -13,16 +10,18 @@ use super::generic_plans::GenericPlans;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
-use crate::logical::dependent_join::{for_each_node, is_dependent_join};
+use crate::logical::dependent_join::for_each_node;
 use crate::logical::placeholder::Constants;
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::is_stored_table;
 use crate::logical::work_table::is_work_table;
+use crate::operators::Operator;
 use crate::operators::catalog_table::is_catalog;
 use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
+use crate::tree::{Plan, TreeNodeRecursion};
 use crate::types::SqlType;
 
 /// A planned query and the ways to run it.
@@ -124,7 +123,7 @@ impl QueryPlan {
     }
 
     /// What the query is bound to.
-    pub(crate) fn bound(&self) -> &LogicalPlan {
+    pub(crate) fn bound(&self) -> &Plan {
         &self.query.plan
     }
 
@@ -178,7 +177,7 @@ impl QueryPlan {
     }
 
     /// The general plan, made on the query threads. Errors: those of planning the access.
-    pub(crate) async fn physical(&self, ctx: &StatementContext) -> Result<Arc<dyn ExecutionPlan>> {
+    pub(crate) async fn physical(&self, ctx: &StatementContext) -> Result<Operator> {
         let (ctx, query) = (ctx.clone(), Arc::clone(&self.query));
         let planned = async move { physical_plan(&ctx, &query).await.map(|(plan, _)| plan) };
         Box::pin(query_threads::run(planned)).await
@@ -245,7 +244,7 @@ impl QueryPlan {
 pub(crate) struct Observation {
     result: Arc<Figures>,
     steps: Arc<StepFigures>,
-    general: Arc<OnceLock<Arc<dyn ExecutionPlan>>>,
+    general: Arc<OnceLock<Operator>>,
     answered: OnceLock<Answered>,
 }
 
@@ -266,16 +265,16 @@ impl Observation {
     }
 
     /// The general plan, when it was that which ran.
-    pub(crate) fn general(&self) -> Option<&Arc<dyn ExecutionPlan>> {
+    pub(crate) fn general(&self) -> Option<&Operator> {
         self.general.get()
     }
 }
 
-fn is_lasting(plan: &LogicalPlan) -> bool {
+fn is_lasting(plan: &Plan) -> bool {
     let mut lasting = true;
     let walked = for_each_node(plan, &mut |node| {
         lasting &= match node {
-            LogicalPlan::TableScan(scan) => {
+            Plan::TableScan(scan) => {
                 let is_made = || {
                     scan.source
                         .downcast_ref::<RowsSource>()
@@ -283,7 +282,7 @@ fn is_lasting(plan: &LogicalPlan) -> bool {
                 };
                 is_stored_table(scan) || is_catalog(scan) || is_work_table(scan) || is_made()
             }
-            LogicalPlan::Extension(_) => is_dependent_join(node),
+            Plan::SharedRows(_) | Plan::LookupJoin(_) => false,
             _ => true,
         };
         Ok(match lasting {

@@ -5,19 +5,16 @@
 use std::collections::HashSet;
 
 use arrow::datatypes::DataType;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::ScalarValue;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_expr::expr::InList;
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{BinaryExpr, Expr, Filter, LogicalPlan, Operator, Subquery};
 use futures::TryStreamExt;
 
 use super::BatchStream;
+use crate::functions::value_array::{null_of, scalar_at};
 use crate::logical::dependent_join::{for_each_node, is_volatile};
-use crate::logical::shared_rows::is_shared;
 use crate::logical::stored_table::scanned_table;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{
+    BinaryExpr, Expr, Filter, InList, Operator, Plan, ScalarValue, Subquery, Transformed, TreeNode,
+    TreeNodeRecursion, split_conjunction,
+};
 use crate::{Error, Result};
 
 /// A subquery to be answered first.
@@ -26,17 +23,17 @@ pub(super) struct PriorSubquery {
     /// As it stands in a condition: a scalar subquery, or a membership.
     marker: Expr,
     /// What it gives.
-    pub(super) plan: LogicalPlan,
+    pub(super) plan: Plan,
 }
 
 /// The subqueries of a query that are answered first.
-pub(super) fn prior_subqueries(plan: &LogicalPlan) -> Vec<PriorSubquery> {
+pub(super) fn prior_subqueries(plan: &Plan) -> Vec<PriorSubquery> {
     let mut found = Vec::new();
     let walked = plan.apply(|node| {
         match node {
             // What it repeats may read its own rows.
-            LogicalPlan::RecursiveQuery(_) => return Ok(TreeNodeRecursion::Jump),
-            LogicalPlan::Filter(filter) => {
+            Plan::RecursiveQuery(_) => return Ok(TreeNodeRecursion::Jump),
+            Plan::Filter(filter) => {
                 for condition in split_conjunction(&filter.predicate) {
                     found.extend(compared_subqueries(condition)?);
                     found.extend(key_membership(condition, &filter.input));
@@ -50,7 +47,7 @@ pub(super) fn prior_subqueries(plan: &LogicalPlan) -> Vec<PriorSubquery> {
 }
 
 /// The scalar subqueries that a comparison compares something with.
-fn compared_subqueries(condition: &Expr) -> DataFusionResult<Vec<PriorSubquery>> {
+fn compared_subqueries(condition: &Expr) -> Result<Vec<PriorSubquery>> {
     let Expr::BinaryExpr(BinaryExpr { left, op, right }) = condition else {
         return Ok(Vec::new());
     };
@@ -77,7 +74,7 @@ fn compared_subqueries(condition: &Expr) -> DataFusionResult<Vec<PriorSubquery>>
 }
 
 /// `key IN (SELECT …)`.
-fn key_membership(condition: &Expr, input: &LogicalPlan) -> Option<PriorSubquery> {
+fn key_membership(condition: &Expr, input: &Plan) -> Option<PriorSubquery> {
     let Expr::InSubquery(test) = condition else {
         return None;
     };
@@ -92,13 +89,13 @@ fn key_membership(condition: &Expr, input: &LogicalPlan) -> Option<PriorSubquery
 }
 
 /// Whether the expression is a column of the primary key of a stored table in the plan.
-fn is_key_column(expr: &Expr, plan: &LogicalPlan) -> bool {
+fn is_key_column(expr: &Expr, plan: &Plan) -> bool {
     let Expr::Column(column) = expr else {
         return false;
     };
     let relation = column.relation.as_ref().map(|relation| relation.table());
-    let is_key = |node: &LogicalPlan| {
-        let LogicalPlan::TableScan(scan) = node else {
+    let is_key = |node: &Plan| {
+        let Plan::TableScan(scan) = node else {
             return false;
         };
         scanned_table(scan).is_some_and(|scanned| {
@@ -115,7 +112,7 @@ fn stands_alone(subquery: &Subquery) -> bool {
     let plan = &subquery.subquery;
     let mut is_own = subquery.outer_ref_columns.is_empty();
     let walked = for_each_node(plan, &mut |node| {
-        is_own &= !is_shared(node);
+        is_own &= !matches!(node, Plan::SharedRows(_));
         Ok(TreeNodeRecursion::Continue)
     });
     walked.is_ok() && is_own && matches!(is_volatile(plan), Ok(false))
@@ -160,11 +157,10 @@ async fn value(mut batches: BatchStream, ty: &DataType) -> Result<ScalarValue> {
             return Err(Error::CardinalityViolation);
         }
         if batch.num_rows() == 1 {
-            let value = ScalarValue::try_from_array(batch.column(0), 0);
-            found = Some(value.map_err(from_datafusion)?);
+            found = Some(scalar_at(batch.column(0), 0)?);
         }
     }
-    found.map_or_else(|| ScalarValue::try_from(ty).map_err(from_datafusion), Ok)
+    found.map_or_else(|| null_of(ty), Ok)
 }
 
 /// The distinct values that are not NULL; `None` when there are more than so many.
@@ -172,7 +168,7 @@ async fn values(mut batches: BatchStream, values_max: usize) -> Result<Option<Ha
     let mut found = HashSet::new();
     while let Some(batch) = batches.try_next().await? {
         for row in 0..batch.num_rows() {
-            let value = ScalarValue::try_from_array(batch.column(0), row).map_err(from_datafusion)?;
+            let value = scalar_at(batch.column(0), row)?;
             if !value.is_null() {
                 found.insert(value);
             }
@@ -185,7 +181,7 @@ async fn values(mut batches: BatchStream, values_max: usize) -> Result<Option<Ha
 }
 
 /// The plan with answers in the place of the markers.
-pub(super) fn with_answers(plan: &LogicalPlan, answers: &[(&PriorSubquery, Expr)]) -> Result<LogicalPlan> {
+pub(super) fn with_answers(plan: &Plan, answers: &[(&PriorSubquery, Expr)]) -> Result<Plan> {
     let answer_to = |expr: Expr| {
         let known = answers.iter().find(|(subquery, _)| subquery.marker == expr);
         Ok(match known {
@@ -194,12 +190,12 @@ pub(super) fn with_answers(plan: &LogicalPlan, answers: &[(&PriorSubquery, Expr)
         })
     };
     let plan = plan.clone().transform_down(|node| match node {
-        LogicalPlan::RecursiveQuery(_) => Ok(Transformed::new(node, false, TreeNodeRecursion::Jump)),
-        LogicalPlan::Filter(filter) => {
+        Plan::RecursiveQuery(_) => Ok(Transformed::new(node, false, TreeNodeRecursion::Jump)),
+        Plan::Filter(filter) => {
             let predicate = filter.predicate.transform_down(answer_to)?;
-            predicate.map_data(|predicate| Filter::try_new(predicate, filter.input).map(LogicalPlan::Filter))
+            Ok(predicate.update_data(|predicate| Plan::Filter(Filter::new(predicate, filter.input))))
         }
         node => Ok(Transformed::no(node)),
     });
-    plan.map(|plan| plan.data).map_err(from_datafusion)
+    plan.map(|plan| plan.data)
 }

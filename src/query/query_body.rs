@@ -4,10 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_common::{Column, JoinType};
-use datafusion_expr::expr::Sort;
-use datafusion_expr::{Expr, ExprFunctionExt, LogicalPlan, LogicalPlanBuilder, Volatility, WindowFrame};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, fold};
@@ -22,9 +18,10 @@ use super::select_item::SortKey;
 use super::shared_query::{mentions, shared};
 use super::with_name::{names_of, rename, repeated_name};
 use crate::error::StatementFault;
+use crate::functions::Volatility;
 use crate::logical::work_table::WorkTable;
 use crate::parse::with_write::is_write;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, FieldMetadata, JoinType, OrderKey, Plan, Ranking, WindowFrame};
 use crate::types::{SqlType, TYPE_METADATA_KEY};
 use crate::{Error, Result};
 
@@ -91,10 +88,7 @@ impl Binder<'_> {
                 constant: column.constant,
             });
         }
-        let plan = LogicalPlanBuilder::new(bound.plan)
-            .project(outputs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = bound.plan.project(outputs)?;
         Ok(BoundQuery { plan, columns })
     }
 
@@ -235,10 +229,7 @@ impl Binder<'_> {
             &names,
             |column, _| column,
         )?;
-        let plan = LogicalPlanBuilder::new(start.plan)
-            .to_recursive_query(internal, step, distinct)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = start.plan.recursion(internal, step, distinct);
         Ok(BoundQuery {
             plan,
             columns: start.columns,
@@ -335,10 +326,7 @@ impl Binder<'_> {
         let right = self.project_as(right, &types, &names)?;
         let plan = match (op, all) {
             (ast::SetOperator::Union, _) => {
-                let both = LogicalPlanBuilder::new(left)
-                    .union(right)
-                    .and_then(LogicalPlanBuilder::build)
-                    .map_err(from_datafusion)?;
+                let both = left.union(right)?;
                 match all {
                     true => both,
                     false => self.distinct_rows(both)?,
@@ -371,25 +359,22 @@ impl Binder<'_> {
     /// INTERSECT ALL and EXCEPT ALL: the n-th copy of a row on one side meets the n-th copy on the other.
     pub(super) fn bag_operation(
         &mut self,
-        left: LogicalPlan,
-        right: LogicalPlan,
+        left: Plan,
+        right: Plan,
         op: ast::SetOperator,
         names: &[String],
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         let copy = self.unique_name("?copy");
         let (left, right) = (self.numbered(left, &copy)?, self.numbered(right, &copy)?);
         let plan = self.rows_beside(left, right, join_of(op))?;
         let kept: Vec<Expr> = (0..names.len())
             .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
             .collect();
-        LogicalPlanBuilder::new(plan)
-            .project(kept)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        plan.project(kept)
     }
 
     /// The plan with the number of each copy of a row in one more column, called `copy`.
-    fn numbered(&mut self, plan: LogicalPlan, copy: &str) -> Result<LogicalPlan> {
+    fn numbered(&mut self, plan: Plan, copy: &str) -> Result<Plan> {
         let mut outputs = Vec::with_capacity(plan.schema().fields().len() + 1);
         let mut keys = Vec::with_capacity(outputs.capacity());
         for index in 0..plan.schema().fields().len() {
@@ -399,16 +384,9 @@ impl Binder<'_> {
             keys.push(key.unwrap_or_else(|| column.clone()));
             outputs.push(column);
         }
-        let number = datafusion_functions_window::expr_fn::row_number()
-            .partition_by(keys)
-            .window_frame(WindowFrame::new(None))
-            .build()
-            .map_err(from_datafusion)?;
-        outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(copy));
-        LogicalPlanBuilder::new(plan)
-            .window(vec![number])
-            .and_then(|builder| builder.project(outputs)?.build())
-            .map_err(from_datafusion)
+        let number = Ranking::RowNumber.of_parts(keys, Vec::new(), WindowFrame::new(None));
+        outputs.push(Expr::Column(Column::new_unqualified(number.schema_name().to_string())).alias(copy));
+        plan.windows(vec![number])?.project(outputs)
     }
 
     /// The query's plan with its columns of these types under these names.
@@ -417,7 +395,7 @@ impl Binder<'_> {
         bound: BoundQuery,
         types: &[SqlType],
         names: &[String],
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         let mut outputs = Vec::with_capacity(types.len());
         for ((column, ty), name) in bound.columns.into_iter().zip(types).zip(names) {
             let from = match column.ty {
@@ -427,10 +405,7 @@ impl Binder<'_> {
             let expr = Bound::new(Expr::Column(column.column), from);
             outputs.push(self.convert(expr, ty, CastContext::Explicit)?.named(name));
         }
-        LogicalPlanBuilder::new(bound.plan)
-            .project(outputs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        bound.plan.project(outputs)
     }
 
     /// ORDER BY over the outputs of a set operation or VALUES: names and positions only.
@@ -477,12 +452,9 @@ impl Binder<'_> {
             refuse_unsortable(&bound.columns[output].ty)?;
             let column = Expr::Column(bound.columns[output].column.clone());
             let ordered = self.order_key(Bound::new(column, bound.columns[output].ty.clone()))?;
-            sorts.push(Sort::new(ordered, key.ascending, key.nulls_first));
+            sorts.push(OrderKey::new(ordered, key.ascending, key.nulls_first));
         }
-        let plan = LogicalPlanBuilder::new(bound.plan)
-            .sort(sorts)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = bound.plan.sort(sorts);
         Ok(BoundQuery { plan, ..bound })
     }
 }
@@ -499,11 +471,9 @@ fn join_of(op: ast::SetOperator) -> JoinType {
 fn work_table(internal: &str, start: &BoundQuery) -> Result<BoundQuery> {
     let fields = start.plan.schema().fields().iter();
     let schema = Schema::new(fields.map(|field| field.as_ref().clone()).collect::<Vec<Field>>());
-    let reference = datafusion_common::TableReference::bare(internal);
+    let reference = crate::tree::RelationAlias::bare(internal);
     let source = Arc::new(WorkTable::new(internal.to_string(), Arc::new(schema)));
-    let plan = LogicalPlanBuilder::scan(reference.clone(), source, None)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)?;
+    let plan = Plan::scan(reference.clone(), source);
     let columns = start.columns.iter().map(|column| QueryColumn {
         column: Column::new(Some(reference.clone()), &column.column.name),
         origin: None,
@@ -558,11 +528,11 @@ fn check_step_types(name: &str, start: &[QueryColumn], step: &[QueryColumn]) -> 
 /// The plan with each field labelled by its type, whatever its expression's own label: the terms of a recursive query
 /// must agree in that too. `wrap` goes around each column.
 fn with_type_labels(
-    plan: LogicalPlan,
+    plan: Plan,
     types: &[SqlType],
     names: &[String],
     wrap: impl Fn(Expr, &SqlType) -> Expr,
-) -> Result<LogicalPlan> {
+) -> Result<Plan> {
     let exprs: Vec<Expr> = types
         .iter()
         .zip(names)
@@ -576,8 +546,5 @@ fn with_type_labels(
             column.alias_with_metadata(name, Some(FieldMetadata::from(label)))
         })
         .collect();
-    LogicalPlanBuilder::new(plan)
-        .project(exprs)
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)
+    plan.project(exprs)
 }

@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
-use datafusion_common::{Column, TableReference};
-use datafusion_expr::{Expr, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
@@ -16,7 +14,7 @@ use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::logical::rows_source::RowsSource;
 use crate::system::StatementContext;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, Plan, RelationAlias};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -122,10 +120,8 @@ impl Binder<'_> {
         rows: Option<&RecordBatch>,
     ) -> Result<(FromItem, BoundItem)> {
         let table = table_of(relations, rows)?;
-        let reference = TableReference::bare(self.unique_name("rows"));
-        let plan = LogicalPlanBuilder::scan(reference.clone(), Arc::new(table), None)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let reference = RelationAlias::bare(self.unique_name("rows"));
+        let plan = Plan::scan(reference.clone(), Arc::new(table));
         let column = |at: usize| Expr::Column(Column::new(Some(reference.clone()), field_name(at)));
         let mut scope = Scope::default();
         for relation in relations {

@@ -3,14 +3,10 @@
 //! them, and the first of the same rows is the one that is shown.
 
 use arrow::datatypes::{DataType, Field};
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_common::{Column, JoinType, NullEquality};
-use datafusion_expr::expr::AggregateFunction;
-use datafusion_expr::{Case, Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion_functions_aggregate::first_last::first_value_udaf;
 
 use super::binder::{Binder, Bound};
-use crate::system::datafusion_error::from_datafusion;
+use crate::functions::value_array::null_of;
+use crate::tree::{Accumulator, AggregateFunction, Case, Column, Expr, FieldMetadata, JoinType, Plan};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -39,7 +35,7 @@ impl Binder<'_> {
     }
 
     /// Each row once.
-    pub(super) fn distinct_rows(&mut self, plan: LogicalPlan) -> Result<LogicalPlan> {
+    pub(super) fn distinct_rows(&mut self, plan: Plan) -> Result<Plan> {
         let (mut keys, mut firsts, mut outputs) = (Vec::new(), Vec::new(), Vec::new());
         let labelled = |column: Expr, field: &Field| {
             let label = FieldMetadata::from(field.metadata().clone());
@@ -61,47 +57,25 @@ impl Binder<'_> {
                 }
             }
         }
-        let builder = LogicalPlanBuilder::new(plan);
-        let distinct = match firsts.is_empty() {
-            true => builder.distinct(),
-            false => builder
-                .aggregate(keys, firsts)
-                .and_then(|builder| builder.project(outputs)),
-        };
-        distinct
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        match firsts.is_empty() {
+            true => Ok(plan.distinct()),
+            false => plan.aggregate(keys, firsts)?.project(outputs),
+        }
     }
 
     /// The rows of `left` that `right` has (`LeftSemi`) or has not (`LeftAnti`), the same as often as they stand there.
-    pub(super) fn rows_beside(
-        &mut self,
-        left: LogicalPlan,
-        right: LogicalPlan,
-        kind: JoinType,
-    ) -> Result<LogicalPlan> {
+    pub(super) fn rows_beside(&mut self, left: Plan, right: Plan, kind: JoinType) -> Result<Plan> {
         let columns = columns_of(&left);
         let (left, left_keys) = self.with_keys(left)?;
         let (right, right_keys) = self.with_keys(right)?;
         let one = right_keys.iter().cloned().map(Expr::Column);
-        LogicalPlanBuilder::new(right)
-            .project(one)
-            .and_then(LogicalPlanBuilder::build)
-            .and_then(|right| {
-                LogicalPlanBuilder::new(left).join_detailed(
-                    right,
-                    kind,
-                    (left_keys, right_keys),
-                    None,
-                    NullEquality::NullEqualsNull,
-                )
-            })
-            .and_then(|builder| builder.project(columns)?.build())
-            .map_err(from_datafusion)
+        let right = right.project(one)?;
+        left.join_same(right, kind, (left_keys, right_keys))
+            .project(columns)
     }
 
     /// The plan with columns that tell its rows apart.
-    fn with_keys(&mut self, plan: LogicalPlan) -> Result<(LogicalPlan, Vec<Column>)> {
+    fn with_keys(&mut self, plan: Plan) -> Result<(Plan, Vec<Column>)> {
         let columns = columns_of(&plan);
         let mut outputs = columns.clone();
         let mut names = Vec::new();
@@ -114,26 +88,23 @@ impl Binder<'_> {
         if names.is_empty() {
             // Rows without columns are all the same.
             let name = self.unique_name("?key");
-            outputs.push(datafusion_expr::lit(1_i64).alias(&name));
+            outputs.push(crate::tree::lit(1_i64).alias(&name));
             names.push(Column::new_unqualified(name));
         }
-        let plan = LogicalPlanBuilder::new(plan)
-            .project(outputs)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = plan.project(outputs)?;
         Ok((plan, names))
     }
 }
 
 /// The first value of a group.
 pub(super) fn first_of(value: Expr) -> Expr {
-    let call = AggregateFunction::new_udf(first_value_udaf(), vec![value], false, None, Vec::new(), None);
+    let call = AggregateFunction::new(Accumulator::First, vec![value], false, None, Vec::new());
     Expr::AggregateFunction(call)
 }
 
 /// The first value of a group where the group has the key: a grouping set may leave it out.
 pub(super) fn where_keyed(key: Expr, first: Expr, ty: &DataType) -> Result<Expr> {
-    let nothing = datafusion_common::ScalarValue::try_from(ty).map_err(from_datafusion)?;
+    let nothing = null_of(ty)?;
     let branches = vec![(
         Box::new(Expr::IsNull(Box::new(key))),
         Box::new(Expr::Literal(nothing, None)),
@@ -141,7 +112,7 @@ pub(super) fn where_keyed(key: Expr, first: Expr, ty: &DataType) -> Result<Expr>
     Ok(Expr::Case(Case::new(None, branches, Some(Box::new(first)))))
 }
 
-fn columns_of(plan: &LogicalPlan) -> Vec<Expr> {
+fn columns_of(plan: &Plan) -> Vec<Expr> {
     (0..plan.schema().fields().len())
         .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
         .collect()

@@ -4,11 +4,10 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use arrow::datatypes::Field;
-use datafusion_common::Column;
-use datafusion_expr::Expr;
 
 use super::bound::Bound;
 use crate::error::StatementFault;
+use crate::tree::{Column, Expr};
 use crate::{Error, Result};
 
 /// A named column of a relation or of a join.

@@ -1,12 +1,5 @@
 //! SELECT: from, where, groups, having, windows, select list, DISTINCT and ORDER BY become one chain of plan nodes.
 
-use std::sync::Arc;
-
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_expr::expr::Sort;
-use datafusion_expr::utils::split_conjunction_owned;
-use datafusion_expr::{Expr, Filter, LogicalPlan, LogicalPlanBuilder, Projection};
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault, fold};
@@ -20,7 +13,9 @@ use super::select_item::{BoundItem, SortKey};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::parse::text_place;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{
+    Column, Expr, OrderKey, Plan, Transformed, TreeNode, TreeNodeRecursion, split_conjunction_owned,
+};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -97,7 +92,7 @@ impl Binder<'_> {
     }
 
     /// A condition over a plan, its subqueries lowered. Conditions without subqueries come first, below those with.
-    pub(super) fn filter(&mut self, plan: LogicalPlan, condition: Expr) -> Result<LogicalPlan> {
+    pub(super) fn filter(&mut self, plan: Plan, condition: Expr) -> Result<Plan> {
         let (with, without): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(condition)
             .into_iter()
             .partition(super::decorrelation::has_subquery);
@@ -105,16 +100,10 @@ impl Binder<'_> {
         let joined = |exprs: Vec<Expr>| {
             exprs
                 .into_iter()
-                .reduce(|a, b| binary(a, datafusion_expr::Operator::And, b))
+                .reduce(|a, b| binary(a, crate::tree::Operator::And, b))
         };
         if let Some(condition) = joined(without) {
-            plan = match is_scan(&plan) {
-                true => Filter::try_new(condition, Arc::new(plan)).map(LogicalPlan::Filter),
-                false => LogicalPlanBuilder::new(plan)
-                    .filter(condition)
-                    .and_then(LogicalPlanBuilder::build),
-            }
-            .map_err(from_datafusion)?;
+            plan = plan.filter(condition);
         }
         if with.is_empty() {
             return Ok(plan);
@@ -124,10 +113,7 @@ impl Binder<'_> {
         let Some(condition) = joined(conditions) else {
             return Ok(lowered);
         };
-        let filtered = LogicalPlanBuilder::new(lowered)
-            .filter(condition)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let filtered = lowered.filter(condition);
         if filtered.schema().fields().len() == fields {
             return Ok(filtered);
         }
@@ -135,10 +121,7 @@ impl Binder<'_> {
         let kept: Vec<Expr> = (0..fields)
             .map(|index| Expr::Column(Column::from(filtered.schema().qualified_field(index))))
             .collect();
-        LogicalPlanBuilder::new(filtered)
-            .project(kept)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)
+        filtered.project(kept)
     }
 
     /// The select list, wildcards expanded.
@@ -377,18 +360,14 @@ impl Binder<'_> {
     }
 
     /// Computes window functions; the expressions then refer to their columns.
-    pub(super) fn windows(
-        &mut self,
-        plan: LogicalPlan,
-        exprs: Vec<Expr>,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn windows(&mut self, plan: Plan, exprs: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
         let windows = windows_of(&exprs);
         if windows.is_empty() {
             return Ok((plan, exprs));
         }
         let (plan, windows_lowered) = self.place_subqueries(plan, windows.clone(), false)?;
         let windows_lowered = self.distinctly_named(windows_lowered);
-        let plan = LogicalPlanBuilder::window_plan(plan, windows_lowered.clone()).map_err(from_datafusion)?;
+        let plan = plan.windows(windows_lowered.clone())?;
         let exprs = exprs
             .into_iter()
             .map(|expr| {
@@ -396,7 +375,7 @@ impl Binder<'_> {
                     Some(index) => {
                         let name = windows_lowered[index].schema_name().to_string();
                         Ok(Transformed::new(
-                            Expr::Column(Column::from_name(name)),
+                            Expr::Column(Column::new_unqualified(name)),
                             true,
                             TreeNodeRecursion::Jump,
                         ))
@@ -404,7 +383,6 @@ impl Binder<'_> {
                     None => Ok(Transformed::no(expr)),
                 })
                 .map(|transformed| transformed.data)
-                .map_err(from_datafusion)
             })
             .collect::<Result<Vec<_>>>()?;
         Ok((plan, exprs))
@@ -416,7 +394,7 @@ impl Binder<'_> {
     )]
     pub(super) fn project(
         &mut self,
-        plan: LogicalPlan,
+        plan: Plan,
         items: Vec<BoundItem>,
         exprs: Vec<Expr>,
         visible: usize,
@@ -438,46 +416,29 @@ impl Binder<'_> {
                 ordered.push(self.order_key(Bound::new(column(index), item.bound.ty.clone()))?);
             }
         }
-        let sort = |key: &SortKey| Sort::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
-        let mut sorts: Vec<Sort> = keys.iter().map(sort).collect();
-        let mut plan = match is_scan(&plan) {
-            true => Projection::try_new(outputs, Arc::new(plan)).map(LogicalPlan::Projection),
-            false => LogicalPlanBuilder::new(plan)
-                .project(outputs)
-                .and_then(LogicalPlanBuilder::build),
-        }
-        .map_err(from_datafusion)?;
+        let sort = |key: &SortKey| OrderKey::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
+        let mut sorts: Vec<OrderKey> = keys.iter().map(sort).collect();
+        let mut plan = plan.project(outputs)?;
         if distinct {
             plan = self.distinct_rows(plan)?;
         }
-        let build = || -> datafusion_common::Result<LogicalPlan> {
-            let mut builder = LogicalPlanBuilder::new(plan);
-            if let Some(on) = &distinct_on {
-                for index in on {
-                    if !keys.iter().any(|key| key.output == *index) {
-                        sorts.push(Sort::new(ordered[*index].clone(), true, false));
-                    }
-                }
-                return first_of_each(
-                    builder,
-                    on.iter().map(|index| ordered[*index].clone()).collect(),
-                    sorts,
-                    &names,
-                    visible,
-                );
-            }
-            if !keys.is_empty() {
-                builder = builder.sort(sorts)?;
-            }
-            if names.len() > visible {
-                builder = builder.project((0..visible).map(column))?;
-            }
-            builder.build()
-        };
         if let Some(on) = &distinct_on {
             refuse_other_order(on, &keys)?;
+            for index in on {
+                if !keys.iter().any(|key| key.output == *index) {
+                    sorts.push(OrderKey::new(ordered[*index].clone(), true, false));
+                }
+            }
+            let on = on.iter().map(|index| ordered[*index].clone()).collect();
+            plan = first_of_each(plan, on, sorts, &names, visible)?;
+        } else {
+            if !keys.is_empty() {
+                plan = plan.sort(sorts);
+            }
+            if names.len() > visible {
+                plan = plan.project((0..visible).map(column))?;
+            }
         }
-        let plan = build().map_err(from_datafusion)?;
         let columns = items
             .into_iter()
             .zip(&names)
@@ -491,16 +452,6 @@ impl Binder<'_> {
             })
             .collect();
         Ok(BoundQuery { plan, columns })
-    }
-}
-
-/// Whether a plan gives the rows of one relation. Expressions over these name their columns in full already: there is
-/// nothing for DataFusion's builder to resolve.
-fn is_scan(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::TableScan(_) => true,
-        LogicalPlan::Filter(filter) => is_scan(&filter.input),
-        _ => false,
     }
 }
 

@@ -1,15 +1,9 @@
 //! Set-returning functions: the arrays that they give become rows, in the select list and in FROM.
 
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::expr::Unnest;
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion_functions_window::expr_fn::row_number;
-
 use super::binder::{Binder, Bound};
 use super::select_item::BoundItem;
 use crate::Result;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, Plan, Ranking, Transformed, TreeNode, UnnestExpr, WindowFrame};
 use crate::types::SqlType;
 
 /// What the names of columns with the number of a row begin with.
@@ -18,19 +12,15 @@ const ROW: &str = "?row";
 impl Binder<'_> {
     /// Set-returning functions of the select list: their arrays become rows. Those whose arguments are sets come after
     /// these; all of one depth go side by side.
-    pub(super) fn unnest(
-        &mut self,
-        mut plan: LogicalPlan,
-        mut exprs: Vec<Expr>,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    pub(super) fn unnest(&mut self, mut plan: Plan, mut exprs: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
         loop {
             let mut sets: Vec<(Expr, String)> = Vec::new();
             let replaced = exprs.into_iter().map(|expr| {
                 let transformed = expr.transform_up(|expr| match expr {
-                    Expr::Unnest(Unnest { expr, outer }) if has_set_of(&expr, &sets) => {
-                        Ok(Transformed::no(Expr::Unnest(Unnest { expr, outer })))
+                    Expr::Unnest(UnnestExpr { expr }) if has_set_of(&expr, &sets) => {
+                        Ok(Transformed::no(Expr::Unnest(UnnestExpr { expr })))
                     }
-                    Expr::Unnest(Unnest { expr, .. }) => {
+                    Expr::Unnest(UnnestExpr { expr }) => {
                         let name = match sets.iter().find(|(other, _)| *other == *expr) {
                             Some((_, name)) => name.clone(),
                             None => {
@@ -43,9 +33,7 @@ impl Binder<'_> {
                     }
                     other => Ok(Transformed::no(other)),
                 });
-                transformed
-                    .map(|transformed| transformed.data)
-                    .map_err(from_datafusion)
+                transformed.map(|transformed| transformed.data)
             });
             exprs = replaced.collect::<Result<_>>()?;
             if sets.is_empty() {
@@ -57,15 +45,12 @@ impl Binder<'_> {
 
     /// Numbers the rows of a plan as they come, in a column more. By it a sort leaves those that one row became in the order of their set,
     /// as PostgreSQL does, which makes them of sorted rows.
-    pub(super) fn number_rows(&mut self, plan: &mut LogicalPlan) -> Result<BoundItem> {
+    pub(super) fn number_rows(&mut self, plan: &mut Plan) -> Result<BoundItem> {
         let name = self.unique_name(ROW);
         let mut outputs = all_columns(plan);
-        let number = row_number();
-        outputs.push(Expr::Column(Column::from_name(number.schema_name().to_string())).alias(&name));
-        *plan = LogicalPlanBuilder::new(plan.clone())
-            .window(vec![number])
-            .and_then(|builder| builder.project(outputs)?.build())
-            .map_err(from_datafusion)?;
+        let number = Ranking::RowNumber.over(Vec::new(), WindowFrame::new(None));
+        outputs.push(Expr::Column(Column::new_unqualified(number.schema_name().to_string())).alias(&name));
+        *plan = plan.clone().windows(vec![number])?.project(outputs)?;
         let column = Expr::Column(Column::new_unqualified(&name));
         Ok(BoundItem {
             name,
@@ -81,26 +66,18 @@ pub(super) fn has_set(expr: &Expr) -> bool {
 }
 
 /// Adds array columns to a plan and makes rows of their items.
-pub(super) fn unnest_columns(plan: LogicalPlan, sets: Vec<(Expr, String)>) -> Result<LogicalPlan> {
+pub(super) fn unnest_columns(plan: Plan, sets: Vec<(Expr, String)>) -> Result<Plan> {
     let mut outputs = all_columns(&plan);
     let columns: Vec<Column> = sets
         .iter()
         .map(|(_, name)| Column::new_unqualified(name))
         .collect();
     outputs.extend(sets.into_iter().map(|(expr, name)| expr.alias(name)));
-    let options = datafusion_common::UnnestOptions {
-        null_handling: datafusion_common::NullHandling::Drop,
-        ..Default::default()
-    };
-    LogicalPlanBuilder::new(plan)
-        .project(outputs)
-        .and_then(|builder| builder.unnest_columns_with_options(columns, options))
-        .and_then(LogicalPlanBuilder::build)
-        .map_err(from_datafusion)
+    plan.project(outputs)?.unnest(columns)
 }
 
 /// All columns of a plan, in their order.
-pub(super) fn all_columns(plan: &LogicalPlan) -> Vec<Expr> {
+pub(super) fn all_columns(plan: &Plan) -> Vec<Expr> {
     (0..plan.schema().fields().len())
         .map(|index| Expr::Column(Column::from(plan.schema().qualified_field(index))))
         .collect()

@@ -13,8 +13,6 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Aggregate, Expr, LogicalPlan};
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};
@@ -22,11 +20,10 @@ use super::bounded_outer::{is_bounded, is_pinned};
 use super::decorrelation::refers_out;
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};
-use crate::logical::shared_rows::SharedRows;
 use crate::logical::stored_table::scanned_table;
 use crate::logical::work_table::is_work_table;
 use crate::plan::is_bounded_by;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Aggregate, Expr, Plan, SharedRows, TreeNode, TreeNodeRecursion};
 
 /// The WITH query, made to give its rows once if that is right or better. `whole`: the query that it belongs to.
 pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> Result<BoundQuery> {
@@ -46,30 +43,29 @@ pub(super) fn shared(bound: BoundQuery, cte: &ast::Cte, whole: &ast::Query) -> R
         Some(ast::CteAsMaterialized::NotMaterialized) => false,
         None => is_better(),
     };
-    let is_shared = is_asked_for || is_volatile(&bound.plan).map_err(from_datafusion)?;
+    let is_shared = is_asked_for || is_volatile(&bound.plan)?;
     if !is_shared || refers_out(&bound.plan)? || reads_open_recursion(&bound.plan)? {
         return Ok(bound);
     }
     Ok(BoundQuery {
-        plan: SharedRows::plan(bound.plan),
+        plan: Plan::SharedRows(SharedRows::new(bound.plan)),
         ..bound
     })
 }
 
 /// Whether the plan reads what the turn before it gave, of a recursion that is not in the plan itself.
-pub(super) fn reads_open_recursion(plan: &LogicalPlan) -> Result<bool> {
+pub(super) fn reads_open_recursion(plan: &Plan) -> Result<bool> {
     let (mut read, mut closed) = (HashSet::new(), HashSet::new());
     for_each_node(plan, &mut |node| {
         match node {
-            LogicalPlan::RecursiveQuery(recursion) => drop(closed.insert(recursion.name.clone())),
-            LogicalPlan::TableScan(scan) if is_work_table(scan) => {
+            Plan::RecursiveQuery(recursion) => drop(closed.insert(recursion.name.clone())),
+            Plan::TableScan(scan) if is_work_table(scan) => {
                 read.insert(scan.table_name.table().to_string());
             }
             _ => {}
         }
         Ok(TreeNodeRecursion::Continue)
-    })
-    .map_err(from_datafusion)?;
+    })?;
     Ok(!read.is_subset(&closed))
 }
 
@@ -109,12 +105,12 @@ fn is_read_whole(query: &ast::Query, name: &str) -> bool {
 }
 
 /// The groups that a query gives; `None`: it gives something else.
-fn groups(plan: &LogicalPlan) -> Option<&Aggregate> {
+fn groups(plan: &Plan) -> Option<&Aggregate> {
     match plan {
-        LogicalPlan::Projection(projection) => groups(&projection.input),
-        LogicalPlan::SubqueryAlias(alias) => groups(&alias.input),
-        LogicalPlan::Filter(filter) => groups(&filter.input),
-        LogicalPlan::Aggregate(aggregate) => Some(aggregate),
+        Plan::Projection(projection) => groups(&projection.input),
+        Plan::SubqueryAlias(alias) => groups(&alias.input),
+        Plan::Filter(filter) => groups(&filter.input),
+        Plan::Aggregate(aggregate) => Some(aggregate),
         _ => None,
     }
 }
@@ -127,8 +123,8 @@ fn is_apart_from_keys(aggregate: &Aggregate) -> bool {
     // Where columns may have other names than the tables have for them, nothing is known.
     let _ = aggregate.input.apply(|node| {
         is_apart &= match node {
-            LogicalPlan::Filter(_) | LogicalPlan::Join(_) => true,
-            LogicalPlan::TableScan(scan) => scanned_table(scan).is_some_and(|scanned| {
+            Plan::Filter(_) | Plan::Join(_) => true,
+            Plan::TableScan(scan) => scanned_table(scan).is_some_and(|scanned| {
                 let positions = names.iter().filter_map(|name| scanned.table.column_index(name));
                 !is_bounded_by(
                     &scanned.table,

@@ -1,14 +1,10 @@
-//! Subqueries in expressions. Binding leaves a marker (DataFusion's own subquery nodes) in the expression; `lower` then
-//! decides, where the expression gets its place in the plan, who computes each one: DataFusion, where its decorrelation
-//! is known to be right, or else a dependent join of ours that runs the subquery for every distinct set of outer values.
+//! Subqueries in expressions. Binding leaves a marker (the tree's own subquery expressions) in the expression; `lower` then
+//! decides, where the expression gets its place in the plan, who computes each one: a join, where that is known to be right,
+//! or else a dependent join that runs the subquery for every distinct set of outer values.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
-use datafusion_common::{Column, Spans};
-use datafusion_expr::expr::{Alias, Case, Exists, InSubquery};
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator, Projection, Subquery, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
@@ -22,8 +18,12 @@ use super::scope::Outer;
 use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::logical::dependent_join::{DependentJoin, SubPlan};
-use crate::system::datafusion_error::{from_datafusion, to_datafusion};
+use crate::functions::Volatility;
+use crate::functions::value_array::scalar_of;
+use crate::tree::{
+    self, Accumulator, AggregateFunction, Alias, Case, Column, DependentJoin, Exists, Expr, InSubquery,
+    Operator, Plan, Projection, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
+};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -37,7 +37,6 @@ impl Binder<'_> {
             subquery: Arc::new(bound.plan.clone()),
             // The alias keeps the column's name inside the subquery while the expression may be mapped.
             outer_ref_columns: captured.into_iter().map(captured_column).collect(),
-            spans: Spans::new(),
         };
         Ok((bound, marker))
     }
@@ -58,7 +57,7 @@ impl Binder<'_> {
     pub(super) fn scalar_subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<Bound> {
         let (ty, marker) = self.one_column(query, place)?;
         let plan = &marker.subquery;
-        let is_open = !plan.get_parameter_names().map_err(from_datafusion)?.is_empty();
+        let is_open = plan.has_expression(|expr| matches!(expr, Expr::Placeholder(_)));
         let is_nullable = plan.schema().field(0).is_nullable() && !is_open;
         let value = Expr::ScalarSubquery(marker);
         if is_nullable {
@@ -72,22 +71,19 @@ impl Binder<'_> {
     /// The expression, as one that may be NULL.
     pub(super) fn perhaps_null(&self, expr: Expr, ty: &SqlType, volatility: Volatility) -> Expr {
         let definition = ("perhaps_null", functions::cast::CAST, false, volatility);
-        functions::call(definition, vec![(expr, ty.clone())], ty.clone(), &self.settings)
+        tree::call(definition, vec![(expr, ty.clone())], ty.clone(), &self.settings)
     }
 
     /// `EXISTS (SELECT …)`.
     pub(super) fn exists(&mut self, query: &ast::Query, negated: bool, place: Place<'_>) -> Result<Bound> {
         let (_, mut marker) = self.subquery(query, place)?;
-        if let LogicalPlan::Projection(projection) = marker.subquery.as_ref()
+        if let Plan::Projection(projection) = marker.subquery.as_ref()
             && !projection.expr.iter().any(has_set)
         {
             // What is selected does not matter; as columns it could clash with those that decorrelation adds.
             let one = Bound::constant(&Value::Int(1), SqlType::Int4)?.expr;
             let one = one.alias(self.unique_name("?exists"));
-            let plan = LogicalPlanBuilder::new(projection.input.as_ref().clone())
-                .project(vec![one])
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
+            let plan = projection.input.as_ref().clone().project(vec![one])?;
             marker.subquery = Arc::new(plan);
         }
         Ok(Bound::new(
@@ -140,16 +136,13 @@ impl Binder<'_> {
         let name = self.unique_name("?item");
         let (input, item) = match marker.subquery.as_ref() {
             // Decorrelation adds columns to a projection: the name of a column of the table could clash with them.
-            LogicalPlan::Projection(projection) if correlated && !projection.expr.iter().any(has_set) => (
+            Plan::Projection(projection) if correlated && !projection.expr.iter().any(has_set) => (
                 projection.input.as_ref().clone(),
                 computed_below(item, projection)?,
             ),
             plan => (plan.clone(), item),
         };
-        let plan = LogicalPlanBuilder::new(input)
-            .project(vec![item.alias(name)])
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = input.project(vec![item.alias(name)])?;
         Ok(Subquery {
             subquery: Arc::new(plan),
             ..marker
@@ -206,10 +199,7 @@ impl Binder<'_> {
                 marker.outer_ref_columns.push(reference);
             }
         }
-        let plan = LogicalPlanBuilder::new(marker.subquery.as_ref().clone())
-            .filter(test)
-            .and_then(LogicalPlanBuilder::build)
-            .map_err(from_datafusion)?;
+        let plan = marker.subquery.as_ref().clone().filter(test);
         marker.subquery = Arc::new(plan);
         Ok(Bound::new(
             Expr::Exists(Exists::new(marker, false)),
@@ -317,7 +307,7 @@ impl Binder<'_> {
         arguments.extend(key);
         let definition = (name, body, false, Volatility::Immutable);
         Ok(Bound::new(
-            functions::call(definition, arguments, SqlType::Bool, &self.settings),
+            tree::call(definition, arguments, SqlType::Bool, &self.settings),
             SqlType::Bool,
         ))
     }
@@ -349,31 +339,22 @@ impl Binder<'_> {
             ));
         };
         let ty = SqlType::Array(Box::new(column.ty.clone()));
-        let udaf = datafusion_functions_aggregate::array_agg::array_agg_udaf();
         let argument = Expr::Column(column.column.clone());
         let (input, order) = self.with_order(bound.plan.clone())?;
-        let call =
-            datafusion_expr::expr::AggregateFunction::new_udf(udaf, vec![argument], false, None, order, None);
+        let call = AggregateFunction::new(Accumulator::Array, vec![argument], false, None, order);
         let name = self.unique_name("?array");
-        let plan = LogicalPlanBuilder::new(input)
-            .aggregate(Vec::<Expr>::new(), vec![Expr::AggregateFunction(call)])
-            .and_then(|builder| {
-                let gathered = Expr::Column(Column::from(builder.schema().qualified_field(0)));
-                let empty =
-                    crate::functions::value_array::scalar_of(&crate::types::Value::Array(Vec::new()), &ty)
-                        .map_err(to_datafusion)?;
-                let filled = datafusion_expr::Case::new(
-                    None,
-                    vec![(
-                        Box::new(Expr::IsNull(Box::new(gathered.clone()))),
-                        Box::new(Expr::Literal(empty, None)),
-                    )],
-                    Some(Box::new(gathered)),
-                );
-                builder.project(vec![Expr::Case(filled).alias(name)])
-            })
-            .and_then(|builder| builder.build())
-            .map_err(from_datafusion)?;
+        let gathered = input.aggregate(Vec::new(), vec![Expr::AggregateFunction(call)])?;
+        let array = Expr::Column(Column::from(gathered.schema().qualified_field(0)));
+        let empty = scalar_of(&Value::Array(Vec::new()), &ty)?;
+        let filled = Case::new(
+            None,
+            vec![(
+                Box::new(Expr::IsNull(Box::new(array.clone()))),
+                Box::new(Expr::Literal(empty, None)),
+            )],
+            Some(Box::new(array)),
+        );
+        let plan = gathered.project(vec![Expr::Case(filled).alias(name)])?;
         Ok(Bound::new(
             Expr::ScalarSubquery(Subquery {
                 subquery: Arc::new(plan),
@@ -384,13 +365,13 @@ impl Binder<'_> {
     }
 
     /// Gives every subquery in the expressions its place in the plan: those of ours become columns of a dependent join
-    /// over `plan`. `filter`: the expressions are conditions that only TRUE passes, so DataFusion may make joins of them.
+    /// over `plan`. `filter`: the expressions are conditions that only TRUE passes, so joins may be made of them.
     pub(super) fn place_subqueries(
         &mut self,
-        plan: LogicalPlan,
+        plan: Plan,
         exprs: Vec<Expr>,
         filter: bool,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    ) -> Result<(Plan, Vec<Expr>)> {
         if !exprs.iter().any(has_subquery) {
             return Ok((plan, exprs));
         }
@@ -415,7 +396,10 @@ impl Binder<'_> {
         if dependent.is_empty() {
             return Ok((plan, lowered));
         }
-        Ok((DependentJoin::plan(plan, dependent)?, lowered))
+        Ok((
+            Plan::DependentJoin(DependentJoin::new(Arc::new(plan), dependent)),
+            lowered,
+        ))
     }
 
     /// The expression with a column in place of each subquery of ours, which joins `sub_plans`. `when`: where the expression
@@ -428,14 +412,14 @@ impl Binder<'_> {
     ) -> Result<Expr> {
         let lowered = expr.transform_down(|expr| {
             if let Some(branches) = Branches::of(&expr, when) {
-                let case = self.lower_branches(branches, sub_plans).map_err(to_datafusion)?;
+                let case = self.lower_branches(branches, sub_plans)?;
                 return Ok(Transformed::new(case, true, TreeNodeRecursion::Jump));
             }
             let Some((kind, subquery)) = sub_plan_of(&expr) else {
                 return Ok(Transformed::no(expr));
             };
             let name = self.unique_name("?subquery");
-            let sub_plan = sub_plan(kind, subquery, &name).map_err(to_datafusion)?;
+            let sub_plan = sub_plan(kind, subquery, &name)?;
             sub_plans.push(SubPlan {
                 asked_when: when.cloned(),
                 ..sub_plan
@@ -443,7 +427,7 @@ impl Binder<'_> {
             let column = Expr::Column(Column::new_unqualified(name));
             Ok(Transformed::new(column, true, TreeNodeRecursion::Jump))
         });
-        lowered.map(|lowered| lowered.data).map_err(from_datafusion)
+        lowered.map(|lowered| lowered.data)
     }
 
     /// A CASE whose subqueries are asked only where their branch is taken.
@@ -462,11 +446,7 @@ impl Binder<'_> {
     }
 
     /// Lowers the subqueries in what is looked up IN another one: their values come from a join below that one's.
-    fn place_operand_subqueries(
-        &mut self,
-        plan: LogicalPlan,
-        exprs: Vec<Expr>,
-    ) -> Result<(LogicalPlan, Vec<Expr>)> {
+    fn place_operand_subqueries(&mut self, plan: Plan, exprs: Vec<Expr>) -> Result<(Plan, Vec<Expr>)> {
         let mut operands: Vec<Expr> = Vec::new();
         for expr in &exprs {
             let walked = expr.apply(|expr| {
@@ -479,7 +459,7 @@ impl Binder<'_> {
                 }
                 Ok(TreeNodeRecursion::Continue)
             });
-            walked.map_err(from_datafusion)?;
+            walked?;
         }
         if operands.is_empty() {
             return Ok((plan, exprs));
@@ -496,7 +476,7 @@ impl Binder<'_> {
                 }
                 other => Ok(Transformed::no(other)),
             });
-            replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+            replaced.map(|replaced| replaced.data)
         });
         Ok((plan, exprs.collect::<Result<_>>()?))
     }
@@ -511,7 +491,7 @@ pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr
         }
         _ => Ok(Transformed::no(expr)),
     });
-    replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+    replaced.map(|replaced| replaced.data)
 }
 
 /// A captured column as a marker holds it.
@@ -534,5 +514,5 @@ fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
         }
         other => Ok(Transformed::no(other)),
     });
-    replaced.map(|replaced| replaced.data).map_err(from_datafusion)
+    replaced.map(|replaced| replaced.data)
 }

@@ -1,8 +1,5 @@
 //! Functions in FROM: the arrays they give become rows, beside those of the items before them when they use these.
 
-use datafusion_common::Column;
-use datafusion_expr::expr::Unnest;
-use datafusion_expr::{Expr, LogicalPlan, Volatility};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
@@ -12,6 +9,8 @@ use super::record_function::is_record_function;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
+use crate::functions::Volatility;
+use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
 
@@ -38,16 +37,18 @@ impl Binder<'_> {
             }
             sets.push(self.flattened(bound));
         }
+        let listed = || {
+            ast::FunctionArguments::List(ast::FunctionArgumentList {
+                duplicate_treatment: None,
+                args: call.args.to_vec(),
+                clauses: Vec::new(),
+            })
+        };
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
             && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
-            let arguments = ast::FunctionArguments::List(ast::FunctionArgumentList {
-                duplicate_treatment: None,
-                args: call.args.to_vec(),
-                clauses: Vec::new(),
-            });
-            let arguments = self.arguments(&last, &arguments, place)?;
+            let arguments = self.arguments(&last, &listed(), place)?;
             return match functions::set_function(&last) {
                 None => self.record_columns(&last, arguments, call.alias),
                 Some(set) => set
@@ -62,11 +63,7 @@ impl Binder<'_> {
                 name: name.clone(),
                 uses_odbc_syntax: false,
                 parameters: ast::FunctionArguments::None,
-                args: ast::FunctionArguments::List(ast::FunctionArgumentList {
-                    duplicate_treatment: None,
-                    args: call.args.to_vec(),
-                    clauses: Vec::new(),
-                }),
+                args: listed(),
                 filter: None,
                 null_treatment: None,
                 over: None,
@@ -74,13 +71,14 @@ impl Binder<'_> {
             };
             let bound = self.function(&function, place)?;
             sets.push(match bound.expr {
-                Expr::Unnest(Unnest { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+                Expr::Unnest(UnnestExpr { expr, .. }) => {
+                    Bound::new(*expr, SqlType::Array(Box::new(bound.ty)))
+                }
                 // A function of one value is a table of one row.
                 expr => {
                     let ty = SqlType::Array(Box::new(bound.ty.clone()));
                     let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-                    let array =
-                        functions::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
+                    let array = tree::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
                     Bound::new(array, ty)
                 }
             });
@@ -97,7 +95,7 @@ impl Binder<'_> {
             Volatility::Immutable,
         );
         let arguments = vec![(set.expr, set.ty.clone())];
-        let array = functions::call(definition, arguments, set.ty.clone(), &self.settings);
+        let array = tree::call(definition, arguments, set.ty.clone(), &self.settings);
         Bound::new(array, set.ty)
     }
 
@@ -106,7 +104,7 @@ impl Binder<'_> {
         &mut self,
         call: &TableFunction<'_>,
         sets: Vec<Bound>,
-        plan: LogicalPlan,
+        plan: Plan,
         scope: Scope,
     ) -> Result<FromItem> {
         let default = call
@@ -150,7 +148,7 @@ impl Binder<'_> {
             let ty = SqlType::Array(Box::new(SqlType::Int8));
             let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
             let definition = ("ordinality", functions::ORDINALITY, true, Volatility::Immutable);
-            let numbers = functions::call(definition, vec![(first, array_type)], ty, &self.settings);
+            let numbers = tree::call(definition, vec![(first, array_type)], ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
             columns.push(ScopeColumn {

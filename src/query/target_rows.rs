@@ -118,7 +118,7 @@ impl Binder<'_> {
         for expr in rows.expressions {
             let bound = self.expression(expr, place(Clause::Set))?;
             let bound = match bound.expr {
-                datafusion_expr::Expr::Placeholder(_) => self.with_decided_type(bound)?,
+                crate::tree::Expr::Placeholder(_) => self.with_decided_type(bound)?,
                 _ => bound,
             };
             items.push(BoundItem {

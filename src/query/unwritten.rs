@@ -38,8 +38,8 @@ impl Binder<'_> {
             });
             self.unwritten.insert(column);
         }
-        let null = datafusion_common::ScalarValue::Utf8(None);
-        let null = datafusion_expr::Expr::Literal(null, None);
+        let null = crate::tree::ScalarValue::Utf8(None);
+        let null = crate::tree::Expr::Literal(null, None);
         Some(Bound::new(null, SqlType::Text))
     }
 }

@@ -1,9 +1,5 @@
 //! VALUES lists: rows of constants, or a union of selects where a value needs a plan.
 
-use datafusion_common::Column;
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_common::tree_node::TreeNode;
-use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault};
@@ -11,7 +7,7 @@ use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::scope::{Outer, Scope};
 use crate::error::StatementFault;
-use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Column, Expr, FieldMetadata, Plan, TreeNode};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -80,7 +76,7 @@ impl Binder<'_> {
         rows: Vec<Vec<Expr>>,
         names: &[String],
         types: &[SqlType],
-    ) -> Result<LogicalPlan> {
+    ) -> Result<Plan> {
         // Literals do not say of what type they are.
         let named = |expr: Expr, at: usize| {
             let label = types[at].field(&names[at], true).metadata().clone();
@@ -93,34 +89,25 @@ impl Binder<'_> {
                     .unwrap_or(true)
         };
         if !rows.iter().flatten().any(needs_plan) {
-            let plan = LogicalPlanBuilder::values(rows).map_err(from_datafusion)?;
+            let plan = Plan::values(rows)?;
             let outputs: Vec<Expr> = (0..names.len())
                 .map(|at| named(Expr::Column(Column::from(plan.schema().qualified_field(at))), at))
                 .collect();
-            return plan
-                .project(outputs)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion);
+            return plan.project(outputs);
         }
-        let mut union: Option<LogicalPlan> = None;
+        let mut union: Option<Plan> = None;
         for row in rows {
-            let one = LogicalPlanBuilder::empty(true).build().map_err(from_datafusion)?;
+            let one = Plan::one_row();
             let (one, row) = self.place_subqueries(one, row, false)?;
             let outputs: Vec<Expr> = row
                 .into_iter()
                 .enumerate()
                 .map(|(at, expr)| named(expr, at))
                 .collect();
-            let one = LogicalPlanBuilder::new(one)
-                .project(outputs)
-                .and_then(LogicalPlanBuilder::build)
-                .map_err(from_datafusion)?;
+            let one = one.project(outputs)?;
             union = Some(match union {
                 None => one,
-                Some(before) => LogicalPlanBuilder::new(before)
-                    .union(one)
-                    .and_then(LogicalPlanBuilder::build)
-                    .map_err(from_datafusion)?,
+                Some(before) => before.union(one)?,
             });
         }
         union.ok_or_else(|| Error::unsupported("VALUES without rows", None))

@@ -1,7 +1,6 @@
 //! Whole rows as arguments of what makes JSON of any value, or counts: `row_to_json(t)`, `json_agg(t.*)`,
 //! `to_jsonb(ROW(1, 2))`, `count(t)`. Such a row is bound as its JSON, of the type `record`; nowhere else is a row a value.
 
-use datafusion_expr::{Case, Expr, Operator};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
@@ -11,6 +10,7 @@ use super::operator::binary;
 use super::scope::{ScopeColumn, ScopeRelation, capture};
 use crate::Result;
 use crate::error::StatementFault;
+use crate::tree::{Case, Expr, Operator};
 use crate::types::{SqlType, Value};
 
 /// The functions that take whole rows.

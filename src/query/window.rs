@@ -1,13 +1,5 @@
 //! Window functions: `OVER`, named windows, frames.
 
-use std::sync::Arc;
-
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{NullTreatment, Sort, WindowFunction, WindowFunctionParams};
-use datafusion_expr::{
-    Case, Expr, WindowFrame, WindowFrameBound, WindowFrameUnits, WindowFunctionDefinition, WindowUDF, lit,
-};
-use datafusion_functions_window as windows;
 use sqlparser::ast;
 
 use super::aggregate::{bigint, is_aggregate};
@@ -17,7 +9,10 @@ use super::coercion::{CastContext, common_type};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions::functions_named;
-use crate::operators::whole_frame::whole_frame;
+use crate::tree::{
+    Accumulator, Case, Expr, FrameBound, FrameUnits, OrderKey, Ranking, ScalarValue, WindowFrame,
+    WindowFunction, WindowParams, WindowedFunction, lit,
+};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -44,12 +39,12 @@ pub(super) fn is_window_only(name: &str) -> bool {
 /// PARTITION BY, ORDER BY and frame of one OVER.
 struct Window {
     partition_by: Vec<Expr>,
-    order_by: Vec<Sort>,
+    order_by: Vec<OrderKey>,
     frame: WindowFrame,
 }
 
 /// A call of lag or lead.
-type Shifted = (Arc<WindowUDF>, Vec<Expr>);
+type Shifted = (Ranking, Vec<Expr>);
 
 impl Binder<'_> {
     /// `name(arguments) OVER …`.
@@ -60,23 +55,7 @@ impl Binder<'_> {
         over: &ast::WindowType,
         place: Place<'_>,
     ) -> Result<Bound> {
-        match place.clause {
-            Clause::Select => {}
-            Clause::Window => {
-                return Err(fault(
-                    StatementFault::Windowing,
-                    "window function calls cannot be nested",
-                ));
-            }
-            Clause::Aggregate => {
-                let message = "aggregate function calls cannot contain window function calls";
-                return Err(fault(StatementFault::Grouping, message));
-            }
-            clause => {
-                let message = format!("window functions are not allowed in {}", clause.name());
-                return Err(fault(StatementFault::Windowing, message));
-            }
-        }
+        check_clause(place.clause)?;
         let inside = Place {
             clause: Clause::Window,
             ..place
@@ -102,32 +81,29 @@ impl Binder<'_> {
         }
         call_clauses::check_window(name, function, false)?;
         let arguments = self.arguments(name, &function.args, inside)?;
-        let nulls = function.null_treatment.map(|treatment| match treatment {
-            ast::NullTreatment::IgnoreNulls => NullTreatment::IgnoreNulls,
-            ast::NullTreatment::RespectNulls => NullTreatment::RespectNulls,
-        });
+        let ignores_nulls = function.null_treatment == Some(ast::NullTreatment::IgnoreNulls);
         if let Some((found, shifted, default)) = self.shifted(name, &arguments)? {
-            let call = |(udwf, arguments): Shifted| {
-                let definition = WindowFunctionDefinition::WindowUDF(udwf);
-                windowed(definition, arguments, &window, filter.clone(), nulls)
+            let call = |(ranking, arguments): Shifted| {
+                let definition = WindowedFunction::Ranking(ranking);
+                windowed(definition, arguments, &window, filter.clone(), ignores_nulls)
             };
             let branch = (Box::new(call(found)), Box::new(call(shifted)));
             let case = Case::new(None, vec![branch], Some(Box::new(default.expr)));
             return Ok(Bound::new(Expr::Case(case), default.ty));
         }
-        let (udwf, arguments, raw, ty) = self.ranking(name, arguments)?;
+        let (ranking, arguments, raw, ty) = self.ranking(name, arguments)?;
         let call = windowed(
-            WindowFunctionDefinition::WindowUDF(udwf),
+            WindowedFunction::Ranking(ranking),
             arguments,
             &window,
             filter,
-            nulls,
+            ignores_nulls,
         );
         if raw == ty {
             return Ok(Bound::new(call, ty));
         }
-        // DataFusion counts in unsigned numbers.
-        let cast = datafusion_expr::Cast::new(Box::new(call), ty.arrow_type());
+        // It counts in unsigned numbers.
+        let cast = crate::tree::Cast::new(Box::new(call), ty.arrow_type());
         Ok(Bound::new(Expr::Cast(cast), ty))
     }
 
@@ -148,15 +124,15 @@ impl Binder<'_> {
         let results = accumulation
             .calls
             .iter()
-            .map(|(udaf, arguments, ty)| {
+            .map(|(function, arguments, ty)| {
                 let moves = !window.frame.start_bound.is_unbounded();
-                let udaf = match moves && !gives_back(udaf.name(), ty, accumulation.is_exact) {
-                    true => whole_frame(udaf.clone()),
-                    false => udaf.clone(),
+                let function = match moves && !gives_back(function.name(), ty, accumulation.is_exact) {
+                    true => Accumulator::WholeFrame(Box::new(function.clone())),
+                    false => function.clone(),
                 };
-                let definition = WindowFunctionDefinition::AggregateUDF(udaf);
+                let definition = WindowedFunction::Aggregate(function);
                 Bound::new(
-                    windowed(definition, arguments.clone(), window, filter.clone(), None),
+                    windowed(definition, arguments.clone(), window, filter.clone(), false),
                     ty.clone(),
                 )
             })
@@ -176,21 +152,21 @@ impl Binder<'_> {
         if matches!(default.expr, Expr::Literal(..)) {
             return Ok(None);
         }
-        let udwf = match name {
-            "lag" => windows::lead_lag::lag_udwf,
-            _ => windows::lead_lag::lead_udwf,
+        let ranking = match name {
+            "lag" => Ranking::Lag,
+            _ => Ranking::Lead,
         };
         let offset = self.constant_argument(name, offset.clone())?.expr;
-        let found = (udwf(), vec![lit(true), offset.clone(), lit(false)]);
-        Ok(Some((found, (udwf(), vec![value.expr, offset]), default)))
+        let found = (ranking, vec![lit(true), offset.clone(), lit(false)]);
+        Ok(Some((found, (ranking, vec![value.expr, offset]), default)))
     }
 
-    /// A function that only windows have: DataFusion's one, its arguments, its type there and here.
+    /// A function that only windows have: its arguments, its type as it is computed and as it is shown.
     fn ranking(
         &mut self,
         name: &str,
         arguments: Vec<Bound>,
-    ) -> Result<(Arc<WindowUDF>, Vec<Expr>, SqlType, SqlType)> {
+    ) -> Result<(Ranking, Vec<Expr>, SqlType, SqlType)> {
         let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
         let wrong = || no_function(name, &types, false);
         if arguments.len() > arguments_max(name) {
@@ -198,23 +174,15 @@ impl Binder<'_> {
         }
         let mut arguments = arguments.into_iter();
         let (first, second, third) = (arguments.next(), arguments.next(), arguments.next());
-        let counted = |udwf| Ok((udwf, Vec::new(), SqlType::Void, SqlType::Int8));
+        let counted = |ranking| Ok((ranking, Vec::new(), SqlType::Void, SqlType::Int8));
         match (name, first) {
-            ("row_number", None) => counted(windows::row_number::row_number_udwf()),
-            ("rank", None) => counted(windows::rank::rank_udwf()),
-            ("dense_rank", None) => counted(windows::rank::dense_rank_udwf()),
-            ("percent_rank", None) => Ok((
-                windows::rank::percent_rank_udwf(),
-                Vec::new(),
-                SqlType::Float8,
-                SqlType::Float8,
-            )),
-            ("cume_dist", None) => Ok((
-                windows::cume_dist::cume_dist_udwf(),
-                Vec::new(),
-                SqlType::Float8,
-                SqlType::Float8,
-            )),
+            ("row_number", None) => counted(Ranking::RowNumber),
+            ("rank", None) => counted(Ranking::Rank),
+            ("dense_rank", None) => counted(Ranking::DenseRank),
+            ("percent_rank", None) => {
+                Ok((Ranking::PercentRank, Vec::new(), SqlType::Float8, SqlType::Float8))
+            }
+            ("cume_dist", None) => Ok((Ranking::CumeDist, Vec::new(), SqlType::Float8, SqlType::Float8)),
             ("ntile", Some(buckets)) => {
                 let buckets = self.constant_argument(name, buckets)?;
                 if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
@@ -223,12 +191,7 @@ impl Binder<'_> {
                         message: "argument of ntile must be greater than zero".to_string(),
                     });
                 }
-                Ok((
-                    windows::ntile::ntile_udwf(),
-                    vec![buckets.expr],
-                    SqlType::Void,
-                    SqlType::Int4,
-                ))
+                Ok((Ranking::Ntile, vec![buckets.expr], SqlType::Void, SqlType::Int4))
             }
             ("lag" | "lead", Some(value)) => {
                 let offset = match second {
@@ -238,26 +201,26 @@ impl Binder<'_> {
                 let (value, default) = self.with_default(value, third)?.ok_or_else(wrong)?;
                 let mut list = vec![value.expr, offset.expr];
                 list.extend(default.map(|default| default.expr));
-                let udwf = if name == "lag" {
-                    windows::lead_lag::lag_udwf()
+                let ranking = if name == "lag" {
+                    Ranking::Lag
                 } else {
-                    windows::lead_lag::lead_udwf()
+                    Ranking::Lead
                 };
-                Ok((udwf, list, value.ty.clone(), value.ty))
+                Ok((ranking, list, value.ty.clone(), value.ty))
             }
             ("first_value" | "last_value", Some(value)) => {
                 let value = self.with_decided_type(value)?;
-                let udwf = match name {
-                    "first_value" => windows::nth_value::first_value_udwf(),
-                    _ => windows::nth_value::last_value_udwf(),
+                let ranking = match name {
+                    "first_value" => Ranking::FirstValue,
+                    _ => Ranking::LastValue,
                 };
-                Ok((udwf, vec![value.expr], value.ty.clone(), value.ty))
+                Ok((ranking, vec![value.expr], value.ty.clone(), value.ty))
             }
             ("nth_value", Some(value)) => {
                 let value = self.with_decided_type(value)?;
                 let place = self.constant_argument(name, second.ok_or_else(wrong)?)?;
                 Ok((
-                    windows::nth_value::nth_value_udwf(),
+                    Ranking::NthValue,
                     vec![value.expr, place.expr],
                     value.ty.clone(),
                     value.ty,
@@ -341,7 +304,7 @@ impl Binder<'_> {
         } else {
             frame
         };
-        let by_value = frame.units == WindowFrameUnits::Range;
+        let by_value = frame.units == FrameUnits::Range;
         if by_value && order_types.iter().any(SqlType::is_variable_numeric) {
             return Err(Error::unsupported(
                 "a RANGE frame of values over numeric without a size",
@@ -353,10 +316,7 @@ impl Binder<'_> {
             order_by,
             frame,
         };
-        window
-            .frame
-            .regularize_order_bys(&mut window.order_by)
-            .map_err(crate::system::datafusion_error::from_datafusion)?;
+        window.frame.regularize_order_bys(&mut window.order_by)?;
         Ok(window)
     }
 
@@ -397,22 +357,22 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<WindowFrame> {
         let units = match frame.units {
-            ast::WindowFrameUnits::Rows => WindowFrameUnits::Rows,
-            ast::WindowFrameUnits::Range => WindowFrameUnits::Range,
-            ast::WindowFrameUnits::Groups => WindowFrameUnits::Groups,
+            ast::WindowFrameUnits::Rows => FrameUnits::Rows,
+            ast::WindowFrameUnits::Range => FrameUnits::Range,
+            ast::WindowFrameUnits::Groups => FrameUnits::Groups,
         };
         let start = self.bound(&frame.start_bound, units, order_type, place)?;
         let end = match &frame.end_bound {
             Some(bound) => self.bound(bound, units, order_type, place)?,
-            None => WindowFrameBound::CurrentRow,
+            None => FrameBound::CurrentRow,
         };
-        if matches!(&start, WindowFrameBound::Following(offset) if offset.is_null()) {
+        if matches!(&start, FrameBound::Following(offset) if offset.is_null()) {
             return Err(fault(
                 StatementFault::Windowing,
                 "frame start cannot be UNBOUNDED FOLLOWING",
             ));
         }
-        if matches!(&end, WindowFrameBound::Preceding(offset) if offset.is_null()) {
+        if matches!(&end, FrameBound::Preceding(offset) if offset.is_null()) {
             return Err(fault(
                 StatementFault::Windowing,
                 "frame end cannot be UNBOUNDED PRECEDING",
@@ -424,12 +384,12 @@ impl Binder<'_> {
     fn bound(
         &mut self,
         bound: &ast::WindowFrameBound,
-        units: WindowFrameUnits,
+        units: FrameUnits,
         order_type: Option<&SqlType>,
         place: Place<'_>,
-    ) -> Result<WindowFrameBound> {
+    ) -> Result<FrameBound> {
         let (expr, preceding) = match bound {
-            ast::WindowFrameBound::CurrentRow => return Ok(WindowFrameBound::CurrentRow),
+            ast::WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
             ast::WindowFrameBound::Preceding(expr) => (expr, true),
             ast::WindowFrameBound::Following(expr) => (expr, false),
         };
@@ -439,10 +399,10 @@ impl Binder<'_> {
                 let offset = self.expression(expr, place)?;
                 let ty = match (units, order_type) {
                     (
-                        WindowFrameUnits::Range,
+                        FrameUnits::Range,
                         Some(SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_)),
                     ) => SqlType::Interval(None),
-                    (WindowFrameUnits::Range, Some(ty)) => ty.clone(),
+                    (FrameUnits::Range, Some(ty)) => ty.clone(),
                     _ => SqlType::Int8,
                 };
                 let offset = self.convert(offset, &ty, CastContext::Explicit)?;
@@ -453,7 +413,7 @@ impl Binder<'_> {
                     ));
                 };
                 match (units, scalar) {
-                    (WindowFrameUnits::Range, scalar) => scalar.clone(),
+                    (FrameUnits::Range, scalar) => scalar.clone(),
                     (_, ScalarValue::Int64(Some(number))) => match u64::try_from(*number) {
                         Ok(number) => ScalarValue::UInt64(Some(number)),
                         Err(_) => {
@@ -473,9 +433,9 @@ impl Binder<'_> {
             }
         };
         Ok(if preceding {
-            WindowFrameBound::Preceding(offset)
+            FrameBound::Preceding(offset)
         } else {
-            WindowFrameBound::Following(offset)
+            FrameBound::Following(offset)
         })
     }
 }
@@ -496,21 +456,21 @@ fn has_no_range(ty: &SqlType) -> bool {
 
 /// A RANGE frame between the ends and the current row, which reaches as far as GROUPS does.
 fn by_peers(frame: WindowFrame) -> WindowFrame {
-    let names_no_value = |bound: &WindowFrameBound| match bound {
-        WindowFrameBound::CurrentRow => true,
-        WindowFrameBound::Preceding(offset) | WindowFrameBound::Following(offset) => offset.is_null(),
+    let names_no_value = |bound: &FrameBound| match bound {
+        FrameBound::CurrentRow => true,
+        FrameBound::Preceding(offset) | FrameBound::Following(offset) => offset.is_null(),
     };
-    let is_range = frame.units == WindowFrameUnits::Range;
+    let is_range = frame.units == FrameUnits::Range;
     if !is_range || !names_no_value(&frame.start_bound) || !names_no_value(&frame.end_bound) {
         return frame;
     }
-    let unbounded = |bound: WindowFrameBound| match bound {
-        WindowFrameBound::CurrentRow => WindowFrameBound::CurrentRow,
-        WindowFrameBound::Preceding(_) => WindowFrameBound::Preceding(ScalarValue::UInt64(None)),
-        WindowFrameBound::Following(_) => WindowFrameBound::Following(ScalarValue::UInt64(None)),
+    let unbounded = |bound: FrameBound| match bound {
+        FrameBound::CurrentRow => FrameBound::CurrentRow,
+        FrameBound::Preceding(_) => FrameBound::Preceding(ScalarValue::UInt64(None)),
+        FrameBound::Following(_) => FrameBound::Following(ScalarValue::UInt64(None)),
     };
     WindowFrame::new_bounds(
-        WindowFrameUnits::Groups,
+        FrameUnits::Groups,
         unbounded(frame.start_bound),
         unbounded(frame.end_bound),
     )
@@ -527,22 +487,40 @@ fn arguments_max(name: &str) -> usize {
 }
 
 fn windowed(
-    fun: WindowFunctionDefinition,
+    fun: WindowedFunction,
     args: Vec<Expr>,
     window: &Window,
     filter: Option<Box<Expr>>,
-    null_treatment: Option<NullTreatment>,
+    ignores_nulls: bool,
 ) -> Expr {
     Expr::WindowFunction(Box::new(WindowFunction {
         fun,
-        params: WindowFunctionParams {
+        params: WindowParams {
             args,
             partition_by: window.partition_by.clone(),
             order_by: window.order_by.clone(),
             window_frame: window.frame.clone(),
             filter,
-            null_treatment,
-            distinct: false,
+            ignores_nulls,
         },
     }))
+}
+
+/// Errors: 42P20, 42803 for a clause that has no windows.
+fn check_clause(clause: Clause) -> Result<()> {
+    match clause {
+        Clause::Select => Ok(()),
+        Clause::Window => {
+            let message = "window function calls cannot be nested";
+            Err(fault(StatementFault::Windowing, message))
+        }
+        Clause::Aggregate => {
+            let message = "aggregate function calls cannot contain window function calls";
+            Err(fault(StatementFault::Grouping, message))
+        }
+        clause => {
+            let message = format!("window functions are not allowed in {}", clause.name());
+            Err(fault(StatementFault::Windowing, message))
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The one executor of access paths: what both short statements and DataFusion's plans read through.
+//! The one executor of access paths: what both short statements and general plans read through.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -2,7 +2,6 @@
 //! nothing of sockets.
 
 mod column_type;
-mod condition_text;
 pub mod ddl;
 pub mod dml;
 mod effort;
@@ -15,7 +14,6 @@ mod relation;
 mod statement;
 #[cfg(test)]
 mod testing;
-
 use std::sync::Arc;
 
 use sqlparser::ast;

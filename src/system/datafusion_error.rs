@@ -31,6 +31,18 @@ pub fn from_datafusion(error: DataFusionError) -> Error {
     read_datafusion(&error)
 }
 
+impl From<Error> for DataFusionError {
+    fn from(error: Error) -> DataFusionError {
+        to_datafusion(error)
+    }
+}
+
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Error {
+        from_datafusion(error)
+    }
+}
+
 /// The rows of a plan, with errors of ours; a panic in it is the statement's error alone. An error is the end: operators are not asked
 /// again after theirs, when what they keep is half done.
 pub fn batches_of(rows: SendableRecordBatchStream) -> BoxStream<'static, Result<RecordBatch>> {

@@ -15,6 +15,9 @@ use super::datafusion_error::{SERVER_EXHAUSTED, from_datafusion};
 use crate::Result;
 use crate::store::{MemoryAccount, ServerMemory, out_of_server_memory};
 
+/// A share of a statement's memory; dropped, it gives back what it holds.
+pub(crate) type MemoryShare = MemoryReservation;
+
 /// The memory of one statement.
 #[derive(Debug)]
 pub struct StatementMemory {

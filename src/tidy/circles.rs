@@ -9,8 +9,12 @@
 //!
 //! Methods are called without a path, so a circle over a method alone, its type defined elsewhere, is not seen.
 
-use super::code::{code_only, lines_before_tests};
 use std::collections::{BTreeMap, BTreeSet};
+
+use super::code::{code_only, lines_before_tests};
+
+/// The folder whose files hold one recursive type: an expression holds relations, and these hold expressions.
+const FAMILY: &str = "tree";
 
 /// A file of `src`.
 pub(super) struct SourceFile {
@@ -140,11 +144,13 @@ fn uses_between(modules: &BTreeMap<ModulePath, Module>) -> Uses<'_> {
 /// The uses as they are written.
 fn uses_written(modules: &BTreeMap<ModulePath, Module>) -> Uses<'_> {
     let mut uses = Uses::new();
+    let family = [FAMILY.to_string()];
     for (own, module) in modules {
         let named = uses.entry(own).or_default();
         for (path, line) in &module.uses {
             if let Some(Place::Item(other)) = resolve(modules, own, path, 0)
                 && other != *own
+                && !(own.starts_with(&family) && other.starts_with(&family))
                 && let Some((other, _)) = modules.get_key_value(&other)
             {
                 named.entry(other).or_insert((path.as_slice(), *line));

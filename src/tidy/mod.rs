@@ -15,14 +15,14 @@ mod circles;
 mod code;
 mod docs;
 mod functions;
+use std::path::{Path, PathBuf};
 
 use circles::{SourceFile, circles, folder_circles};
 use code::{code_only, lines_before_tests};
 use functions::{FUNCTION_LINES_MAX, long_functions};
-use std::path::{Path, PathBuf};
 
 /// The modules in the order of dependency: each may use only what stands before it.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "error",
     "types",
     "parse",
@@ -34,6 +34,7 @@ const LAYERS: [&str; 18] = [
     "plan",
     "system",
     "functions",
+    "tree",
     "scan",
     "logical",
     "operators",
@@ -53,11 +54,10 @@ const LIBRARIES: [(&str, &[&str]); 7] = [
             "system/pg_catalog/mod.rs",
             "system/spill.rs",
             "system/statement_memory.rs",
-            "functions/",
-            "logical/",
+            "functions/bound_function.rs",
+            "functions/evaluate.rs",
+            "functions/value_array.rs",
             "operators/",
-            "query/",
-            "sql/",
         ],
     ),
     ("sled", &["store/sled/"]),
@@ -93,7 +93,7 @@ const VAGUE_NAMES: [&str; 8] = [
 const LINES_MAX: usize = 600;
 
 /// Functions that are longer than others may be, by file. None is added: whoever changes one splits it and takes it out.
-const LONG_FUNCTIONS: [(&str, &str); 39] = [
+const LONG_FUNCTIONS: [(&str, &str); 35] = [
     ("codec/arbitrary.rs", "values_of"),
     ("error/report.rs", "detail"),
     ("error/report.rs", "hint"),
@@ -108,7 +108,6 @@ const LONG_FUNCTIONS: [(&str, &str); 39] = [
     ("parse/tree_fields/write.rs", "write_statement"),
     ("plan/readable.rs", "describe_range"),
     ("query/aggregate.rs", "accumulation"),
-    ("query/aggregate.rs", "accumulators"),
     ("query/array_value.rs", "field_access"),
     ("query/expression.rs", "expression_here"),
     ("query/finish.rs", "finish"),
@@ -116,11 +115,8 @@ const LONG_FUNCTIONS: [(&str, &str); 39] = [
     ("query/grouping.rs", "group"),
     ("query/operator.rs", "unify"),
     ("query/query_body.rs", "recursive"),
-    ("query/select.rs", "project"),
     ("query/subquery.rs", "quantified_array"),
     ("query/table_function.rs", "function_item"),
-    ("query/window.rs", "ranking"),
-    ("query/window.rs", "window_function"),
     ("session/command.rs", "run_command"),
     ("session/cursors.rs", "declare"),
     ("sql/ddl/alter.rs", "alter_column"),

@@ -1,25 +1,24 @@
 //! How closely the form of a rewritten plan bounds its rows. Those that are bounded may say what is looked up, however many they
 //! turn out to be.
 
-use datafusion_common::{Column, JoinType};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Aggregate, Expr, FetchType, Join, Limit, LogicalPlan, TableScan};
-
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::read_table;
 use crate::logical::work_table::is_work_table;
 use crate::logical::{compared_column, pinned_column};
 use crate::plan::{Bound, bound_by};
+use crate::tree::{
+    Aggregate, Column, Expr, Join, JoinType, Limit, Plan, RowCount, TableScan, split_conjunction,
+};
 
 /// How closely conditions bound every stored table that the plan reads, or a count (of at most `rows_max`) or an aggregate
 /// bounds what comes of it. `None`: not at all.
-pub(super) fn bound_of(plan: &LogicalPlan, rows_max: usize) -> Option<Bound> {
+pub(super) fn bound_of(plan: &Plan, rows_max: usize) -> Option<Bound> {
     match plan {
-        LogicalPlan::TableScan(scan) => bound_of_scan(scan, rows_max),
-        LogicalPlan::Limit(limit) if is_few(limit, rows_max) => Some(Bound::Points),
-        LogicalPlan::Aggregate(aggregate) if is_one_row(aggregate) => Some(Bound::Points),
-        LogicalPlan::Join(join) => bound_of_join(join, rows_max),
-        LogicalPlan::EmptyRelation(_) | LogicalPlan::Values(_) => Some(Bound::Points),
+        Plan::TableScan(scan) => bound_of_scan(scan, rows_max),
+        Plan::Limit(limit) if is_few(limit, rows_max) => Some(Bound::Points),
+        Plan::Aggregate(aggregate) if is_one_row(aggregate) => Some(Bound::Points),
+        Plan::Join(join) => bound_of_join(join, rows_max),
+        Plan::EmptyRelation(_) | Plan::Values(_) => Some(Bound::Points),
         other => {
             let inputs = other.inputs().into_iter();
             let bounds = inputs.map(|input| bound_of(input, rows_max));
@@ -53,7 +52,7 @@ fn bound_of_scan(scan: &TableScan, rows_max: usize) -> Option<Bound> {
 }
 
 fn is_few(limit: &Limit, rows_max: usize) -> bool {
-    matches!(limit.get_fetch_type(), Ok(FetchType::Literal(Some(rows))) if rows <= rows_max)
+    matches!(limit.fetch_count(), RowCount::Known(rows) if rows <= rows_max)
 }
 
 fn is_one_row(aggregate: &Aggregate) -> bool {
@@ -65,8 +64,8 @@ fn bound_of_join(join: &Join, rows_max: usize) -> Option<Bound> {
     let left = bound_of(&join.left, rows_max);
     let right = bound_of(&join.right, rows_max);
     match join.join_type {
-        JoinType::LeftSemi | JoinType::LeftAnti | JoinType::LeftMark => left,
-        JoinType::RightSemi | JoinType::RightAnti | JoinType::RightMark => right,
+        JoinType::LeftSemi | JoinType::LeftAnti => left,
+        JoinType::RightSemi | JoinType::RightAnti => right,
         JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Some(left?.max(right?)),
     }
 }

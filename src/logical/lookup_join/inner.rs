@@ -2,75 +2,70 @@
 //! outer rows.
 
 use arrow::datatypes::DataType;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::{Expr, ExprSchemable, LogicalPlan};
 
-use super::lookup::Inner;
-use crate::logical::computed::Computed;
 use crate::logical::equality;
+use crate::logical::evaluable::is_computable;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::plan::bounding_columns;
+use crate::tree::{Column, Expr, Inner, Plan, RowSchema, Transformed, TreeNode};
 
 /// A stored table as what is looked up: by the columns that conditions, which are taken out, say to equal something of the
 /// outer rows.
-pub(crate) fn inner_of(plan: &LogicalPlan, outer: &DFSchema, conditions: &mut Vec<Expr>) -> Option<Inner> {
-    Inner::by_equality(plain_table(plan)?, plan.schema(), outer, conditions)
+pub(crate) fn inner_of(plan: &Plan, outer: &RowSchema, conditions: &mut Vec<Expr>) -> Option<Inner> {
+    by_equality(plain_table(plan)?, plan.schema(), outer, conditions)
 }
 
-impl Inner {
-    /// The table by those of its columns that conditions, which are taken out, say to equal something of the outer rows. `schema`:
-    /// what the conditions call its columns.
-    pub(crate) fn by_equality(
-        scanned: ScannedTable,
-        schema: &DFSchema,
-        outer: &DFSchema,
-        conditions: &mut Vec<Expr>,
-    ) -> Option<Inner> {
-        let ScannedTable {
-            table,
-            alias,
-            positions,
-            index_hint,
-            ..
-        } = scanned;
-        let mut equal = Vec::new();
-        for (at, position) in positions.iter().enumerate() {
-            let column = Expr::Column(Column::from(schema.qualified_field(at)));
-            let ty = schema.field(at).data_type();
-            let mut given = conditions.iter().enumerate();
-            equal.extend(given.find_map(|(condition, expr)| {
-                let value = key_value(expr, &column, outer, ty)?;
-                Some((*position, condition, value))
-            }));
-        }
-        let columns: Vec<usize> = equal.iter().map(|(position, ..)| *position).collect();
-        let bounding = bounding_columns(&table, &columns, &index_hint)?;
-        equal.retain(|(position, ..)| bounding.contains(position));
-        let mut used: Vec<usize> = equal.iter().map(|(_, condition, _)| *condition).collect();
-        used.sort_unstable();
-        used.into_iter()
-            .rev()
-            .for_each(|condition| drop(conditions.remove(condition)));
-        let keys: Vec<(usize, Computed)> = equal
-            .into_iter()
-            .map(|(position, _, key)| (position, key))
-            .collect();
-        // What equals constants alone is read as any table is.
-        let is_of_outer = |(_, key): &(usize, Computed)| !key.columns().is_empty();
-        keys.iter().any(is_of_outer).then_some(Inner {
-            table,
-            alias,
-            positions,
-            index_hint,
-            keys,
-        })
+/// The table by those of its columns that conditions, which are taken out, say to equal something of the outer rows. `schema`:
+/// what the conditions call its columns.
+pub(crate) fn by_equality(
+    scanned: ScannedTable,
+    schema: &RowSchema,
+    outer: &RowSchema,
+    conditions: &mut Vec<Expr>,
+) -> Option<Inner> {
+    let ScannedTable {
+        table,
+        alias,
+        positions,
+        index_hint,
+        ..
+    } = scanned;
+    let mut equal = Vec::new();
+    for (at, position) in positions.iter().enumerate() {
+        let column = Expr::Column(Column::from(schema.qualified_field(at)));
+        let ty = schema.field(at).data_type();
+        let mut given = conditions.iter().enumerate();
+        equal.extend(given.find_map(|(condition, expr)| {
+            let value = key_value(expr, &column, outer, ty)?;
+            Some((*position, condition, value))
+        }));
     }
+    let columns: Vec<usize> = equal.iter().map(|(position, ..)| *position).collect();
+    let bounding = bounding_columns(&table, &columns, &index_hint)?;
+    equal.retain(|(position, ..)| bounding.contains(position));
+    let mut used: Vec<usize> = equal.iter().map(|(_, condition, _)| *condition).collect();
+    used.sort_unstable();
+    used.into_iter()
+        .rev()
+        .for_each(|condition| drop(conditions.remove(condition)));
+    let keys: Vec<(usize, Expr)> = equal
+        .into_iter()
+        .map(|(position, _, key)| (position, key))
+        .collect();
+    // What equals constants alone is read as any table is.
+    let is_of_outer = |(_, key): &(usize, Expr)| key.any_column_refs();
+    keys.iter().any(is_of_outer).then_some(Inner {
+        table,
+        alias,
+        positions,
+        index_hint,
+        keys,
+    })
 }
 
 /// The column of a table that is the only one of a subquery.
-pub(crate) fn first_column(plan: &LogicalPlan) -> Option<Expr> {
-    let LogicalPlan::Projection(projection) = plan else {
+pub(crate) fn first_column(plan: &Plan) -> Option<Expr> {
+    let Plan::Projection(projection) = plan else {
         return None;
     };
     match projection.expr.as_slice() {
@@ -80,7 +75,7 @@ pub(crate) fn first_column(plan: &LogicalPlan) -> Option<Expr> {
 }
 
 /// The condition with columns of the outer query as such of `outer`. `None`: they are of one further out.
-pub(crate) fn with_outer_columns(condition: Expr, outer: &DFSchema) -> Option<Expr> {
+pub(crate) fn with_outer_columns(condition: Expr, outer: &RowSchema) -> Option<Expr> {
     let mut is_whole = true;
     let replaced = condition.transform_up(|expr| {
         Ok(match expr {
@@ -95,27 +90,27 @@ pub(crate) fn with_outer_columns(condition: Expr, outer: &DFSchema) -> Option<Ex
 }
 
 /// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
-fn key_value(condition: &Expr, column: &Expr, schema: &DFSchema, ty: &DataType) -> Option<Computed> {
+fn key_value(condition: &Expr, column: &Expr, schema: &RowSchema, ty: &DataType) -> Option<Expr> {
     let mut sides = equality(condition)?.into_iter();
     let (_, value) = sides.find(|(own, value)| *own == column && *value != column)?;
     // Floats that are equal need not be alike.
     let is_same = is_over(value, &[schema])
         && !ty.is_floating()
         && value.get_type(schema).is_ok_and(|found| found == *ty);
-    is_same.then(|| Computed::new(value, schema)).flatten()
+    (is_same && is_computable(value, schema)).then(|| value.clone())
 }
 
 /// Whether each column of an expression is in one of the schemas.
-pub(crate) fn is_over(expr: &Expr, schemas: &[&DFSchema]) -> bool {
+pub(crate) fn is_over(expr: &Expr, schemas: &[&RowSchema]) -> bool {
     let mut columns = expr.column_refs().into_iter();
     columns.all(|column| schemas.iter().any(|schema| schema.has_column(column)))
 }
 
 /// The stored table that a plan is.
-fn plain_table(plan: &LogicalPlan) -> Option<ScannedTable> {
+fn plain_table(plan: &Plan) -> Option<ScannedTable> {
     match plan {
-        LogicalPlan::TableScan(scan) => scanned_table(scan),
-        LogicalPlan::SubqueryAlias(alias) => plain_table(&alias.input),
+        Plan::TableScan(scan) => scanned_table(scan),
+        Plan::SubqueryAlias(alias) => plain_table(&alias.input),
         _ => None,
     }
 }

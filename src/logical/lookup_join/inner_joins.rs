@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{JoinType, NullEquality};
-use datafusion_expr::utils::{conjunction, find_valid_equijoin_key_pair, split_conjunction_owned};
-use datafusion_expr::{Expr, Join, JoinConstraint, LogicalPlan, Projection};
-
 use super::inner::is_over;
 use super::node::look_up;
-use super::partners::Partners;
 use crate::logical::equality;
+use crate::tree::{
+    Expr, Join, JoinType, NullEquality, Partners, Plan, Projection, conjunction, equal_key_pair,
+    split_conjunction_owned,
+};
 
 /// Relations under inner joins.
 #[derive(Default)]
 pub(super) struct InnerJoins {
-    pub(super) relations: Vec<LogicalPlan>,
+    pub(super) relations: Vec<Plan>,
     /// The conditions of all the joins.
     pub(super) conditions: Vec<Expr>,
 }
@@ -22,7 +21,7 @@ pub(super) struct InnerJoins {
 /// Relations so far joined, and what is left to join.
 #[derive(Clone)]
 pub(super) struct Joined {
-    pub(super) plan: LogicalPlan,
+    pub(super) plan: Plan,
     pub(super) is_bounded: bool,
     pub(super) lookups: usize,
     /// Places among the relations.
@@ -32,20 +31,20 @@ pub(super) struct Joined {
 
 impl InnerJoins {
     /// `None`: it is no inner join.
-    pub(super) fn of(plan: &LogicalPlan) -> Option<InnerJoins> {
+    pub(super) fn of(plan: &Plan) -> Option<InnerJoins> {
         let mut joins = InnerJoins::default();
         joins.add(plan);
         (joins.relations.len() > 1).then_some(joins)
     }
 
-    fn add(&mut self, plan: &LogicalPlan) {
+    fn add(&mut self, plan: &Plan) {
         match plan {
-            LogicalPlan::Join(join) if is_inner_join(join) => {
+            Plan::Join(join) if is_inner_join(join) => {
                 self.add(&join.left);
                 self.add(&join.right);
                 self.conditions.extend(conditions(join).into_iter().flatten());
             }
-            LogicalPlan::Projection(projection) if is_selection(projection) => self.add(&projection.input),
+            Plan::Projection(projection) if is_selection(projection) => self.add(&projection.input),
             relation => self.relations.push(relation.clone()),
         }
     }
@@ -53,7 +52,7 @@ impl InnerJoins {
 
 impl Joined {
     /// With a relation that is looked up for the rows so far. `None`: no key leads to it.
-    pub(super) fn looking_up(mut self, relation: &LogicalPlan, at: usize) -> Option<Joined> {
+    pub(super) fn looking_up(mut self, relation: &Plan, at: usize) -> Option<Joined> {
         let conditions = self.take_conditions(relation);
         self.plan = look_up(self.plan, relation, Partners::Needed, conditions)?;
         self.left.retain(|left| *left != at);
@@ -62,38 +61,26 @@ impl Joined {
     }
 
     /// With a relation that is read by itself.
-    pub(super) fn joining(mut self, relation: &LogicalPlan, at: usize, is_bounded: bool) -> Option<Joined> {
+    pub(super) fn joining(mut self, relation: &Plan, at: usize, is_bounded: bool) -> Joined {
         let (mut on, mut others) = (Vec::new(), Vec::new());
         for condition in self.take_conditions(relation) {
             let (own, other) = (self.plan.schema(), relation.schema());
-            let pair = equality(&condition).and_then(|[(left, right), _]| {
-                find_valid_equijoin_key_pair(left, right, own, other)
-                    .ok()
-                    .flatten()
-            });
+            let pair =
+                equality(&condition).and_then(|[(left, right), _]| equal_key_pair(left, right, own, other));
             match pair {
                 Some(pair) => on.push(pair),
                 None => others.push(condition),
             }
         }
-        let join = Join::try_new(
-            Arc::new(self.plan),
-            Arc::new(relation.clone()),
-            on,
-            conjunction(others),
-            JoinType::Inner,
-            JoinConstraint::On,
-            NullEquality::NullEqualsNothing,
-            false,
-        );
-        self.plan = LogicalPlan::Join(join.ok()?);
+        let (left, right) = (Arc::new(self.plan), Arc::new(relation.clone()));
+        self.plan = Plan::Join(Join::new(left, right, on, conjunction(others), JoinType::Inner));
         self.left.retain(|left| *left != at);
         self.is_bounded &= is_bounded;
-        Some(self)
+        self
     }
 
     /// The conditions that can be checked once the relation is there.
-    fn take_conditions(&mut self, relation: &LogicalPlan) -> Vec<Expr> {
+    fn take_conditions(&mut self, relation: &Plan) -> Vec<Expr> {
         let all = std::mem::take(&mut self.conditions);
         let is_over = |condition: &Expr| is_over(condition, &[self.plan.schema(), relation.schema()]);
         let (taken, left): (Vec<Expr>, Vec<Expr>) = all.into_iter().partition(is_over);
@@ -122,5 +109,5 @@ pub(super) fn is_inner_join(join: &Join) -> bool {
 /// Whether a projection only leaves columns out, or puts them into another order.
 pub(crate) fn is_selection(projection: &Projection) -> bool {
     let mut exprs = projection.expr.iter();
-    exprs.all(|expr| matches!(expr, Expr::Column(_))) && matches!(*projection.input, LogicalPlan::Join(_))
+    exprs.all(|expr| matches!(expr, Expr::Column(_))) && matches!(*projection.input, Plan::Join(_))
 }

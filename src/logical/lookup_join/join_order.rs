@@ -9,26 +9,20 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{Column, DFSchema, JoinType};
-use datafusion_expr::utils::conjunction;
-use datafusion_expr::{Expr, Filter, Join, LogicalPlan, LogicalPlanBuilder, Projection};
-
 use super::bounded::bound_of;
 use super::inner::is_over;
 use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;
-use super::partners::Partners;
 use super::sizes::Sizes;
+use crate::Result;
+use crate::logical::unique_columns::unique_columns;
+use crate::tree::{
+    Column, Expr, Join, JoinType, Partners, Plan, Projection, RowSchema, Transformed, TreeNode, conjunction,
+};
 
 /// The plan with lookups where they serve. `rows_max`: rows that a LIMIT may ask for to bound what is looked up for them.
 /// `sizes`: what is known of the relations; of those that nothing is known of, the form of the statement decides.
-pub(crate) fn with_lookups(
-    plan: LogicalPlan,
-    rows_max: usize,
-    sizes: &Sizes,
-) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn with_lookups(plan: Plan, rows_max: usize, sizes: &Sizes) -> Result<Plan> {
     let planner = JoinOrder { rows_max, sizes };
     planner.rewritten(plan, false).map(|rewritten| rewritten.data)
 }
@@ -40,17 +34,17 @@ struct JoinOrder<'a> {
 
 impl JoinOrder<'_> {
     /// `is_part`: inner joins around it take its relations for theirs, if it is one.
-    fn rewritten(&self, plan: LogicalPlan, is_part: bool) -> DataFusionResult<Transformed<LogicalPlan>> {
+    fn rewritten(&self, plan: Plan, is_part: bool) -> Result<Transformed<Plan>> {
         let has_parts = match &plan {
-            LogicalPlan::Join(join) => is_inner_join(join),
-            LogicalPlan::Projection(projection) => is_part && is_selection(projection),
+            Plan::Join(join) => is_inner_join(join),
+            Plan::Projection(projection) => is_part && is_selection(projection),
             _ => false,
         };
         let plan = plan
             .map_subqueries(|subquery| self.rewritten(subquery, false))?
             .transform_data(|plan| plan.map_children(|child| self.rewritten(child, has_parts)))?;
         plan.transform_data(|plan| {
-            let LogicalPlan::Join(join) = &plan else {
+            let Plan::Join(join) = &plan else {
                 return Ok(Transformed::no(plan));
             };
             let joined = match join.join_type {
@@ -63,7 +57,7 @@ impl JoinOrder<'_> {
     }
 
     /// A join of which one side must stay, as a lookup of the other. `None`: no key serves it.
-    fn outer_join(&self, join: &Join) -> Option<LogicalPlan> {
+    fn outer_join(&self, join: &Join) -> Option<Plan> {
         let (outer, inner, partners) = match join.join_type {
             JoinType::Left => (&join.left, &join.right, Partners::OrNone),
             JoinType::LeftSemi => (&join.left, &join.right, Partners::Exist),
@@ -80,7 +74,7 @@ impl JoinOrder<'_> {
 
     /// The rows of a table that have a partner among bounded rows, looked up by what those rows say, each once. `None`: no key serves
     /// it, or more than equality is asked of a partner.
-    fn semi_join(&self, join: &Join) -> Option<LogicalPlan> {
+    fn semi_join(&self, join: &Join) -> Option<Plan> {
         let (kept, asked) = match join.join_type {
             JoinType::LeftSemi => (&join.left, &join.right),
             JoinType::RightSemi => (&join.right, &join.left),
@@ -98,34 +92,37 @@ impl JoinOrder<'_> {
             values.push(value.clone().alias(&name));
             equal.push(own.clone().eq(Expr::Column(Column::new_unqualified(name))));
         }
-        let values = LogicalPlanBuilder::new(asked.as_ref().clone()).project(values);
-        let distinct = values.and_then(|values| {
-            let columns = values.schema().columns().into_iter().map(Expr::Column);
-            values.aggregate(columns.collect::<Vec<_>>(), Vec::<Expr>::new())
-        });
-        let outer = distinct.and_then(LogicalPlanBuilder::build).ok()?;
+        let values = asked.as_ref().clone().project(values).ok()?;
+        let comes_once = unique_columns(&values)
+            .iter()
+            .any(|set| set.iter().all(|at| *at < equal.len()));
+        let columns = values.schema().columns().into_iter().map(Expr::Column);
+        let outer = match comes_once {
+            true => values,
+            false => values.clone().aggregate(columns.collect(), Vec::new()).ok()?,
+        };
         let joined = look_up(outer, kept, Partners::Needed, equal)?;
         selected(joined, &join.schema)
     }
 
     /// Inner joins, with at least one lookup among them. `None`: there is none to be had.
-    fn inner_joins(&self, plan: &LogicalPlan) -> Option<LogicalPlan> {
+    fn inner_joins(&self, plan: &Plan) -> Option<Plan> {
         let joins = InnerJoins::of(plan)?;
         let relations = joins.relations.iter().enumerate();
         let firsts = relations.filter_map(|(at, relation)| Some((at, bound_of(relation, self.rows_max)?)));
-        let tried = firsts.filter_map(|(first, bound)| Some((self.joined(&joins, first)?, bound)));
+        let tried = firsts.map(|(first, bound)| (self.joined(&joins, first), bound));
         let tried = tried.filter(|(joined, _)| joined.lookups > 0);
         // Of those that are as good the first is taken.
         let (best, _) = tried.min_by_key(|(joined, bound)| (Reverse(joined.lookups), *bound))?;
         let whole = match conjunction(best.conditions) {
-            Some(condition) => LogicalPlan::Filter(Filter::try_new(condition, Arc::new(best.plan)).ok()?),
+            Some(condition) => best.plan.filter(condition),
             None => best.plan,
         };
         selected(whole, plan.schema())
     }
 
-    /// All relations joined, `first` first. `None`: their names are in each other's way.
-    fn joined(&self, joins: &InnerJoins, first: usize) -> Option<Joined> {
+    /// All relations joined, `first` first.
+    fn joined(&self, joins: &InnerJoins, first: usize) -> Joined {
         let mut joined = Joined {
             plan: joins.relations[first].clone(),
             is_bounded: true,
@@ -148,11 +145,11 @@ impl JoinOrder<'_> {
                 None => {
                     let at = self.next_of(&joined, joins);
                     let relation = &joins.relations[at];
-                    joined.joining(relation, at, bound_of(relation, self.rows_max).is_some())?
+                    joined.joining(relation, at, bound_of(relation, self.rows_max).is_some())
                 }
             };
         }
-        Some(joined)
+        joined
     }
 
     /// The relation to be joined next when none can be looked up: a bounded one before others, one that a condition connects before
@@ -173,12 +170,12 @@ impl JoinOrder<'_> {
 }
 
 /// The plan with its columns as the schema has them.
-fn selected(plan: LogicalPlan, schema: &DFSchema) -> Option<LogicalPlan> {
+fn selected(plan: Plan, schema: &RowSchema) -> Option<Plan> {
     if plan.schema().columns() == schema.columns() {
         return Some(plan);
     }
     let columns = schema.columns().into_iter().map(Expr::Column);
     Projection::try_new(columns.collect(), Arc::new(plan))
-        .map(LogicalPlan::Projection)
+        .map(Plan::Projection)
         .ok()
 }

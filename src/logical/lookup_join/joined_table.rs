@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{Column, DFSchema, TableReference};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Expr, LogicalPlan, TableScan, TableSource};
-
-use super::lookup::Inner;
+use super::inner::by_equality;
 use crate::logical::replaced_columns::replaced_columns;
 use crate::logical::stored_table::{ScannedTable, read_table};
 use crate::table::row_schema;
+use crate::tree::{Column, Expr, Inner, Plan, RowSchema, TableScan, TableSource, split_conjunction};
 
 /// What relations call a table's own columns here, so that they are taken for nobody else's.
 const OWN: &str = "?joined";
@@ -19,7 +16,7 @@ pub(super) struct JoinedTable {
     /// With all columns that are seen or asked for.
     scanned: ScannedTable,
     /// These columns, called `OWN`.
-    schema: DFSchema,
+    schema: RowSchema,
     /// For each column that the join sees its place among them.
     seen: Vec<usize>,
     /// Over `schema`.
@@ -28,11 +25,11 @@ pub(super) struct JoinedTable {
 
 impl JoinedTable {
     /// `None`: it is something else, or what it asks of its rows is another thing at each of them.
-    pub(super) fn of(plan: &LogicalPlan) -> Option<JoinedTable> {
+    pub(super) fn of(plan: &Plan) -> Option<JoinedTable> {
         match plan {
-            LogicalPlan::TableScan(scan) => JoinedTable::of_scan(scan),
-            LogicalPlan::SubqueryAlias(alias) => JoinedTable::of(&alias.input),
-            LogicalPlan::Projection(projection) => {
+            Plan::TableScan(scan) => JoinedTable::of_scan(scan),
+            Plan::SubqueryAlias(alias) => JoinedTable::of(&alias.input),
+            Plan::Projection(projection) => {
                 let input = JoinedTable::of(&projection.input)?;
                 let below = projection.input.schema();
                 let place = |expr: &Expr| match expr.clone().unalias() {
@@ -42,7 +39,7 @@ impl JoinedTable {
                 let seen = projection.expr.iter().map(place).collect::<Option<_>>()?;
                 Some(JoinedTable { seen, ..input })
             }
-            LogicalPlan::Filter(filter) => {
+            Plan::Filter(filter) => {
                 let mut input = JoinedTable::of(&filter.input)?;
                 let below = filter.input.schema();
                 let conditions = split_conjunction(&filter.predicate).into_iter();
@@ -75,7 +72,7 @@ impl JoinedTable {
             }
         }
         let schema = row_schema(&scanned.table, &scanned.positions);
-        let schema = DFSchema::try_from_qualified_schema(TableReference::bare(OWN), &schema).ok()?;
+        let schema = RowSchema::of_relation(OWN, &schema);
         let own = |column: &Column| Some(Expr::Column(Column::new(Some(OWN), &column.name)));
         let conditions = scan.filters.iter().flat_map(split_conjunction);
         let conditions = conditions.map(|condition| replaced_columns(condition.clone(), own));
@@ -103,16 +100,16 @@ impl JoinedTable {
         &self.scanned.source
     }
 
-    pub(super) fn schema(&self) -> &DFSchema {
+    pub(super) fn schema(&self) -> &RowSchema {
         &self.schema
     }
 
     /// The table as what is looked up by these conditions, which are over `outer` and `schema`, and by its own; and what else they
     /// ask. `None`: no key serves them.
-    pub(super) fn looked_up(self, outer: &DFSchema, conditions: Vec<Expr>) -> Option<(Inner, Vec<Expr>)> {
+    pub(super) fn looked_up(self, outer: &RowSchema, conditions: Vec<Expr>) -> Option<(Inner, Vec<Expr>)> {
         let mut asked = conditions;
         asked.extend(self.conditions);
-        let inner = Inner::by_equality(self.scanned, &self.schema, outer, &mut asked)?;
+        let inner = by_equality(self.scanned, &self.schema, outer, &mut asked)?;
         Some((inner, asked))
     }
 }

@@ -7,19 +7,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_expr::{LogicalPlan, TableScan, TableSource};
-
 use super::bounded::bound_of;
+use crate::Result;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::{judge_scan, read_table};
 use crate::plan::Bound;
 use crate::scan::costs::ROWS_A_LOOKUP;
 use crate::scan::rows_led_to::rows_led_to;
 use crate::system::StatementContext;
-use crate::system::datafusion_error::to_datafusion;
 use crate::table::committed_row_counts;
+use crate::tree::{Plan, TableScan, TableSource, TreeNodeRecursion};
 
 /// Of smaller tables nothing is counted: either way is short.
 const TABLE_ROWS_MIN: u64 = 10_000;
@@ -35,14 +32,14 @@ pub(crate) struct Sizes {
 
 impl Sizes {
     /// Counts what a plan with joins leaves open. Errors: those of reading.
-    pub(crate) async fn of(ctx: &StatementContext, plan: &LogicalPlan) -> DataFusionResult<Sizes> {
+    pub(crate) async fn of(ctx: &StatementContext, plan: &Plan) -> Result<Sizes> {
         let scans = joined_scans(plan)?;
         if scans.len() < 2 {
             return Ok(Sizes::default());
         }
         let tables: Vec<Arc<TableDef>> = scans.iter().map(|(_, table)| Arc::clone(table)).collect();
         let counts = committed_row_counts(&ctx.txn, &tables.iter().collect::<Vec<_>>()).await;
-        let counts = counts.map_err(to_datafusion)?;
+        let counts = counts?;
         let mut sizes = Sizes::default();
         for (table, rows) in tables.iter().zip(&counts) {
             sizes.tables.extend(rows.map(|rows| (table.id, rows)));
@@ -54,7 +51,7 @@ impl Sizes {
                 continue;
             };
             let is_bounded = matches!(
-                bound_of(&LogicalPlan::TableScan(scan.clone()), 0),
+                bound_of(&Plan::TableScan(scan.clone()), 0),
                 Some(Bound::Prefix | Bound::Ranges)
             );
             if is_bounded && *rows >= TABLE_ROWS_MIN && rows.saturating_mul(ROWS_A_LOOKUP) > most {
@@ -68,7 +65,7 @@ impl Sizes {
     }
 
     /// Whether it pays to look the inner relation's rows up for those of the outer one.
-    pub(super) fn pays(&self, outer: &LogicalPlan, inner: &LogicalPlan) -> bool {
+    pub(super) fn pays(&self, outer: &Plan, inner: &Plan) -> bool {
         let counted = only_scan(outer).and_then(|scan| self.scans.get(&address(&scan.source)));
         let table = only_scan(inner).and_then(read_table);
         let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
@@ -84,12 +81,12 @@ fn address(source: &Arc<dyn TableSource>) -> usize {
 }
 
 /// The scans of stored tables in a plan that has a join; none in any other.
-fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<TableDef>)>> {
+fn joined_scans(plan: &Plan) -> Result<Vec<(TableScan, Arc<TableDef>)>> {
     let (mut scans, mut joins) = (Vec::new(), 0);
     plan.apply_with_subqueries(|node| {
         match node {
-            LogicalPlan::Join(_) => joins += 1,
-            LogicalPlan::TableScan(scan) => {
+            Plan::Join(_) => joins += 1,
+            Plan::TableScan(scan) => {
                 scans.extend(read_table(scan).map(|scanned| (scan.clone(), Arc::clone(&scanned.table))));
             }
             _ => {}
@@ -100,18 +97,18 @@ fn joined_scans(plan: &LogicalPlan) -> DataFusionResult<Vec<(TableScan, Arc<Tabl
 }
 
 /// The scan that a relation is, but for what leaves rows or columns out.
-fn only_scan(plan: &LogicalPlan) -> Option<&TableScan> {
+fn only_scan(plan: &Plan) -> Option<&TableScan> {
     match plan {
-        LogicalPlan::TableScan(scan) => Some(scan),
-        LogicalPlan::Projection(projection) => only_scan(&projection.input),
-        LogicalPlan::Filter(filter) => only_scan(&filter.input),
-        LogicalPlan::SubqueryAlias(alias) => only_scan(&alias.input),
+        Plan::TableScan(scan) => Some(scan),
+        Plan::Projection(projection) => only_scan(&projection.input),
+        Plan::Filter(filter) => only_scan(&filter.input),
+        Plan::SubqueryAlias(alias) => only_scan(&alias.input),
         _ => None,
     }
 }
 
 /// How many rows the conditions on a key lead a scan to, `rows_max` and one at most. `None`: it walks no ranges, or is refused.
-async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> DataFusionResult<Option<u64>> {
+async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Result<Option<u64>> {
     let Ok(Some(path)) = judge_scan(ctx, scan) else {
         return Ok(None);
     };
@@ -119,5 +116,5 @@ async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Data
         return Ok(None);
     };
     let rows = rows_led_to(ctx, &path, ranges, rows_max).await;
-    Ok(Some(rows.map_err(to_datafusion)?.unwrap_or(rows_max + 1)))
+    Ok(Some(rows?.unwrap_or(rows_max + 1)))
 }

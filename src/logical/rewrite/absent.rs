@@ -3,12 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use datafusion_common::{Column, JoinType};
-use datafusion_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
-
 use super::operands::operands_of;
-use super::with_stack;
-use crate::functions::is_strict;
+use crate::tree::{BinaryExpr, Column, Expr, Join, JoinType, NullEquality, Operator, Plan, with_stack};
 
 /// Sets that an OR is made of at most; of more of them nothing is concluded.
 const SETS_MAX: usize = 32;
@@ -32,7 +28,7 @@ impl Absent {
     /// What rows need that have a partner in a join.
     pub(super) fn of_partners(join: &Join) -> Absent {
         let mut needed = join.filter.as_ref().map(Absent::of).unwrap_or_default();
-        if join.null_equality == datafusion_common::NullEquality::NullEqualsNothing {
+        if join.null_equality == NullEquality::NullEqualsNothing {
             for (left, right) in &join.on {
                 needed.extend(value_needs(left));
                 needed.extend(value_needs(right));
@@ -54,7 +50,7 @@ impl Absent {
     }
 
     /// Whether no row counts for which a relation has nothing but NULLs.
-    pub(super) fn rejects_nulls_of(&self, plan: &LogicalPlan) -> bool {
+    pub(super) fn rejects_nulls_of(&self, plan: &Plan) -> bool {
         let schema = plan.schema();
         self.sets
             .iter()
@@ -62,7 +58,7 @@ impl Absent {
     }
 
     /// The sets that are of this relation's columns alone.
-    pub(super) fn within(&self, plan: &LogicalPlan) -> Absent {
+    pub(super) fn within(&self, plan: &Plan) -> Absent {
         let schema = plan.schema();
         let sets = self.sets.iter();
         let own = sets.filter(|set| set.iter().all(|column| schema.has_column(column)));
@@ -111,8 +107,12 @@ fn truth_needs(condition: &Expr) -> Absent {
         Expr::BinaryExpr(BinaryExpr { op: Operator::Or, .. }) => {
             any_of(operands_of(condition, Operator::Or).into_iter().map(truth_needs))
         }
-        Expr::IsTrue(inner) => truth_needs(inner),
-        Expr::IsNotNull(inner) | Expr::IsFalse(inner) | Expr::IsNotUnknown(inner) => value_needs(inner),
+        Expr::IsNotNull(inner) => value_needs(inner),
+        Expr::TruthTest(test) => match (test.truth, test.negated) {
+            (Some(true), false) => truth_needs(&test.expr),
+            (Some(false), false) | (None, true) => value_needs(&test.expr),
+            _ => Absent::default(),
+        },
         other => value_needs(other),
     })
 }
@@ -125,10 +125,8 @@ fn value_needs(value: &Expr) -> Absent {
         },
         Expr::Alias(alias) => value_needs(&alias.expr),
         Expr::Cast(cast) => value_needs(&cast.expr),
-        Expr::TryCast(cast) => value_needs(&cast.expr),
-        Expr::Not(inner) | Expr::Negative(inner) => value_needs(inner),
+        Expr::Not(inner) => value_needs(inner),
         Expr::InList(list) => value_needs(&list.expr),
-        Expr::Between(between) => value_needs(&between.expr),
         Expr::Like(like) => all_of([&*like.expr, &*like.pattern].into_iter()),
         // Both sides must be known, or one of them decides.
         Expr::BinaryExpr(BinaryExpr {
@@ -138,9 +136,7 @@ fn value_needs(value: &Expr) -> Absent {
         Expr::BinaryExpr(BinaryExpr { left, op, right }) if op.returns_null_on_null() => {
             all_of([left.as_ref(), right.as_ref()].into_iter())
         }
-        Expr::ScalarFunction(call) if is_strict(&call.func) || call.func.is_strict() => {
-            all_of(call.args.iter())
-        }
+        Expr::ScalarFunction(call) if call.func.is_strict() => all_of(call.args.iter()),
         _ => Absent::default(),
     })
 }

@@ -1,13 +1,9 @@
 //! AND, OR and NOT, in three-valued logic: what is constant decides or goes, what is said twice is said once, what all sides of an OR
 //! say is said before it, and NOT goes to where it changes a comparison.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::{Between, InList, Like};
-use datafusion_expr::{BinaryExpr, Expr, Operator, lit};
-
 use super::equalities::merged_equalities;
 use super::operands::{is_chain, is_truth, operands, operands_of, said_once};
-use super::with_stack;
+use crate::tree::{BinaryExpr, Expr, InList, Like, Operator, ScalarValue, TruthTest, lit, with_stack};
 
 /// All of the operands, or one of them at least: AND, or OR.
 pub(super) fn joined(operands: Vec<Expr>, op: Operator) -> Expr {
@@ -100,19 +96,13 @@ pub(super) fn negated(expr: Expr) -> Expr {
         },
         Expr::IsNull(inner) => Expr::IsNotNull(inner),
         Expr::IsNotNull(inner) => Expr::IsNull(inner),
-        Expr::IsTrue(inner) => Expr::IsNotTrue(inner),
-        Expr::IsNotTrue(inner) => Expr::IsTrue(inner),
-        Expr::IsFalse(inner) => Expr::IsNotFalse(inner),
-        Expr::IsNotFalse(inner) => Expr::IsFalse(inner),
-        Expr::IsUnknown(inner) => Expr::IsNotUnknown(inner),
-        Expr::IsNotUnknown(inner) => Expr::IsUnknown(inner),
+        Expr::TruthTest(test) => Expr::TruthTest(TruthTest {
+            negated: !test.negated,
+            ..test
+        }),
         Expr::InList(list) => Expr::InList(InList {
             negated: !list.negated,
             ..list
-        }),
-        Expr::Between(between) => Expr::Between(Between {
-            negated: !between.negated,
-            ..between
         }),
         Expr::Like(like) => Expr::Like(Like {
             negated: !like.negated,

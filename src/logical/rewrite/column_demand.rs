@@ -1,8 +1,6 @@
 //! `Asked`: which columns of a node are asked for, by their places, and whether it matters how often a row comes.
 
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::{Expr, LogicalPlan, Subquery};
+use crate::tree::{Column, Expr, RowSchema, Subquery, TreeNode, TreeNodeRecursion};
 
 /// What is asked of a node.
 #[derive(Debug, Clone, Default)]
@@ -15,7 +13,7 @@ pub(super) struct Asked {
 
 impl Asked {
     /// All columns, each row as often as it comes.
-    pub(super) fn all(schema: &DFSchema) -> Asked {
+    pub(super) fn all(schema: &RowSchema) -> Asked {
         Asked {
             columns: (0..schema.fields().len()).collect(),
             once: false,
@@ -30,7 +28,7 @@ impl Asked {
     }
 
     /// The columns that expressions over a node are computed of.
-    pub(super) fn by<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema, once: bool) -> Asked {
+    pub(super) fn by<'a>(exprs: impl IntoIterator<Item = &'a Expr>, schema: &RowSchema, once: bool) -> Asked {
         let mut asked = Asked {
             columns: Vec::new(),
             once,
@@ -40,7 +38,7 @@ impl Asked {
     }
 
     /// And those of these expressions.
-    pub(super) fn add<'a>(&mut self, exprs: impl IntoIterator<Item = &'a Expr>, schema: &DFSchema) {
+    pub(super) fn add<'a>(&mut self, exprs: impl IntoIterator<Item = &'a Expr>, schema: &RowSchema) {
         for expr in exprs {
             add_places(expr, schema, &mut self.columns);
         }
@@ -49,7 +47,7 @@ impl Asked {
     }
 
     /// And one at least of these columns, if there is any: rows without columns cannot be sorted, and by a parameter they may have to be.
-    pub(super) fn or_one(mut self, schema: &DFSchema) -> Asked {
+    pub(super) fn or_one(mut self, schema: &RowSchema) -> Asked {
         if self.columns.is_empty() && !schema.fields().is_empty() {
             self.columns.push(0);
         }
@@ -67,7 +65,7 @@ impl Asked {
     }
 
     /// The columns themselves.
-    pub(super) fn exprs(&self, schema: &DFSchema) -> Vec<Expr> {
+    pub(super) fn exprs(&self, schema: &RowSchema) -> Vec<Expr> {
         let columns = self.columns.iter();
         columns
             .map(|at| Expr::Column(Column::from(schema.qualified_field(*at))))
@@ -85,7 +83,7 @@ impl Asked {
 }
 
 /// Adds the places of the columns of an expression, those too by which a subquery refers out.
-fn add_places(expr: &Expr, schema: &DFSchema, places: &mut Vec<usize>) {
+fn add_places(expr: &Expr, schema: &RowSchema, places: &mut Vec<usize>) {
     // No step of it fails.
     let _ = expr.apply(|expr| {
         match expr {
@@ -101,22 +99,8 @@ fn add_places(expr: &Expr, schema: &DFSchema, places: &mut Vec<usize>) {
     });
 }
 
-fn add_outer(subquery: &Subquery, schema: &DFSchema, places: &mut Vec<usize>) {
+fn add_outer(subquery: &Subquery, schema: &RowSchema, places: &mut Vec<usize>) {
     for outer in &subquery.outer_ref_columns {
         add_places(outer, schema, places);
     }
-}
-
-/// What a node asks of its one input for its own expressions, beside what is asked of it.
-pub(super) fn with_own(asked: &Asked, node: &LogicalPlan, input: &LogicalPlan) -> Asked {
-    let mut below = asked.clone();
-    let schema = input.schema();
-    // No step of it fails.
-    let _ = node.apply_expressions(|expr| {
-        add_places(expr, schema, &mut below.columns);
-        Ok(TreeNodeRecursion::Continue)
-    });
-    below.columns.sort_unstable();
-    below.columns.dedup();
-    below
 }

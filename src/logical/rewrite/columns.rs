@@ -5,24 +5,19 @@
 
 use std::sync::Arc;
 
-use datafusion_common::DFSchema;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::builder::build_join_schema;
-use datafusion_expr::logical_plan::TableScanBuilder;
-use datafusion_expr::{
-    Aggregate, EmptyRelation, Expr, Extension, Join, JoinType, LogicalPlan, Projection, SubqueryAlias,
-    TableScan, Union, Unnest, Window,
-};
-
-use super::column_demand::{Asked, with_own};
+use super::Rewriting;
+use super::column_demand::Asked;
 use super::existence::{Asks, asks};
 use super::projections::merged;
 use super::substitution::unnamed;
-use super::{Rewriting, with_stack};
+use crate::Result;
+use crate::tree::{
+    Aggregate, EmptyRelation, Expr, Join, JoinType, Plan, Projection, RowSchema, SubqueryAlias, TableScan,
+    Transformed, TreeNode, Union, Unnest, Window, join_schema, with_stack,
+};
 
 /// The plan without columns that nobody asks for.
-pub(super) fn columns(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn columns(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     let all = Asked::all(plan.schema());
     let pruning = Pruning {
         asks_existence: !rewriting.leaves_out("existence"),
@@ -37,36 +32,35 @@ struct Pruning {
 
 impl Pruning {
     /// The plan with the columns that are asked for at least, in the order in which it had them.
-    fn pruned(&self, plan: LogicalPlan, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn pruned(&self, plan: Plan, asked: &Asked) -> Result<Plan> {
         with_stack(|| match plan {
-            LogicalPlan::Projection(projection) => self.projection(projection, asked),
-            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, asked),
-            LogicalPlan::Window(window) => self.window(window, asked),
-            LogicalPlan::TableScan(table) => scan(table, asked).map(LogicalPlan::TableScan),
-            LogicalPlan::Join(join) => self.join(join, asked),
-            LogicalPlan::SubqueryAlias(alias) => self.alias(alias, asked),
-            LogicalPlan::Union(union) => self.union(union, asked),
-            LogicalPlan::Extension(extension) => self.extension(extension, asked),
-            LogicalPlan::Unnest(unnest) => self.unnest(unnest, asked),
-            LogicalPlan::Filter(mut filter) => {
+            Plan::Projection(projection) => self.projection(projection, asked),
+            Plan::Aggregate(aggregate) => self.aggregate(aggregate, asked),
+            Plan::Window(window) => self.window(window, asked),
+            Plan::TableScan(table) => Ok(Plan::TableScan(scan(table, asked))),
+            Plan::Join(join) => self.join(join, asked),
+            Plan::SubqueryAlias(alias) => self.alias(alias, asked),
+            Plan::Union(union) => self.union(union, asked),
+            Plan::Unnest(unnest) => self.unnest(unnest, asked),
+            Plan::Filter(mut filter) => {
                 let is_volatile = filter.predicate.is_volatile();
                 let mut below = Asked::of(asked.columns().to_vec(), asked.once && !is_volatile);
                 below.add([&filter.predicate], filter.input.schema());
                 filter.input = self.narrow(filter.input, &below)?;
-                Ok(LogicalPlan::Filter(filter))
+                Ok(Plan::Filter(filter))
             }
-            LogicalPlan::Sort(mut sort) => {
+            Plan::Sort(mut sort) => {
                 let mut below = Asked::of(asked.columns().to_vec(), asked.once && sort.fetch.is_none());
                 below.add(sort.expr.iter().map(|key| &key.expr), sort.input.schema());
                 let below = below.or_one(sort.input.schema());
                 sort.input = self.narrow(sort.input, &below)?;
-                Ok(LogicalPlan::Sort(sort))
+                Ok(Plan::Sort(sort))
             }
-            LogicalPlan::Limit(mut limit) => {
+            Plan::Limit(mut limit) => {
                 let below = Asked::of(asked.columns().to_vec(), false);
                 let input = self.pruned(Arc::unwrap_or_clone(limit.input), &below)?;
                 limit.input = Arc::new(input);
-                Ok(LogicalPlan::Limit(limit))
+                Ok(Plan::Limit(limit))
             }
             plan => {
                 let below = plan.map_children(|input| {
@@ -79,17 +73,17 @@ impl Pruning {
     }
 
     /// The input with these columns and no others.
-    fn narrow(&self, input: Arc<LogicalPlan>, asked: &Asked) -> DataFusionResult<Arc<LogicalPlan>> {
+    fn narrow(&self, input: Arc<Plan>, asked: &Asked) -> Result<Arc<Plan>> {
         let columns = asked.columns().len();
         let before = Arc::clone(input.schema());
         let pruned = self.pruned(Arc::unwrap_or_clone(input), asked)?;
         Ok(Arc::new(match columns < pruned.schema().fields().len() {
-            true => LogicalPlan::Projection(Projection::try_new(asked.exprs(&before), Arc::new(pruned))?),
+            true => Plan::Projection(Projection::try_new(asked.exprs(&before), Arc::new(pruned))?),
             false => pruned,
         }))
     }
 
-    fn projection(&self, projection: Projection, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn projection(&self, projection: Projection, asked: &Asked) -> Result<Plan> {
         let is_whole = asked.columns().len() == projection.expr.len();
         let is_volatile = !is_whole && projection.expr.iter().any(Expr::is_volatile);
         let kept = match is_volatile {
@@ -111,15 +105,14 @@ impl Pruning {
         if gives_all(&exprs, input.schema()) {
             return Ok(Arc::unwrap_or_clone(input));
         }
-        let projection = match schema {
-            Some(schema) => Projection::try_new_with_schema(exprs, input, schema),
-            None => Projection::try_new(exprs, input),
-        };
-        projection.map(LogicalPlan::Projection)
+        Ok(Plan::Projection(match schema {
+            Some(schema) => Projection::with_schema(exprs, input, schema),
+            None => Projection::try_new(exprs, input)?,
+        }))
     }
 
-    fn aggregate(&self, mut aggregate: Aggregate, asked: &Asked) -> DataFusionResult<LogicalPlan> {
-        let (_, wanted) = asked.split(aggregate.group_expr_len()?);
+    fn aggregate(&self, mut aggregate: Aggregate, asked: &Asked) -> Result<Plan> {
+        let (_, wanted) = asked.split(aggregate.group_expr_len());
         let wanted = Asked::of(wanted, false);
         let is_whole = wanted.columns().len() == aggregate.aggr_expr.len();
         if !is_whole {
@@ -127,9 +120,9 @@ impl Pruning {
         }
         if aggregate.group_expr.is_empty() && aggregate.aggr_expr.is_empty() {
             // Without groups there is one row, whatever is below.
-            return Ok(LogicalPlan::EmptyRelation(EmptyRelation {
+            return Ok(Plan::EmptyRelation(EmptyRelation {
                 produce_one_row: true,
-                schema: Arc::new(DFSchema::empty()),
+                schema: Arc::new(RowSchema::empty()),
             }));
         }
         let exprs = aggregate.group_expr.iter().chain(&aggregate.aggr_expr);
@@ -141,12 +134,12 @@ impl Pruning {
         let input = self.narrow(aggregate.input, &below)?;
         if is_whole {
             aggregate.input = input;
-            return Ok(LogicalPlan::Aggregate(aggregate));
+            return Ok(Plan::Aggregate(aggregate));
         }
-        Aggregate::try_new(input, aggregate.group_expr, aggregate.aggr_expr).map(LogicalPlan::Aggregate)
+        Aggregate::try_new(input, aggregate.group_expr, aggregate.aggr_expr).map(Plan::Aggregate)
     }
 
-    fn window(&self, mut window: Window, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn window(&self, mut window: Window, asked: &Asked) -> Result<Plan> {
         let before = window.input.schema().fields().len();
         let (passed, wanted) = asked.split(before);
         let wanted = Asked::of(wanted, false);
@@ -161,12 +154,12 @@ impl Pruning {
         let is_whole =
             window.input.schema().fields().len() == before && exprs.len() == window.window_expr.len();
         match is_whole {
-            true => Ok(LogicalPlan::Window(window)),
-            false => Window::try_new(exprs, window.input).map(LogicalPlan::Window),
+            true => Ok(Plan::Window(window)),
+            false => Window::try_new(exprs, window.input).map(Plan::Window),
         }
     }
 
-    fn join(&self, mut join: Join, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn join(&self, mut join: Join, asked: &Asked) -> Result<Plan> {
         let (mut left, mut right) = sides(&join, asked);
         if self.asks_existence {
             let gives = (!left.is_empty(), !right.is_empty());
@@ -185,11 +178,7 @@ impl Pruning {
                         JoinType::LeftSemi => (left, Vec::new()),
                         _ => (Vec::new(), right),
                     };
-                    join.schema = Arc::new(build_join_schema(
-                        join.left.schema(),
-                        join.right.schema(),
-                        &join_type,
-                    )?);
+                    join.schema = Arc::new(join_schema(join.left.schema(), join.right.schema(), join_type));
                 }
                 Asks::Join(_) => {}
             }
@@ -209,19 +198,19 @@ impl Pruning {
         join.left = self.narrow(join.left, &left)?;
         join.right = self.narrow(join.right, &right)?;
         if join.left.schema().fields().len() + join.right.schema().fields().len() != fields {
-            join.schema = Arc::new(build_join_schema(
+            join.schema = Arc::new(join_schema(
                 join.left.schema(),
                 join.right.schema(),
-                &join.join_type,
-            )?);
+                join.join_type,
+            ));
         }
-        Ok(LogicalPlan::Join(join))
+        Ok(Plan::Join(join))
     }
 
-    fn alias(&self, mut alias: SubqueryAlias, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn alias(&self, mut alias: SubqueryAlias, asked: &Asked) -> Result<Plan> {
         let fields = alias.input.schema().fields().len();
         alias.input = self.narrow(alias.input, asked)?;
-        Ok(LogicalPlan::SubqueryAlias(
+        Ok(Plan::SubqueryAlias(
             match alias.input.schema().fields().len() == fields {
                 true => alias,
                 false => SubqueryAlias::try_new(alias.input, alias.alias)?,
@@ -229,11 +218,11 @@ impl Pruning {
         ))
     }
 
-    fn union(&self, union: Union, asked: &Asked) -> DataFusionResult<LogicalPlan> {
+    fn union(&self, union: Union, asked: &Asked) -> Result<Plan> {
         let is_whole = asked.columns().len() == union.schema.fields().len();
         let inputs = union.inputs.into_iter().map(|input| self.narrow(input, asked));
-        let inputs = inputs.collect::<DataFusionResult<Vec<_>>>()?;
-        Ok(LogicalPlan::Union(match is_whole {
+        let inputs = inputs.collect::<Result<Vec<_>>>()?;
+        Ok(Plan::Union(match is_whole {
             true => Union {
                 inputs,
                 schema: union.schema,
@@ -242,65 +231,35 @@ impl Pruning {
         }))
     }
 
-    fn extension(&self, extension: Extension, asked: &Asked) -> DataFusionResult<LogicalPlan> {
-        let needed = extension.node.necessary_children_exprs(asked.columns());
-        let exprs = extension.node.expressions();
-        let mut inputs = Vec::new();
-        for (at, input) in extension.node.inputs().into_iter().enumerate() {
-            let below = match needed.as_ref().and_then(|needed| needed.get(at)) {
-                Some(columns) => {
-                    let mut below = Asked::of(columns.clone(), false);
-                    below.add(&exprs, input.schema());
-                    below
-                }
-                None => Asked::all(input.schema()),
-            };
-            inputs.push(self.pruned(input.clone(), &below)?);
-        }
-        if inputs.is_empty() {
-            return Ok(LogicalPlan::Extension(extension));
-        }
-        let node = extension.node.with_exprs_and_inputs(exprs, inputs)?;
-        Ok(LogicalPlan::Extension(Extension { node }))
-    }
-
-    fn unnest(&self, unnest: Unnest, asked: &Asked) -> DataFusionResult<LogicalPlan> {
-        let passed = asked.columns().iter();
-        let passed = passed.filter_map(|at| unnest.dependency_indices.get(*at).copied());
-        let below = Asked::of(passed.collect(), false);
-        let below = with_own(&below, &LogicalPlan::Unnest(unnest.clone()), &unnest.input);
-        let input = self.pruned(Arc::unwrap_or_clone(Arc::clone(&unnest.input)), &below)?;
-        let narrowed = LogicalPlan::Unnest(Unnest {
-            input: Arc::new(input),
-            ..unnest
-        });
-        narrowed.recompute_schema()
+    fn unnest(&self, unnest: Unnest, asked: &Asked) -> Result<Plan> {
+        let wanted = asked.columns().iter().copied().chain(unnest.places());
+        let below = Asked::of(wanted.collect(), false);
+        let input = self.pruned(Arc::unwrap_or_clone(unnest.input), &below)?;
+        input.unnest(unnest.columns)
     }
 }
 
 /// What a join is asked for of its left side, and of its right one.
 fn sides(join: &Join, asked: &Asked) -> (Vec<usize>, Vec<usize>) {
-    use JoinType::{LeftAnti, LeftMark, LeftSemi, RightAnti, RightMark, RightSemi};
+    use JoinType::{LeftAnti, LeftSemi, RightAnti, RightSemi};
     let left = join.left.schema().fields().len();
     match join.join_type {
         LeftSemi | LeftAnti => (asked.columns().to_vec(), Vec::new()),
         RightSemi | RightAnti => (Vec::new(), asked.columns().to_vec()),
-        LeftMark => (asked.split(left).0, vec![0]),
-        RightMark => (vec![0], asked.split(join.right.schema().fields().len()).0),
         _ => asked.split(left),
     }
 }
 
 /// Whether it matters for a side how often its rows come.
 fn sides_once(join: &Join, once: bool) -> (bool, bool) {
-    use JoinType::{Inner, LeftAnti, LeftMark, LeftSemi, RightAnti, RightMark, RightSemi};
+    use JoinType::{Inner, LeftAnti, LeftSemi, RightAnti, RightSemi};
     if join.filter.iter().any(Expr::is_volatile) {
         return (false, false);
     }
     match join.join_type {
         Inner => (once, once),
-        LeftSemi | LeftAnti | LeftMark => (once, true),
-        RightSemi | RightAnti | RightMark => (true, once),
+        LeftSemi | LeftAnti => (once, true),
+        RightSemi | RightAnti => (true, once),
         _ => (false, false),
     }
 }
@@ -312,18 +271,16 @@ fn is_of_sorted_rows(call: &Expr) -> bool {
     }
 }
 
-fn scan(table: TableScan, asked: &Asked) -> DataFusionResult<TableScan> {
+fn scan(table: TableScan, asked: &Asked) -> TableScan {
     let columns = match &table.projection {
         Some(read) => asked.taken(read),
         None => asked.columns().to_vec(),
     };
-    TableScanBuilder::from(table)
-        .with_projection(Some(columns))
-        .build()
+    table.with_projection(columns)
 }
 
 /// Whether they are all columns of the input, as they are.
-fn gives_all(exprs: &[Expr], schema: &DFSchema) -> bool {
+fn gives_all(exprs: &[Expr], schema: &RowSchema) -> bool {
     let mut outputs = schema.iter().zip(exprs);
     exprs.len() == schema.fields().len()
         && outputs.all(|((relation, field), expr)| match expr {

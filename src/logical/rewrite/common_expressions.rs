@@ -4,35 +4,32 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion_common::Column;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, Window};
-
+use super::Rewriting;
 use super::output_names::with_name_of;
-use super::{Rewriting, with_stack};
+use crate::Result;
+use crate::tree::{
+    Aggregate, BinaryExpr, Column, Expr, Operator, Plan, Projection, Transformed, TransformedResult,
+    TreeNode, TreeNodeRecursion, Window, with_stack,
+};
 
 /// The plan with such expressions in projections of their own.
-pub(super) fn common_expressions(
-    plan: LogicalPlan,
-    rewriting: &Rewriting<'_>,
-) -> DataFusionResult<LogicalPlan> {
+pub(super) fn common_expressions(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_down(|node| match node {
-        LogicalPlan::Projection(projection) => {
+        Plan::Projection(projection) => {
             let Some(common) = Common::of(&projection.expr, rewriting) else {
-                return Ok(Transformed::no(LogicalPlan::Projection(projection)));
+                return Ok(Transformed::no(Plan::Projection(projection)));
             };
             let exprs = common.used_by(projection.expr)?;
             let input = common.below(projection.input)?;
-            let projection = Projection::try_new_with_schema(exprs, input, projection.schema)?;
-            Ok(Transformed::yes(LogicalPlan::Projection(projection)))
+            let projection = Projection::with_schema(exprs, input, projection.schema);
+            Ok(Transformed::yes(Plan::Projection(projection)))
         }
         // What a grouping set names is computed once for all sets.
-        LogicalPlan::Aggregate(aggregate)
+        Plan::Aggregate(aggregate)
             if !aggregate
                 .group_expr
                 .iter()
-                .any(|key| matches!(key, Expr::GroupingSet(_))) =>
+                .any(|key| matches!(key, Expr::GroupingSets(_))) =>
         {
             let exprs: Vec<Expr> = aggregate
                 .group_expr
@@ -41,26 +38,26 @@ pub(super) fn common_expressions(
                 .cloned()
                 .collect();
             let Some(common) = Common::of(&exprs, rewriting) else {
-                return Ok(Transformed::no(LogicalPlan::Aggregate(aggregate)));
+                return Ok(Transformed::no(Plan::Aggregate(aggregate)));
             };
             let keys = common.used_by(aggregate.group_expr)?;
             let calls = common.used_by(aggregate.aggr_expr)?;
             let input = common.below(aggregate.input)?;
             let aggregate = Aggregate::try_new(input, keys, calls)?;
-            Ok(Transformed::yes(LogicalPlan::Aggregate(aggregate)))
+            Ok(Transformed::yes(Plan::Aggregate(aggregate)))
         }
-        LogicalPlan::Window(window) => {
+        Plan::Window(window) => {
             let Some(common) = Common::of(&window.window_expr, rewriting) else {
-                return Ok(Transformed::no(LogicalPlan::Window(window)));
+                return Ok(Transformed::no(Plan::Window(window)));
             };
             let schema = Arc::clone(&window.schema);
             let given = schema.columns().into_iter().map(Expr::Column).collect();
             let calls = common.used_by(window.window_expr)?;
             let input = common.below(window.input)?;
-            let window = LogicalPlan::Window(Window::try_new(calls, input)?);
+            let window = Plan::Window(Window::try_new(calls, input)?);
             // Nobody above knows of what is computed below.
-            let given = Projection::try_new_with_schema(given, Arc::new(window), schema)?;
-            Ok(Transformed::yes(LogicalPlan::Projection(given)))
+            let given = Projection::with_schema(given, Arc::new(window), schema);
+            Ok(Transformed::yes(Plan::Projection(given)))
         }
         node => Ok(Transformed::no(node)),
     })
@@ -104,7 +101,7 @@ impl Common {
     }
 
     /// The expressions with these by name.
-    fn used_by(&self, exprs: Vec<Expr>) -> DataFusionResult<Vec<Expr>> {
+    fn used_by(&self, exprs: Vec<Expr>) -> Result<Vec<Expr>> {
         let used = exprs.into_iter().map(|expr| {
             with_name_of(expr, |expr| {
                 expr.transform_down(|expr| {
@@ -123,13 +120,13 @@ impl Common {
     }
 
     /// The input with them. What is part of another only is left out in the end by whoever asks for columns.
-    fn below(&self, input: Arc<LogicalPlan>) -> DataFusionResult<Arc<LogicalPlan>> {
+    fn below(&self, input: Arc<Plan>) -> Result<Arc<Plan>> {
         let mut named: Vec<(&Expr, &String)> = self.names.iter().collect();
         named.sort_by_key(|(_, name)| *name);
         let computed = named.into_iter().map(|(expr, name)| expr.clone().alias(name));
         let columns = input.schema().columns().into_iter().map(Expr::Column);
         let outputs = columns.chain(computed).collect();
-        Projection::try_new(outputs, input).map(|below| Arc::new(LogicalPlan::Projection(below)))
+        Projection::try_new(outputs, input).map(|below| Arc::new(Plan::Projection(below)))
     }
 }
 

@@ -1,9 +1,7 @@
 //! Comparisons: with NULL they are NULL, with a truth value what they ask is the other side, and constants stand to the right.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::{BinaryExpr, Expr, Operator};
-
 use super::boolean::negated;
+use crate::tree::{BinaryExpr, Expr, Operator, ScalarValue};
 
 /// What a binary expression says, if it is a comparison.
 pub(super) fn comparison(binary: BinaryExpr) -> Expr {

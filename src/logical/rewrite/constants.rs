@@ -4,23 +4,22 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion_common::DFSchemaRef;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::config::ConfigOptions;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::expr::Case;
-use datafusion_expr::{Expr, LogicalPlan, Operator, lit};
 
+use super::Rewriting;
 use super::boolean::{joined, negated};
 use super::comparison::comparison;
 use super::evaluation::evaluated;
 use super::in_list::plain_list;
 use super::operands::{is_chain, is_truth, operands};
 use super::output_names::map_outputs;
-use super::{Rewriting, with_stack};
+use crate::Result;
+use crate::system::pg_catalog::CatalogContext;
+use crate::tree::{
+    Case, Expr, Operator, Plan, RowSchemaRef, Transformed, TransformedResult, TreeNode, lit, with_stack,
+};
 
 /// The plan with its expressions so.
-pub(super) fn constants(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn constants(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     let simplified = plan.transform_up(|node| {
         let inputs: Vec<_> = node
             .inputs()
@@ -28,7 +27,7 @@ pub(super) fn constants(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFus
             .map(|input| Arc::clone(input.schema()))
             .collect();
         let simplifier = Simplifier {
-            options: &rewriting.options,
+            catalogs: rewriting.catalogs,
             inputs: &inputs,
         };
         map_outputs(node, &mut |expr| match is_settled(&expr) {
@@ -40,8 +39,11 @@ pub(super) fn constants(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFus
 }
 
 /// A condition so.
-pub(super) fn plain(condition: Expr, options: &Arc<ConfigOptions>) -> DataFusionResult<Expr> {
-    let simplifier = Simplifier { options, inputs: &[] };
+pub(super) fn plain(condition: Expr, catalogs: Option<&Arc<CatalogContext>>) -> Result<Expr> {
+    let simplifier = Simplifier {
+        catalogs,
+        inputs: &[],
+    };
     match is_settled(&condition) {
         true => Ok(condition),
         false => simplifier.simplified(condition),
@@ -72,19 +74,19 @@ fn is_settled(expr: &Expr) -> bool {
 }
 
 struct Simplifier<'a> {
-    options: &'a Arc<ConfigOptions>,
+    catalogs: Option<&'a Arc<CatalogContext>>,
     /// What the node reads that the expression is one of.
-    inputs: &'a [DFSchemaRef],
+    inputs: &'a [RowSchemaRef],
 }
 
 impl Simplifier<'_> {
-    fn simplified(&self, expr: Expr) -> DataFusionResult<Expr> {
+    fn simplified(&self, expr: Expr) -> Result<Expr> {
         with_stack(|| {
             for op in [Operator::And, Operator::Or] {
                 if is_chain(&expr, op) {
                     let sides = operands(expr, op).into_iter();
                     let sides = sides.map(|side| self.simplified(side));
-                    return Ok(joined(sides.collect::<DataFusionResult<_>>()?, op));
+                    return Ok(joined(sides.collect::<Result<_>>()?, op));
                 }
             }
             let inside = expr.map_children(|child| self.simplified(child).map(Transformed::yes))?;
@@ -93,8 +95,8 @@ impl Simplifier<'_> {
     }
 
     /// What an expression says of parts that are as simple as can be.
-    fn simpler(&self, expr: Expr) -> DataFusionResult<Expr> {
-        if let Some(value) = evaluated(&expr, self.options) {
+    fn simpler(&self, expr: Expr) -> Result<Expr> {
+        if let Some(value) = evaluated(&expr, self.catalogs) {
             return Ok(value);
         }
         Ok(match expr {

@@ -10,23 +10,22 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::expr::AggregateFunction;
-use datafusion_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan, Projection};
-
 use super::Rewriting;
+use crate::Result;
+use crate::tree::{
+    Aggregate, AggregateFunction, Column, Expr, Plan, Projection, RowSchema, Transformed, TransformedResult,
+    TreeNode,
+};
 
 /// Aggregates of aggregates that are those of all rows.
 const OF_PARTS: [&str; 3] = ["sum", "min", "max"];
 
 /// The plan with such aggregates so.
-pub(super) fn distinct_values(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn distinct_values(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_up(|node| match node {
-        LogicalPlan::Aggregate(aggregate) => match distinct_of(&aggregate) {
+        Plan::Aggregate(aggregate) => match distinct_of(&aggregate) {
             Some(value) => in_groups(&aggregate, value, rewriting).map(Transformed::yes),
-            None => Ok(Transformed::no(LogicalPlan::Aggregate(aggregate))),
+            None => Ok(Transformed::no(Plan::Aggregate(aggregate))),
         },
         node => Ok(Transformed::no(node)),
     })
@@ -35,7 +34,7 @@ pub(super) fn distinct_values(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> D
 
 /// The one expression of which distinct values are aggregated. `None`: there is none, or what else is asked needs all rows.
 fn distinct_of(aggregate: &Aggregate) -> Option<&Expr> {
-    let has_sets = |key: &Expr| matches!(key, Expr::GroupingSet(_));
+    let has_sets = |key: &Expr| matches!(key, Expr::GroupingSets(_));
     if aggregate.group_expr.iter().any(has_sets) {
         return None;
     }
@@ -62,16 +61,12 @@ fn distinct_of(aggregate: &Aggregate) -> Option<&Expr> {
 }
 
 /// Whether the digits of what is computed depend on the order of the values, which groups do not keep.
-fn sums_floats(call: &AggregateFunction, value: &Expr, schema: &DFSchema) -> bool {
+fn sums_floats(call: &AggregateFunction, value: &Expr, schema: &RowSchema) -> bool {
     let is_float = value.get_type(schema).is_ok_and(|ty| ty.is_floating());
-    is_float && !call.func.order_sensitivity().is_insensitive()
+    is_float && call.func.depends_on_order()
 }
 
-fn in_groups(
-    aggregate: &Aggregate,
-    value: &Expr,
-    rewriting: &Rewriting<'_>,
-) -> DataFusionResult<LogicalPlan> {
+fn in_groups(aggregate: &Aggregate, value: &Expr, rewriting: &Rewriting<'_>) -> Result<Plan> {
     let column = |name: &str| Expr::Column(Column::new_unqualified(name));
     let (mut keys_below, mut keys) = (Vec::new(), Vec::new());
     for key in &aggregate.group_expr {
@@ -102,25 +97,18 @@ fn in_groups(
                 column(&name)
             }
         };
-        let nulls = call.params.null_treatment;
-        calls.push(Expr::AggregateFunction(AggregateFunction::new_udf(
-            Arc::clone(&call.func),
-            vec![argument],
-            false,
-            None,
-            Vec::new(),
-            nulls,
-        )));
+        let call = AggregateFunction::new(call.func.clone(), vec![argument], false, None, Vec::new());
+        calls.push(Expr::AggregateFunction(call));
     }
     let groups = Aggregate::try_new(Arc::clone(&aggregate.input), keys_below, parts)?;
-    let groups = Arc::new(LogicalPlan::Aggregate(groups));
-    let whole = Arc::new(LogicalPlan::Aggregate(Aggregate::try_new(groups, keys, calls)?));
+    let groups = Arc::new(Plan::Aggregate(groups));
+    let whole = Arc::new(Plan::Aggregate(Aggregate::try_new(groups, keys, calls)?));
     let outputs = named_as(&whole, &aggregate.schema);
-    Projection::try_new(outputs, whole).map(LogicalPlan::Projection)
+    Projection::try_new(outputs, whole).map(Plan::Projection)
 }
 
 /// The columns of a plan, by the names of a schema.
-fn named_as(plan: &LogicalPlan, schema: &DFSchema) -> Vec<Expr> {
+fn named_as(plan: &Plan, schema: &RowSchema) -> Vec<Expr> {
     let columns = plan.schema().columns().into_iter().zip(schema.columns());
     let named = columns.map(|(column, wanted)| match column == wanted {
         true => Expr::Column(column),

@@ -2,36 +2,37 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_common::{DFSchemaRef, JoinType, ScalarValue};
-use datafusion_expr::{EmptyRelation, Expr, Filter, Join, LogicalPlan, Projection, Union};
-
 use super::Rewriting;
 use super::operands::is_truth;
+use crate::Result;
+use crate::functions::value_array::null_of;
+use crate::tree::{
+    Column, EmptyRelation, Expr, Filter, Join, JoinType, Plan, Projection, RowSchemaRef, Transformed,
+    TransformedResult, TreeNode, Union,
+};
 
 /// The plan without what has no rows.
-pub(super) fn empty_relations(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn empty_relations(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_up(|node| {
         let schema = Arc::clone(node.schema());
         match node {
-            LogicalPlan::Filter(filter) => Ok(of_filter(filter)),
-            LogicalPlan::Projection(_)
-            | LogicalPlan::Window(_)
-            | LogicalPlan::Sort(_)
-            | LogicalPlan::SubqueryAlias(_)
-            | LogicalPlan::Limit(_)
+            Plan::Filter(filter) => Ok(of_filter(filter)),
+            Plan::Projection(_)
+            | Plan::Window(_)
+            | Plan::Sort(_)
+            | Plan::SubqueryAlias(_)
+            | Plan::Limit(_)
                 if node.inputs().into_iter().all(is_empty) =>
             {
                 Ok(Transformed::yes(nothing(schema)))
             }
-            LogicalPlan::Aggregate(aggregate)
+            Plan::Aggregate(aggregate)
                 if is_empty(&aggregate.input) && !may_have_row_of_nothing(&aggregate.group_expr) =>
             {
                 Ok(Transformed::yes(nothing(schema)))
             }
-            LogicalPlan::Join(join) => of_join(join),
-            LogicalPlan::Union(union) => Ok(of_union(union)),
+            Plan::Join(join) => of_join(join),
+            Plan::Union(union) => Ok(of_union(union)),
             node => Ok(Transformed::no(node)),
         }
     })
@@ -39,8 +40,8 @@ pub(super) fn empty_relations(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusio
 }
 
 /// A relation without rows.
-pub(super) fn nothing(schema: DFSchemaRef) -> LogicalPlan {
-    LogicalPlan::EmptyRelation(EmptyRelation {
+pub(super) fn nothing(schema: RowSchemaRef) -> Plan {
+    Plan::EmptyRelation(EmptyRelation {
         produce_one_row: false,
         schema,
     })
@@ -48,41 +49,41 @@ pub(super) fn nothing(schema: DFSchemaRef) -> LogicalPlan {
 
 /// Whether groups give a row where there is none to be grouped: without keys, or with a grouping set that may be empty.
 pub(super) fn may_have_row_of_nothing(keys: &[Expr]) -> bool {
-    keys.is_empty() || keys.iter().any(|key| matches!(key, Expr::GroupingSet(_)))
+    keys.is_empty() || keys.iter().any(|key| matches!(key, Expr::GroupingSets(_)))
 }
 
-fn is_empty(plan: &LogicalPlan) -> bool {
-    matches!(plan, LogicalPlan::EmptyRelation(empty) if !empty.produce_one_row)
+fn is_empty(plan: &Plan) -> bool {
+    matches!(plan, Plan::EmptyRelation(empty) if !empty.produce_one_row)
 }
 
-fn of_filter(filter: Filter) -> Transformed<LogicalPlan> {
+fn of_filter(filter: Filter) -> Transformed<Plan> {
     if is_truth(&filter.predicate, true) {
         return Transformed::yes(Arc::unwrap_or_clone(filter.input));
     }
     if is_empty(&filter.input) || matches!(filter.predicate, Expr::Literal(..)) {
         return Transformed::yes(nothing(Arc::clone(filter.input.schema())));
     }
-    Transformed::no(LogicalPlan::Filter(filter))
+    Transformed::no(Plan::Filter(filter))
 }
 
-fn of_union(union: Union) -> Transformed<LogicalPlan> {
+fn of_union(union: Union) -> Transformed<Plan> {
     if !union.inputs.iter().any(|input| is_empty(input)) {
-        return Transformed::no(LogicalPlan::Union(union));
+        return Transformed::no(Plan::Union(union));
     }
     let mut inputs = union.inputs;
     inputs.retain(|input| !is_empty(input));
     Transformed::yes(match inputs.as_slice() {
         [] => nothing(union.schema),
         [only] if only.schema() == &union.schema => only.as_ref().clone(),
-        [only] => LogicalPlan::Projection(Projection::new_from_schema(Arc::clone(only), union.schema)),
-        _ => LogicalPlan::Union(Union {
+        [only] => Plan::Projection(Projection::of_columns(Arc::clone(only), union.schema)),
+        _ => Plan::Union(Union {
             inputs,
             schema: union.schema,
         }),
     })
 }
 
-fn of_join(join: Join) -> DataFusionResult<Transformed<LogicalPlan>> {
+fn of_join(join: Join) -> Result<Transformed<Plan>> {
     use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
     let has_no_pair = join.filter.as_ref().is_some_and(|filter| {
         matches!(filter, Expr::Literal(..)) && !is_truth(filter, true) && join.join_type != Full
@@ -99,22 +100,25 @@ fn of_join(join: Join) -> DataFusionResult<Transformed<LogicalPlan>> {
         RightAnti if nothing_left => Arc::unwrap_or_clone(join.right),
         Left | Full if nothing_right => beside_nulls(&join, true)?,
         Right | Full if nothing_left => beside_nulls(&join, false)?,
-        _ => return Ok(Transformed::no(LogicalPlan::Join(join))),
+        _ => return Ok(Transformed::no(Plan::Join(join))),
     }))
 }
 
 /// The rows of one side of an outer join beside the NULLs that the other gives. `left`: it is the left one.
-fn beside_nulls(join: &Join, left: bool) -> DataFusionResult<LogicalPlan> {
+fn beside_nulls(join: &Join, left: bool) -> Result<Plan> {
     let columns_left = join.left.schema().fields().len();
     let outputs = join.schema.iter().enumerate().map(|(at, (relation, field))| {
         if (at < columns_left) == left {
-            return Ok(Expr::from((relation, field)));
+            return Ok(Expr::Column(Column::from((relation, field))));
         }
-        let null = ScalarValue::try_from(field.data_type())?;
+        let null = null_of(field.data_type())?;
         Ok(Expr::Literal(null, None).alias_qualified(relation.cloned(), field.name()))
     });
-    let outputs = outputs.collect::<DataFusionResult<Vec<_>>>()?;
+    let outputs = outputs.collect::<Result<Vec<_>>>()?;
     let side = if left { &join.left } else { &join.right };
-    Projection::try_new_with_schema(outputs, Arc::clone(side), Arc::clone(&join.schema))
-        .map(LogicalPlan::Projection)
+    Ok(Plan::Projection(Projection::with_schema(
+        outputs,
+        Arc::clone(side),
+        Arc::clone(&join.schema),
+    )))
 }

@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use datafusion_common::Column;
-use datafusion_expr::expr::InList;
-use datafusion_expr::{BinaryExpr, Expr, Operator};
-
 use super::operands::said_once;
+use crate::tree::{BinaryExpr, Column, Expr, InList, Operator};
 
 /// A list of a column with no more values than this is written as equalities.
 pub(super) const SHORT_MAX: usize = 3;

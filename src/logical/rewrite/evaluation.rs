@@ -1,89 +1,110 @@
 //! `evaluated`: what an expression over constants gives, as the constant that it is. What fails is left to fail when it is computed for a
 //! row, if it ever is; what would be long is left to be computed there.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::Schema;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::config::ConfigOptions;
-use datafusion_common::metadata::FieldMetadata;
-use datafusion_common::tree_node::TreeNodeRecursion;
-use datafusion_common::{DFSchema, ScalarValue};
-use datafusion_expr::execution_props::ExecutionProps;
-use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion_expr::{ColumnarValue, Expr, Volatility};
-use datafusion_physical_expr::create_physical_expr;
+use arrow::array::{ArrayRef, BooleanArray, Scalar};
+use arrow::compute::kernels::cmp;
 
-use crate::functions::folding::folding;
-use crate::functions::waits;
+use crate::functions::value_array::{array_of_scalar, cast_scalar, null_of};
+use crate::system::pg_catalog::CatalogContext;
+use crate::tree::{BinaryExpr, Case, Expr, FieldMetadata, InList, Operator, RowSchema, ScalarValue};
 
-/// One row of nothing.
-static ROW: LazyLock<RecordBatch> = LazyLock::new(|| {
-    let options = RecordBatchOptions::new().with_row_count(Some(1));
-    RecordBatch::try_new_with_options(Arc::new(Schema::empty()), Vec::new(), &options)
-        .expect("no column is of the wrong type")
-});
-
-/// The constant that an expression over constants is. `None`: it is none, or it fails. `options`: where functions find the catalogs.
-pub(super) fn evaluated(expr: &Expr, options: &Arc<ConfigOptions>) -> Option<Expr> {
-    if !is_computation(expr) || !is_over_constants(expr) {
-        return None;
-    }
-    folding(|| value(expr, options)).ok()
-}
-
-fn value(expr: &Expr, options: &Arc<ConfigOptions>) -> DataFusionResult<Expr> {
-    let mut props = ExecutionProps::new();
-    props.config_options = Some(Arc::clone(options));
-    let planning = PhysicalPlanningContext::default();
-    let physical = create_physical_expr(expr, &DFSchema::empty(), &props, &planning)?;
-    let field = physical.return_field(ROW.schema_ref())?;
-    let metadata = Some(field.metadata()).filter(|metadata| !metadata.is_empty());
-    let value = match physical.evaluate(&ROW)? {
-        ColumnarValue::Scalar(value) => value,
-        ColumnarValue::Array(values) => ScalarValue::try_from_array(&values, 0)?,
-    };
-    Ok(Expr::Literal(value, metadata.map(FieldMetadata::from)))
-}
-
-/// Whether it computes something, and the same for every row of a statement.
-fn is_computation(expr: &Expr) -> bool {
-    match expr {
+/// The constant that an expression over constants is. `None`: it is none, or it fails. `catalogs`: those that functions may ask.
+pub(super) fn evaluated(expr: &Expr, catalogs: Option<&Arc<CatalogContext>>) -> Option<Expr> {
+    let truth = |value: Option<bool>| Expr::Literal(ScalarValue::Boolean(value), None);
+    Some(match expr {
         Expr::ScalarFunction(call) => {
-            call.func.signature().volatility != Volatility::Volatile && !waits(&call.func)
+            let arguments = call.args.iter().map(constant).collect::<Option<Vec<_>>>()?;
+            let catalogs = catalogs.map(Arc::as_ref);
+            let value = call.func.of_constants(arguments.into_iter(), catalogs).ok()??;
+            let field = call.func.returns().field(call.name(), true);
+            let label = (!field.metadata().is_empty()).then(|| FieldMetadata::from(field.metadata()));
+            Expr::Literal(value, label)
         }
-        Expr::BinaryExpr(_)
-        | Expr::Not(_)
-        | Expr::IsNotNull(_)
-        | Expr::IsNull(_)
-        | Expr::IsTrue(_)
-        | Expr::IsFalse(_)
-        | Expr::IsUnknown(_)
-        | Expr::IsNotTrue(_)
-        | Expr::IsNotFalse(_)
-        | Expr::IsNotUnknown(_)
-        | Expr::Negative(_)
-        | Expr::Between(_)
-        | Expr::Like(_)
-        | Expr::SimilarTo(_)
-        | Expr::Case(_)
-        | Expr::Cast(_)
-        | Expr::TryCast(_)
-        | Expr::InList(_) => true,
-        _ => false,
+        Expr::Cast(cast) => Expr::Literal(cast_scalar(constant(&cast.expr)?, &cast.ty).ok()?, None),
+        Expr::BinaryExpr(binary) => truth(compared(binary)?),
+        Expr::Not(inner) => truth(boolean(inner)?.map(|value| !value)),
+        Expr::IsNull(inner) => truth(Some(constant(inner)?.is_null())),
+        Expr::IsNotNull(inner) => truth(Some(!constant(inner)?.is_null())),
+        Expr::TruthTest(test) => truth(Some((boolean(&test.expr)? == test.truth) != test.negated)),
+        Expr::Case(case) => taken(case, expr)?,
+        Expr::InList(list) => truth(found(list)?),
+        _ => return None,
+    })
+}
+
+fn constant(expr: &Expr) -> Option<&ScalarValue> {
+    match expr {
+        Expr::Literal(value, _) => Some(value),
+        _ => None,
     }
 }
 
-fn is_over_constants(expr: &Expr) -> bool {
-    let mut is_constant = true;
-    let walked = datafusion_common::tree_node::TreeNode::apply_children(expr, |child| {
-        is_constant &= matches!(child, Expr::Literal(..));
-        Ok(if is_constant {
-            TreeNodeRecursion::Continue
-        } else {
-            TreeNodeRecursion::Stop
-        })
-    });
-    walked.is_ok() && is_constant
+fn boolean(expr: &Expr) -> Option<Option<bool>> {
+    match constant(expr)? {
+        ScalarValue::Boolean(value) => Some(*value),
+        ScalarValue::Null => Some(None),
+        _ => None,
+    }
+}
+
+/// What a comparison of constants says.
+fn compared(binary: &BinaryExpr) -> Option<Option<bool>> {
+    compare(constant(&binary.left)?, binary.op, constant(&binary.right)?)
+}
+
+fn compare(left: &ScalarValue, op: Operator, right: &ScalarValue) -> Option<Option<bool>> {
+    type Kernel = fn(
+        &dyn arrow::array::Datum,
+        &dyn arrow::array::Datum,
+    ) -> Result<BooleanArray, arrow::error::ArrowError>;
+    let kernel: Kernel = match op {
+        Operator::Eq => cmp::eq,
+        Operator::NotEq => cmp::neq,
+        Operator::Lt => cmp::lt,
+        Operator::LtEq => cmp::lt_eq,
+        Operator::Gt => cmp::gt,
+        Operator::GtEq => cmp::gt_eq,
+        Operator::IsDistinctFrom => cmp::distinct,
+        Operator::IsNotDistinctFrom => cmp::not_distinct,
+        _ => return None,
+    };
+    let side = |value: &ScalarValue| array_of_scalar(value).ok().map(Scalar::<ArrayRef>::new);
+    let compared = kernel(&side(left)?, &side(right)?).ok()?;
+    Some(compared.iter().next().flatten())
+}
+
+/// The branch of a CASE over constants that is taken.
+fn taken(case: &Case, whole: &Expr) -> Option<Expr> {
+    for (when, then) in &case.when_then_expr {
+        let holds = match &case.expr {
+            Some(operand) => compare(constant(operand)?, Operator::Eq, constant(when)?)?,
+            None => boolean(when)?,
+        };
+        if holds == Some(true) {
+            return constant(then).map(|_| then.as_ref().clone());
+        }
+    }
+    match &case.else_expr {
+        Some(otherwise) => constant(otherwise).map(|_| otherwise.as_ref().clone()),
+        None => {
+            let ty = whole.get_type(&RowSchema::empty()).ok()?;
+            null_of(&ty).ok().map(|null| Expr::Literal(null, None))
+        }
+    }
+}
+
+/// Whether a constant is among others.
+fn found(list: &InList) -> Option<Option<bool>> {
+    let value = constant(&list.expr)?;
+    let mut found = Some(false);
+    for item in &list.list {
+        match compare(value, Operator::Eq, constant(item)?)? {
+            Some(true) => return Some(Some(!list.negated)),
+            Some(false) => {}
+            None => found = None,
+        }
+    }
+    Some(found.map(|found| found != list.negated))
 }

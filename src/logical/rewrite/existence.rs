@@ -2,8 +2,8 @@
 //! at most, or where it does not matter how often rows come; and no join, where the other side stays anyway. Asked by `columns`, which
 //! knows what is asked of a join.
 
-use datafusion_common::{DFSchema, Dependency, JoinType, NullEquality};
-use datafusion_expr::{Expr, Join};
+use crate::logical::unique_columns::unique_columns;
+use crate::tree::{Expr, Join, JoinType, NullEquality, Plan};
 
 /// What a join is of which nothing else is asked.
 pub(super) enum Asks {
@@ -17,8 +17,8 @@ pub(super) enum Asks {
 
 /// `gives`: whether columns of the left side are asked for, and of the right one. `once`: it does not matter how often rows come.
 pub(super) fn asks(join: &Join, gives: (bool, bool), once: bool) -> Asks {
-    let left_only = !gives.1 && (once || comes_once(join, join.right.schema(), |(_, right)| right));
-    let right_only = !gives.0 && (once || comes_once(join, join.left.schema(), |(left, _)| left));
+    let left_only = !gives.1 && (once || comes_once(join, &join.right, |(_, right)| right));
+    let right_only = !gives.0 && (once || comes_once(join, &join.left, |(left, _)| left));
     let asks_pairs = join.filter.iter().any(Expr::is_volatile);
     match join.join_type {
         _ if asks_pairs => Asks::Join(join.join_type),
@@ -31,18 +31,19 @@ pub(super) fn asks(join: &Join, gives: (bool, bool), once: bool) -> Asks {
 }
 
 /// Whether a side has one row at most for what it is joined by.
-fn comes_once(join: &Join, side: &DFSchema, key: impl Fn(&(Expr, Expr)) -> &Expr) -> bool {
+fn comes_once(join: &Join, side: &Plan, key: impl Fn(&(Expr, Expr)) -> &Expr) -> bool {
+    let schema = side.schema();
     let keys: Vec<usize> = join
         .on
         .iter()
         .filter_map(|pair| match key(pair) {
-            Expr::Column(column) => side.maybe_index_of_column(column),
+            Expr::Column(column) => schema.maybe_index_of_column(column),
             _ => None,
         })
         .collect();
-    side.functional_dependencies().iter().any(|known| {
-        known.mode == Dependency::Single
-            && (!known.nullable || join.null_equality == NullEquality::NullEqualsNothing)
-            && known.source_indices.iter().all(|at| keys.contains(at))
+    let nulls_differ = join.null_equality == NullEquality::NullEqualsNothing;
+    unique_columns(side).iter().any(|set| {
+        let is_told = |at: &usize| keys.contains(at) && (nulls_differ || !schema.field(*at).is_nullable());
+        set.iter().all(is_told)
     })
 }

@@ -10,14 +10,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use datafusion_common::Column;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::{
-    Aggregate, Distinct, Expr, Extension, LogicalPlan, Operator, Projection, SubqueryAlias, Union, Unnest,
-    Window,
-};
-
+use super::Rewriting;
 use super::constants::plain;
 use super::empty_relations::{may_have_row_of_nothing, nothing};
 use super::inner_joins::{InnerJoins, is_inner};
@@ -25,20 +18,19 @@ use super::operands::{is_truth, operands};
 use super::scan_filters::{filtered, scanned};
 use super::sided_joins::SidedJoin;
 use super::substitution::{substituted, unnamed};
-use super::{Rewriting, with_stack};
-use crate::logical::dependent_join::DependentJoin;
+use crate::Result;
+use crate::tree::{
+    Aggregate, Column, DependentJoin, Expr, Operator, Plan, Projection, RowSchema, SubqueryAlias,
+    Transformed, TreeNode, Union, Unnest, Window, with_stack,
+};
 
 /// The plan with its filters so.
-pub(super) fn filters(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn filters(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     pushed(plan, Vec::new(), rewriting)
 }
 
 /// The plan under these conditions, which are over its columns.
-fn pushed(
-    plan: LogicalPlan,
-    conditions: Vec<Expr>,
-    rewriting: &Rewriting<'_>,
-) -> DataFusionResult<LogicalPlan> {
+fn pushed(plan: Plan, conditions: Vec<Expr>, rewriting: &Rewriting<'_>) -> Result<Plan> {
     with_stack(|| {
         if conditions.iter().any(is_never_true) {
             return Ok(nothing(Arc::clone(plan.schema())));
@@ -48,15 +40,15 @@ fn pushed(
             rewriting,
         };
         match plan {
-            LogicalPlan::Filter(filter) => push.below_filter(filter.predicate, filter.input),
-            LogicalPlan::Projection(projection) => push.below_projection(projection),
-            LogicalPlan::SubqueryAlias(alias) => push.below_alias(alias),
-            LogicalPlan::Union(union) => push.below_union(union),
-            LogicalPlan::Aggregate(aggregate) => push.below_aggregate(aggregate),
-            LogicalPlan::Window(window) => push.below_window(window),
-            LogicalPlan::Unnest(unnest) => push.below_unnest(unnest),
-            LogicalPlan::Extension(extension) => push.below_extension(extension),
-            LogicalPlan::Join(join) if is_inner(&join) => {
+            Plan::Filter(filter) => push.below_filter(filter.predicate, filter.input),
+            Plan::Projection(projection) => push.below_projection(projection),
+            Plan::SubqueryAlias(alias) => push.below_alias(alias),
+            Plan::Union(union) => push.below_union(union),
+            Plan::Aggregate(aggregate) => push.below_aggregate(aggregate),
+            Plan::Window(window) => push.below_window(window),
+            Plan::Unnest(unnest) => push.below_unnest(unnest),
+            Plan::DependentJoin(join) => push.below_dependent_join(join),
+            Plan::Join(join) if is_inner(&join) => {
                 let mut joins = InnerJoins::of(join, push.conditions, rewriting.infers);
                 for relation in &mut joins.relations {
                     let own = std::mem::take(&mut relation.conditions);
@@ -65,22 +57,22 @@ fn pushed(
                 }
                 joins.joined()
             }
-            LogicalPlan::Join(join) => {
+            Plan::Join(join) => {
                 let mut sided = SidedJoin::of(join, push.conditions, rewriting.infers);
                 let (left, right) = (sided.take_left(), sided.take_right());
                 let left = pushed(left.0, left.1, rewriting)?;
                 let right = pushed(right.0, right.1, rewriting)?;
                 sided.joined(left, right)
             }
-            LogicalPlan::TableScan(scan) if scan.fetch.is_none() => scanned(scan, push.conditions),
-            LogicalPlan::Sort(mut sort) if sort.fetch.is_none() => {
+            Plan::TableScan(scan) if scan.fetch.is_none() => scanned(scan, push.conditions),
+            Plan::Sort(mut sort) if sort.fetch.is_none() => {
                 sort.input = push.all_below(sort.input)?;
-                Ok(LogicalPlan::Sort(sort))
+                Ok(Plan::Sort(sort))
             }
-            LogicalPlan::Distinct(Distinct::All(input)) => {
+            Plan::Distinct(input) => {
                 let (above, below) = push.split(|condition| !condition.is_volatile());
                 let input = Arc::new(pushed(Arc::unwrap_or_clone(input), below, rewriting)?);
-                filtered(LogicalPlan::Distinct(Distinct::All(input)), above)
+                filtered(Plan::Distinct(input), above)
             }
             plan => push.above(plan),
         }
@@ -101,19 +93,19 @@ impl Push<'_> {
             .partition(|condition| !goes_below(condition))
     }
 
-    fn all_below(self, input: Arc<LogicalPlan>) -> DataFusionResult<Arc<LogicalPlan>> {
+    fn all_below(self, input: Arc<Plan>) -> Result<Arc<Plan>> {
         pushed(Arc::unwrap_or_clone(input), self.conditions, self.rewriting).map(Arc::new)
     }
 
     /// All above: what is below is a plan of its own.
-    fn above(self, plan: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    fn above(self, plan: Plan) -> Result<Plan> {
         let below =
             plan.map_children(|input| pushed(input, Vec::new(), self.rewriting).map(Transformed::yes))?;
         filtered(below.data, self.conditions)
     }
 
     /// The conditions of the input with those of the filter, which are asked after it.
-    fn below_filter(self, predicate: Expr, input: Arc<LogicalPlan>) -> DataFusionResult<LogicalPlan> {
+    fn below_filter(self, predicate: Expr, input: Arc<Plan>) -> Result<Plan> {
         let mut conditions = operands(predicate, Operator::And);
         conditions.extend(self.conditions);
         conditions.retain(|condition| !is_truth(condition, true));
@@ -124,18 +116,18 @@ impl Push<'_> {
     fn said_below(
         &self,
         condition: Expr,
-        schema: &datafusion_common::DFSchema,
+        schema: &RowSchema,
         stands_for: &dyn Fn(usize) -> Expr,
-    ) -> DataFusionResult<Vec<Expr>> {
+    ) -> Result<Vec<Expr>> {
         let below = substituted(condition, schema, stands_for)?;
-        let plain = plain(below, &self.rewriting.options)?;
+        let plain = plain(below, self.rewriting.catalogs)?;
         let mut parts = operands(plain, Operator::And);
         parts.retain(|part| !is_truth(part, true));
         Ok(parts)
     }
 
     /// But for those on what is another thing each time it is computed.
-    fn below_projection(mut self, projection: Projection) -> DataFusionResult<LogicalPlan> {
+    fn below_projection(mut self, projection: Projection) -> Result<Plan> {
         let volatile: Vec<usize> = (0..projection.expr.len())
             .filter(|at| projection.expr[*at].is_volatile())
             .collect();
@@ -154,38 +146,38 @@ impl Push<'_> {
             self.conditions.extend(below);
         }
         let input = self.all_below(projection.input)?;
-        let projection = Projection::try_new_with_schema(projection.expr, input, projection.schema)?;
-        filtered(LogicalPlan::Projection(projection), above)
+        let projection = Projection::with_schema(projection.expr, input, projection.schema);
+        filtered(Plan::Projection(projection), above)
     }
 
-    fn below_alias(mut self, alias: SubqueryAlias) -> DataFusionResult<LogicalPlan> {
+    fn below_alias(mut self, alias: SubqueryAlias) -> Result<Plan> {
         if !self.conditions.is_empty() {
             let columns = alias.input.schema().columns();
             let conditions = std::mem::take(&mut self.conditions).into_iter();
             let stands_for = |at: usize| Expr::Column(columns[at].clone());
             let renamed = conditions.map(|condition| substituted(condition, &alias.schema, &stands_for));
-            self.conditions = renamed.collect::<DataFusionResult<_>>()?;
+            self.conditions = renamed.collect::<Result<_>>()?;
         }
         let mut alias = alias;
         alias.input = self.all_below(alias.input)?;
-        Ok(LogicalPlan::SubqueryAlias(alias))
+        Ok(Plan::SubqueryAlias(alias))
     }
 
-    fn below_union(self, mut union: Union) -> DataFusionResult<LogicalPlan> {
+    fn below_union(self, mut union: Union) -> Result<Plan> {
         for input in &mut union.inputs {
             let columns = input.schema().columns();
             let stands_for = |at: usize| Expr::Column(columns[at].clone());
             let conditions = self.conditions.iter().cloned();
             let renamed = conditions.map(|condition| substituted(condition, &union.schema, &stands_for));
-            let renamed = renamed.collect::<DataFusionResult<_>>()?;
+            let renamed = renamed.collect::<Result<_>>()?;
             let part = std::mem::take(input);
             *input = Arc::new(pushed(Arc::unwrap_or_clone(part), renamed, self.rewriting)?);
         }
-        Ok(LogicalPlan::Union(union))
+        Ok(Plan::Union(union))
     }
 
     /// Those on keys of the groups alone: whole groups.
-    fn below_aggregate(mut self, aggregate: Aggregate) -> DataFusionResult<LogicalPlan> {
+    fn below_aggregate(mut self, aggregate: Aggregate) -> Result<Plan> {
         let keys = &aggregate.group_expr;
         let is_of_groups = |condition: &Expr| {
             !may_have_row_of_nothing(keys)
@@ -205,11 +197,11 @@ impl Push<'_> {
         }
         let mut aggregate = aggregate;
         aggregate.input = self.all_below(aggregate.input)?;
-        filtered(LogicalPlan::Aggregate(aggregate), above)
+        filtered(Plan::Aggregate(aggregate), above)
     }
 
     /// Those on columns by which all windows are partitioned: whole partitions.
-    fn below_window(self, mut window: Window) -> DataFusionResult<LogicalPlan> {
+    fn below_window(self, mut window: Window) -> Result<Plan> {
         let keys = partition_columns(&window);
         let is_of_partitions = |condition: &Expr| {
             !condition.is_volatile()
@@ -221,38 +213,25 @@ impl Push<'_> {
         let rewriting = self.rewriting;
         let (above, below) = self.split(is_of_partitions);
         window.input = Arc::new(pushed(Arc::unwrap_or_clone(window.input), below, rewriting)?);
-        filtered(LogicalPlan::Window(window), above)
+        filtered(Plan::Window(window), above)
     }
 
     /// Those on none of the columns whose values become rows.
-    fn below_unnest(self, mut unnest: Unnest) -> DataFusionResult<LogicalPlan> {
-        let made: HashSet<Column> = unnest
-            .list_type_columns
-            .iter()
-            .map(|(_, list)| list.output_column.clone())
-            .collect();
-        let has_structs = !unnest.struct_type_columns.is_empty();
+    fn below_unnest(self, mut unnest: Unnest) -> Result<Plan> {
         let is_of_rows_below = |condition: &Expr| {
             let columns = condition.column_refs();
-            !has_structs && !condition.is_volatile() && !columns.iter().any(|column| made.contains(*column))
+            !condition.is_volatile() && !columns.iter().any(|column| unnest.columns.contains(column))
         };
         let rewriting = self.rewriting;
         let (above, below) = self.split(is_of_rows_below);
         unnest.input = Arc::new(pushed(Arc::unwrap_or_clone(unnest.input), below, rewriting)?);
-        filtered(LogicalPlan::Unnest(unnest), above)
+        filtered(Plan::Unnest(unnest), above)
     }
 
-    /// As far as the node allows.
-    fn below_extension(self, extension: Extension) -> DataFusionResult<LogicalPlan> {
-        let [input] = extension.node.inputs()[..] else {
-            return self.above(LogicalPlan::Extension(extension));
-        };
-        // Only a dependent join gives its input's rows to one place: its first columns are the input's.
-        let kept = match extension.node.as_any().is::<DependentJoin>() {
-            true => input.schema().fields().len(),
-            false => 0,
-        };
-        let schema = Arc::clone(extension.node.schema());
+    /// Those on the columns of its input, which are its first.
+    fn below_dependent_join(self, mut join: DependentJoin) -> Result<Plan> {
+        let kept = join.input.schema().fields().len();
+        let schema = &join.schema;
         let is_of_input = |condition: &Expr| {
             let place = |column: &&Column| schema.index_of_column(column).is_ok_and(|at| at < kept);
             let columns = condition.column_refs();
@@ -261,10 +240,9 @@ impl Push<'_> {
         };
         let rewriting = self.rewriting;
         let (above, below) = self.split(is_of_input);
-        let input = pushed(input.clone(), below, rewriting)?;
-        let exprs = extension.node.expressions();
-        let node = extension.node.with_exprs_and_inputs(exprs, vec![input])?;
-        filtered(LogicalPlan::Extension(Extension { node }), above)
+        let input = pushed(Arc::unwrap_or_clone(join.input), below, rewriting)?;
+        join.input = Arc::new(input);
+        filtered(Plan::DependentJoin(join), above)
     }
 }
 

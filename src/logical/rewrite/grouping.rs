@@ -4,22 +4,19 @@
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
-use datafusion_common::Column;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr::AggregateFunction;
-use datafusion_expr::utils::grouping_set_to_exprlist;
-use datafusion_expr::{Aggregate, BinaryExpr, Expr, LogicalPlan, Operator, Projection, cast, lit};
 
 use super::Rewriting;
 use super::substitution::unnamed;
+use crate::tree::{
+    Aggregate, AggregateFunction, BinaryExpr, Column, Expr, Operator, Plan, Projection, Transformed,
+    TransformedResult, TreeNode, cast, grouping_keys, lit,
+};
+use crate::{Error, Result};
 
 /// The plan without `grouping`.
-pub(super) fn grouping(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn grouping(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_up(|node| match node {
-        LogicalPlan::Aggregate(aggregate)
-            if aggregate.aggr_expr.iter().any(|expr| asked_keys(expr).is_some()) =>
-        {
+        Plan::Aggregate(aggregate) if aggregate.aggr_expr.iter().any(|expr| asked_keys(expr).is_some()) => {
             without_grouping(aggregate).map(Transformed::yes)
         }
         node => Ok(Transformed::no(node)),
@@ -37,14 +34,14 @@ fn asked_keys(expr: &Expr) -> Option<&[Expr]> {
     }
 }
 
-fn without_grouping(aggregate: Aggregate) -> DataFusionResult<LogicalPlan> {
-    let has_sets = matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSet(_)]);
-    let keys: Vec<Expr> = grouping_set_to_exprlist(&aggregate.group_expr)?
+fn without_grouping(aggregate: Aggregate) -> Result<Plan> {
+    let has_sets = matches!(aggregate.group_expr.as_slice(), [Expr::GroupingSets(_)]);
+    let keys: Vec<Expr> = grouping_keys(&aggregate.group_expr)
         .into_iter()
         .cloned()
         .collect();
     let columns = aggregate.schema.columns();
-    let first_call = aggregate.group_expr_len()?;
+    let first_call = aggregate.group_expr_len();
     let mut outputs: Vec<Expr> = columns
         .iter()
         .take(keys.len())
@@ -71,13 +68,13 @@ fn without_grouping(aggregate: Aggregate) -> DataFusionResult<LogicalPlan> {
         }
     }
     let groups = Aggregate::try_new(aggregate.input, aggregate.group_expr, others)?;
-    Projection::try_new(outputs, Arc::new(LogicalPlan::Aggregate(groups))).map(LogicalPlan::Projection)
+    Projection::try_new(outputs, Arc::new(Plan::Aggregate(groups))).map(Plan::Projection)
 }
 
 /// A bit for each of the keys asked, set where the row's grouping set leaves it out.
-fn left_out(asked: &[Expr], keys: &[Expr]) -> DataFusionResult<Expr> {
+fn left_out(asked: &[Expr], keys: &[Expr]) -> Result<Expr> {
     let set = cast(
-        Expr::Column(Column::from_name(Aggregate::INTERNAL_GROUPING_ID)),
+        Expr::Column(Column::new_unqualified(Aggregate::INTERNAL_GROUPING_ID)),
         DataType::Int64,
     );
     let binary = |left, op, right| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
@@ -88,7 +85,7 @@ fn left_out(asked: &[Expr], keys: &[Expr]) -> DataFusionResult<Expr> {
     }
     let mut told: Option<Expr> = None;
     for (place, key) in asked.iter().rev().enumerate() {
-        let no_key = || DataFusionError::Internal("grouping of what is no key".to_string());
+        let no_key = || Error::internal("grouping of what is no key".to_string());
         let own = keys.iter().rev().position(|own| own == key).ok_or_else(no_key)?;
         let bit = binary(set.clone(), Operator::BitwiseAnd, lit(1_i64 << own));
         let moved = match i64::try_from(place).unwrap_or(0) - i64::try_from(own).unwrap_or(0) {

@@ -1,12 +1,9 @@
 //! `IN` lists: what is never true or asks for few values is said without a list.
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::expr::InList;
-use datafusion_expr::{BinaryExpr, Expr, Operator};
-
 use super::boolean::joined;
 use super::comparison::comparison;
 use super::equalities::SHORT_MAX;
+use crate::tree::{BinaryExpr, Expr, InList, Operator, ScalarValue};
 
 /// What a list says, said as short as can be.
 pub(super) fn plain_list(list: InList) -> Expr {

@@ -1,12 +1,9 @@
 //! What is asked of one relation because of what is asked of another: of columns that equal those, and of the alternatives of an OR
 //! between relations. It narrows what is read; that a table may be read at all is judged without it (`written_filters`).
 
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::{Expr, Operator, or};
-
+use super::is_asked_by_join;
 use super::operands::operands_of;
-use super::{is_asked_by_join, with_stack};
+use crate::tree::{Column, Expr, Operator, RowSchema, Transformed, TreeNode, disjunction, with_stack};
 
 /// Columns that equal each other where all equalities hold.
 #[derive(Debug, Default)]
@@ -33,7 +30,7 @@ impl EqualColumns {
     }
 
     /// What a condition says of columns of `schema`, which equal all of its own. `None`: some equal none.
-    pub(super) fn said_of(&self, condition: &Expr, schema: &DFSchema) -> Option<Expr> {
+    pub(super) fn said_of(&self, condition: &Expr, schema: &RowSchema) -> Option<Expr> {
         if self.classes.is_empty() || condition.is_volatile() || !is_asked_by_join(condition) {
             return None;
         }
@@ -57,14 +54,14 @@ impl EqualColumns {
         said.ok().map(|said| said.data)
     }
 
-    fn equal_in(&self, column: &Column, schema: &DFSchema) -> Option<&Column> {
+    fn equal_in(&self, column: &Column, schema: &RowSchema) -> Option<&Column> {
         let class = self.classes.iter().find(|class| class.contains(column))?;
         class.iter().find(|equal| schema.has_column(equal))
     }
 }
 
 /// What every side of an OR says of the columns of `schema` alone, as an OR. `None`: some side says nothing of them.
-pub(super) fn alternatives(condition: &Expr, schema: &DFSchema) -> Option<Expr> {
+pub(super) fn alternatives(condition: &Expr, schema: &RowSchema) -> Option<Expr> {
     let Expr::BinaryExpr(binary) = condition else {
         return None;
     };
@@ -75,11 +72,11 @@ pub(super) fn alternatives(condition: &Expr, schema: &DFSchema) -> Option<Expr> 
     let said = sides
         .map(|side| said_by(side, schema))
         .collect::<Option<Vec<Expr>>>()?;
-    said.into_iter().reduce(or)
+    disjunction(said)
 }
 
 /// What an AND says of the columns of `schema` alone.
-fn said_by(side: &Expr, schema: &DFSchema) -> Option<Expr> {
+fn said_by(side: &Expr, schema: &RowSchema) -> Option<Expr> {
     let parts = operands_of(side, Operator::And).into_iter();
     let own = parts.filter_map(|part| {
         let columns = part.column_refs();

@@ -12,16 +12,16 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::{DFSchemaRef, JoinType, NullEquality};
-use datafusion_expr::utils::{can_hash, conjunction};
-use datafusion_expr::{Expr, ExprSchemable, Join, JoinConstraint, LogicalPlan, Operator, Projection};
-
 use super::inference::{EqualColumns, alternatives};
 use super::operands::{operands, operands_of, said_once};
 use super::scan_filters::filtered;
-use super::{is_asked_by_join, is_of_each_row, with_stack};
+use super::{is_asked_by_join, is_of_each_row};
+use crate::Result;
 use crate::logical::equality;
+use crate::tree::{
+    Expr, Join, JoinType, NullEquality, Operator, Plan, Projection, RowSchemaRef, conjunction,
+    equal_key_pair, with_stack,
+};
 
 /// Relations under inner joins.
 pub(super) struct InnerJoins {
@@ -31,12 +31,12 @@ pub(super) struct InnerJoins {
     /// Conditions that no join asks.
     above: Vec<Expr>,
     /// Of the joins as they were written.
-    schema: DFSchemaRef,
+    schema: RowSchemaRef,
 }
 
 /// A relation, and what is asked of it alone.
 pub(super) struct Relation {
-    pub(super) plan: LogicalPlan,
+    pub(super) plan: Plan,
     pub(super) conditions: Vec<Expr>,
 }
 
@@ -61,7 +61,7 @@ impl InnerJoins {
             schema: Arc::clone(&join.schema),
         };
         let mut all = Vec::new();
-        joins.add(LogicalPlan::Join(join), &mut all);
+        joins.add(Plan::Join(join), &mut all);
         all.extend(conditions);
         for condition in said_once(all) {
             joins.place(condition);
@@ -73,9 +73,9 @@ impl InnerJoins {
     }
 
     /// The relations of a plan, and the conditions of its joins.
-    fn add(&mut self, plan: LogicalPlan, conditions: &mut Vec<Expr>) {
+    fn add(&mut self, plan: Plan, conditions: &mut Vec<Expr>) {
         with_stack(|| match plan {
-            LogicalPlan::Join(join) if is_inner(&join) => {
+            Plan::Join(join) if is_inner(&join) => {
                 self.add(Arc::unwrap_or_clone(join.left), conditions);
                 self.add(Arc::unwrap_or_clone(join.right), conditions);
                 conditions.extend(join.on.into_iter().map(|(left, right)| left.eq(right)));
@@ -85,8 +85,8 @@ impl InnerJoins {
                         .flat_map(|filter| operands(filter, Operator::And)),
                 );
             }
-            LogicalPlan::Filter(filter)
-                if matches!(filter.input.as_ref(), LogicalPlan::Join(join) if is_inner(join))
+            Plan::Filter(filter)
+                if matches!(filter.input.as_ref(), Plan::Join(join) if is_inner(join))
                     && !operands_of(&filter.predicate, Operator::And)
                         .into_iter()
                         .any(is_of_each_row) =>
@@ -160,9 +160,9 @@ impl InnerJoins {
     }
 
     /// The joins of the relations, with the columns as they were.
-    pub(super) fn joined(self) -> DataFusionResult<LogicalPlan> {
+    pub(super) fn joined(self) -> Result<Plan> {
         let mut left: Vec<usize> = (0..self.relations.len()).collect();
-        let mut relations: Vec<Option<LogicalPlan>> = self
+        let mut relations: Vec<Option<Plan>> = self
             .relations
             .into_iter()
             .map(|relation| Some(relation.plan))
@@ -188,21 +188,19 @@ impl InnerJoins {
                     None => others.push(condition),
                 }
             }
-            joined = Arc::new(LogicalPlan::Join(Join::try_new(
+            let condition = conjunction(others);
+            joined = Arc::new(Plan::Join(Join::new(
                 joined,
                 relation,
                 on,
-                conjunction(others),
+                condition,
                 JoinType::Inner,
-                JoinConstraint::On,
-                NullEquality::NullEqualsNothing,
-                false,
-            )?));
+            )));
         }
         let in_order = within.is_sorted();
         let plan = match in_order {
             true => Arc::unwrap_or_clone(joined),
-            false => LogicalPlan::Projection(Projection::new_from_schema(joined, self.schema)),
+            false => Plan::Projection(Projection::of_columns(joined, self.schema)),
         };
         filtered(plan, self.above)
     }
@@ -212,8 +210,8 @@ impl InnerJoins {
 fn next_connected(
     left: &[usize],
     within: &[usize],
-    joined: &LogicalPlan,
-    relations: &[Option<LogicalPlan>],
+    joined: &Plan,
+    relations: &[Option<Plan>],
     between: &[Option<(Expr, Vec<usize>)>],
 ) -> usize {
     let is_connected = |at: &usize| {
@@ -230,30 +228,14 @@ fn next_connected(
 }
 
 /// The sides of an equality between relations by which these can be joined.
-pub(super) fn key_pair(condition: &Expr, left: &LogicalPlan, right: &LogicalPlan) -> Option<(Expr, Expr)> {
+pub(super) fn key_pair(condition: &Expr, left: &Plan, right: &Plan) -> Option<(Expr, Expr)> {
     let [(one, other), _] = equality(condition)?;
     key_sides(one, other, left, right)
 }
 
 /// Two expressions as the first over one relation, the second over the other.
-pub(super) fn key_sides(
-    one: &Expr,
-    other: &Expr,
-    left: &LogicalPlan,
-    right: &LogicalPlan,
-) -> Option<(Expr, Expr)> {
-    let is_over = |expr: &Expr, plan: &LogicalPlan| {
-        let columns = expr.column_refs();
-        !columns.is_empty() && columns.into_iter().all(|column| plan.schema().has_column(column))
-    };
-    let (one, other) = if is_over(one, left) && is_over(other, right) {
-        (one, other)
-    } else if is_over(one, right) && is_over(other, left) {
-        (other, one)
-    } else {
-        return None;
-    };
-    let is_hashed = can_hash(&one.get_type(left.schema()).ok()?);
+pub(super) fn key_sides(one: &Expr, other: &Expr, left: &Plan, right: &Plan) -> Option<(Expr, Expr)> {
+    let (one, other) = equal_key_pair(one, other, left.schema(), right.schema())?;
     let is_plain = !one.is_volatile() && !other.is_volatile();
-    (is_hashed && is_plain).then(|| (one.clone(), other.clone()))
+    is_plain.then_some((one, other))
 }

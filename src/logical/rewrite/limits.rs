@@ -3,13 +3,10 @@
 
 use std::sync::Arc;
 
-use datafusion_common::JoinType;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::{FetchType, Join, Limit, LogicalPlan, SkipType, lit};
-
 use super::Rewriting;
 use super::empty_relations::nothing;
+use crate::Result;
+use crate::tree::{Join, JoinType, Limit, Plan, RowCount, Transformed, TransformedResult, TreeNode, lit};
 
 /// Rows left out, and how many are taken then: all, without a count.
 #[derive(Clone, Copy)]
@@ -20,11 +17,18 @@ struct Counts {
 
 impl Counts {
     /// `None`: they are known at run time only.
-    fn of(limit: &Limit) -> DataFusionResult<Option<Counts>> {
-        Ok(match (limit.get_skip_type()?, limit.get_fetch_type()?) {
-            (SkipType::Literal(skip), FetchType::Literal(fetch)) => Some(Counts { skip, fetch }),
-            _ => None,
-        })
+    fn of(limit: &Limit) -> Option<Counts> {
+        let skip = match limit.skip_count() {
+            RowCount::Known(skip) => skip,
+            RowCount::None => 0,
+            RowCount::Open => return None,
+        };
+        let fetch = match limit.fetch_count() {
+            RowCount::Known(fetch) => Some(fetch),
+            RowCount::None => None,
+            RowCount::Open => return None,
+        };
+        Some(Counts { skip, fetch })
     }
 
     /// What is left of what these leave.
@@ -47,9 +51,9 @@ impl Counts {
         })
     }
 
-    fn over(self, input: Arc<LogicalPlan>) -> LogicalPlan {
+    fn over(self, input: Arc<Plan>) -> Plan {
         let count = |rows: usize| Box::new(lit(i64::try_from(rows).unwrap_or(i64::MAX)));
-        LogicalPlan::Limit(Limit {
+        Plan::Limit(Limit {
             skip: Some(count(self.skip)),
             fetch: self.fetch.map(count),
             input,
@@ -58,21 +62,21 @@ impl Counts {
 }
 
 /// The plan with its limits known.
-pub(super) fn limits(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn limits(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_down(|node| match node {
-        LogicalPlan::Limit(limit) => limited(limit).map(Transformed::yes),
+        Plan::Limit(limit) => limited(limit).map(Transformed::yes),
         node => Ok(Transformed::no(node)),
     })
     .data()
 }
 
-fn limited(limit: Limit) -> DataFusionResult<LogicalPlan> {
-    let Some(mut counts) = Counts::of(&limit)? else {
-        return Ok(LogicalPlan::Limit(limit));
+fn limited(limit: Limit) -> Result<Plan> {
+    let Some(mut counts) = Counts::of(&limit) else {
+        return Ok(Plan::Limit(limit));
     };
     let mut input = limit.input;
-    while let LogicalPlan::Limit(inner) = input.as_ref() {
-        let Some(inner_counts) = Counts::of(inner)? else {
+    while let Plan::Limit(inner) = input.as_ref() {
+        let Some(inner_counts) = Counts::of(inner) else {
             break;
         };
         counts = inner_counts.then(counts);
@@ -90,9 +94,9 @@ fn limited(limit: Limit) -> DataFusionResult<LogicalPlan> {
 }
 
 /// The limit over an input that is asked for so many rows, or under what gives a row for each.
-fn giving(input: Arc<LogicalPlan>, rows: usize, counts: Counts) -> DataFusionResult<LogicalPlan> {
+fn giving(input: Arc<Plan>, rows: usize, counts: Counts) -> Result<Plan> {
     let fewer = |fetch: Option<usize>| Some(fetch.map_or(rows, |fetch| fetch.min(rows)));
-    let part = |input: Arc<LogicalPlan>| {
+    let part = |input: Arc<Plan>| {
         let all = Counts {
             skip: 0,
             fetch: Some(rows),
@@ -100,22 +104,22 @@ fn giving(input: Arc<LogicalPlan>, rows: usize, counts: Counts) -> DataFusionRes
         Arc::new(all.over(input))
     };
     let input = match Arc::unwrap_or_clone(input) {
-        LogicalPlan::TableScan(mut scan) => {
+        Plan::TableScan(mut scan) => {
             scan.fetch = fewer(scan.fetch);
-            LogicalPlan::TableScan(scan)
+            Plan::TableScan(scan)
         }
-        LogicalPlan::Sort(mut sort) => {
+        Plan::Sort(mut sort) => {
             sort.fetch = fewer(sort.fetch);
             if counts.skip == 0 {
-                return Ok(LogicalPlan::Sort(sort));
+                return Ok(Plan::Sort(sort));
             }
-            LogicalPlan::Sort(sort)
+            Plan::Sort(sort)
         }
-        LogicalPlan::Union(mut union) => {
+        Plan::Union(mut union) => {
             union.inputs = union.inputs.into_iter().map(part).collect();
-            LogicalPlan::Union(union)
+            Plan::Union(union)
         }
-        LogicalPlan::Join(join) => LogicalPlan::Join(match join.join_type {
+        Plan::Join(join) => Plan::Join(match join.join_type {
             JoinType::Left => Join {
                 left: part(join.left),
                 ..join
@@ -131,13 +135,13 @@ fn giving(input: Arc<LogicalPlan>, rows: usize, counts: Counts) -> DataFusionRes
             },
             _ => join,
         }),
-        LogicalPlan::Projection(mut projection) => {
+        Plan::Projection(mut projection) => {
             projection.input = Arc::new(counts.over(projection.input));
-            return Ok(LogicalPlan::Projection(projection));
+            return Ok(Plan::Projection(projection));
         }
-        LogicalPlan::SubqueryAlias(mut alias) => {
+        Plan::SubqueryAlias(mut alias) => {
             alias.input = Arc::new(counts.over(alias.input));
-            return Ok(LogicalPlan::SubqueryAlias(alias));
+            return Ok(Plan::SubqueryAlias(alias));
         }
         input => input,
     };

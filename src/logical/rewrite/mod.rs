@@ -54,17 +54,13 @@ mod semi_joins;
 mod sided_joins;
 mod substitution;
 mod unions;
-
 use std::cell::Cell;
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::config::ConfigOptions;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::{Expr, LogicalPlan};
-
-use crate::system::datafusion_error::to_datafusion;
+use crate::Result;
+use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads::check_left;
+use crate::tree::{Expr, Plan, Transformed, TransformedResult, TreeNode};
 
 /// The rules in their order, and whether a plan runs as well without.
 const RULES: &[(&str, Without, Rule)] = &[
@@ -95,24 +91,20 @@ enum Without {
 }
 
 /// A rule: a plan that gives the same rows.
-type Rule = fn(LogicalPlan, &Rewriting<'_>) -> DataFusionResult<LogicalPlan>;
+type Rule = fn(Plan, &Rewriting<'_>) -> Result<Plan>;
 
-/// The plan rewritten. `options`: where functions find the catalogs. `left_out`: a rule that is left out, or `all`, for
+/// The plan rewritten. `catalogs`: those that functions over constants may ask. `left_out`: a rule that is left out, or `all`, for
 /// tests. Errors: those of a plan that does not fit together; 57014.
-pub(crate) fn rewrite(
-    plan: LogicalPlan,
-    options: &Arc<ConfigOptions>,
-    left_out: &str,
-) -> DataFusionResult<LogicalPlan> {
+pub(crate) fn rewrite(plan: Plan, catalogs: Option<&Arc<CatalogContext>>, left_out: &str) -> Result<Plan> {
     let rewriting = Rewriting {
-        options: Arc::clone(options),
+        catalogs,
         left_out,
         infers: true,
         names: Cell::new(0),
     };
     let mut plan = plan;
     for (name, without, rule) in RULES {
-        check_left().map_err(to_datafusion)?;
+        check_left()?;
         if *without == Without::Fails || !rewriting.leaves_out(name) {
             plan = rule(plan, &rewriting)?;
         }
@@ -121,28 +113,19 @@ pub(crate) fn rewrite(
 }
 
 /// Rewrites the subqueries in the expressions of a plan, each as a plan of its own.
-fn subqueries(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+fn subqueries(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     let rewritten = plan.transform_down(|node| {
         node.map_subqueries(|subquery| {
-            let LogicalPlan::Subquery(mut subquery) = subquery else {
-                return Ok(Transformed::no(subquery));
-            };
-            let plan = subquery.subquery.as_ref().clone();
-            let plan = rewrite(plan, &rewriting.options, rewriting.left_out)?;
-            subquery.subquery = Arc::new(plan);
-            Ok(Transformed::yes(LogicalPlan::Subquery(subquery)))
+            rewrite(subquery, rewriting.catalogs, rewriting.left_out).map(Transformed::yes)
         })
     });
     rewritten.data()
 }
 
 /// The plan with the filters that are written in it where they go, in scans as far as these ask them, and nothing inferred.
-pub(super) fn with_written_filters(
-    plan: LogicalPlan,
-    options: &Arc<ConfigOptions>,
-) -> DataFusionResult<LogicalPlan> {
+pub(super) fn with_written_filters(plan: Plan, catalogs: Option<&Arc<CatalogContext>>) -> Result<Plan> {
     let rewriting = Rewriting {
-        options: Arc::clone(options),
+        catalogs,
         left_out: "",
         infers: false,
         names: Cell::new(0),
@@ -154,7 +137,8 @@ pub(super) fn with_written_filters(
 
 /// What a plan is rewritten in.
 struct Rewriting<'a> {
-    options: Arc<ConfigOptions>,
+    /// Those that functions over constants may ask.
+    catalogs: Option<&'a Arc<CatalogContext>>,
     left_out: &'a str,
     /// Whether relations are asked what follows from what others are asked.
     infers: bool,
@@ -182,26 +166,16 @@ fn is_of_each_row(condition: &Expr) -> bool {
 
 /// Whether a join can ask it of a pair: it needs no subquery.
 fn is_asked_by_join(condition: &Expr) -> bool {
-    let needs_more = condition.exists(|expr| {
-        Ok(matches!(
+    !condition.has(|expr| {
+        matches!(
             expr,
             Expr::ScalarSubquery(_)
                 | Expr::Exists(_)
                 | Expr::InSubquery(_)
                 | Expr::OuterReferenceColumn(..)
                 | Expr::Unnest(_)
-        ))
-    });
-    needs_more.is_ok_and(|needs_more| !needs_more)
-}
-
-/// Stack below which more is made.
-const STACK_RED_ZONE_BYTES: usize = 256 << 10;
-const STACK_SEGMENT_BYTES: usize = 4 << 20;
-
-/// Does what recurses with enough stack.
-fn with_stack<R>(work: impl FnOnce() -> R) -> R {
-    stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, work)
+        )
+    })
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use datafusion_common::ScalarValue;
-use datafusion_expr::{Expr, Operator};
+use crate::tree::{Expr, Operator, ScalarValue};
 
 /// The operands of a chain of ANDs or ORs, in the order in which they are written.
 pub(super) fn operands(expr: Expr, op: Operator) -> Vec<Expr> {

@@ -4,20 +4,16 @@
 
 use std::sync::Arc;
 
-use datafusion_common::JoinType;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::{Expr, Join, LogicalPlan};
-
+use super::Rewriting;
 use super::absent::{Absent, makes_up};
 use super::substitution::unnamed;
-use super::{Rewriting, with_stack};
+use crate::Result;
+use crate::tree::{Expr, Join, JoinType, Plan, Transformed, TreeNode, with_stack};
 
 /// The plan with its outer joins so.
-pub(super) fn outer_joins(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
-    let has_outer = plan.exists(|node| {
-        Ok(matches!(node, LogicalPlan::Join(join) if makes_up(join.join_type) != (false, false)))
-    })?;
+pub(super) fn outer_joins(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
+    let has_outer = plan
+        .exists(|node| Ok(matches!(node, Plan::Join(join) if makes_up(join.join_type) != (false, false))))?;
     match has_outer {
         true => reduced(plan, &Absent::default()),
         false => Ok(plan),
@@ -25,10 +21,10 @@ pub(super) fn outer_joins(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionRes
 }
 
 /// `needed`: of rows that count.
-fn reduced(plan: LogicalPlan, needed: &Absent) -> DataFusionResult<LogicalPlan> {
+fn reduced(plan: Plan, needed: &Absent) -> Result<Plan> {
     with_stack(|| {
         let plan = match plan {
-            LogicalPlan::Join(join) => return reduced_join(join, needed),
+            Plan::Join(join) => return reduced_join(join, needed),
             plan => plan,
         };
         let below = below(&plan, needed)?;
@@ -43,33 +39,33 @@ fn reduced(plan: LogicalPlan, needed: &Absent) -> DataFusionResult<LogicalPlan> 
 }
 
 /// What rows of its inputs need to count in a node.
-fn below(plan: &LogicalPlan, needed: &Absent) -> DataFusionResult<Vec<Absent>> {
-    let renamed = |schema: &datafusion_common::DFSchema, input: &LogicalPlan| {
+fn below(plan: &Plan, needed: &Absent) -> Result<Vec<Absent>> {
+    let renamed = |schema: &crate::tree::RowSchema, input: &Plan| {
         let columns: Vec<Expr> = input.schema().columns().into_iter().map(Expr::Column).collect();
         needed.through(|column| columns.get(schema.maybe_index_of_column(column)?))
     };
     Ok(match plan {
-        LogicalPlan::Filter(filter) => {
+        Plan::Filter(filter) => {
             let mut needed = needed.clone();
             needed.extend(Absent::of(&filter.predicate));
             vec![needed]
         }
         _ if needed.is_nothing() => Vec::new(),
-        LogicalPlan::Projection(projection) => vec![needed.through(|column| {
+        Plan::Projection(projection) => vec![needed.through(|column| {
             let at = projection.schema.maybe_index_of_column(column)?;
             projection.expr.get(at).map(unnamed)
         })],
-        LogicalPlan::SubqueryAlias(alias) => vec![renamed(&alias.schema, &alias.input)],
-        LogicalPlan::Union(union) => {
+        Plan::SubqueryAlias(alias) => vec![renamed(&alias.schema, &alias.input)],
+        Plan::Union(union) => {
             let inputs = union.inputs.iter();
             inputs.map(|input| renamed(&union.schema, input)).collect()
         }
-        LogicalPlan::Sort(sort) if sort.fetch.is_none() => vec![needed.clone()],
-        LogicalPlan::Aggregate(aggregate) => {
+        Plan::Sort(sort) if sort.fetch.is_none() => vec![needed.clone()],
+        Plan::Aggregate(aggregate) => {
             let has_sets = aggregate
                 .group_expr
                 .iter()
-                .any(|key| matches!(key, Expr::GroupingSet(_)));
+                .any(|key| matches!(key, Expr::GroupingSets(_)));
             vec![needed.through(|column| {
                 let at = aggregate.schema.maybe_index_of_column(column)?;
                 aggregate.group_expr.get(at).filter(|_| !has_sets).map(unnamed)
@@ -79,7 +75,7 @@ fn below(plan: &LogicalPlan, needed: &Absent) -> DataFusionResult<Vec<Absent>> {
     })
 }
 
-fn reduced_join(join: Join, needed: &Absent) -> DataFusionResult<LogicalPlan> {
+fn reduced_join(join: Join, needed: &Absent) -> Result<Plan> {
     let (made_left, made_right) = makes_up(join.join_type);
     let left_made = made_left && !needed.rejects_nulls_of(&join.left);
     let right_made = made_right && !needed.rejects_nulls_of(&join.right);
@@ -93,14 +89,8 @@ fn reduced_join(join: Join, needed: &Absent) -> DataFusionResult<LogicalPlan> {
     let mut left = Absent::default();
     let mut right = Absent::default();
     // Rows of which none is made up are asked from above; those that are nothing without a partner, by the join.
-    let keeps_left = matches!(
-        join_type,
-        JoinType::Left | JoinType::Full | JoinType::LeftAnti | JoinType::LeftMark
-    );
-    let keeps_right = matches!(
-        join_type,
-        JoinType::Right | JoinType::Full | JoinType::RightAnti | JoinType::RightMark
-    );
+    let keeps_left = matches!(join_type, JoinType::Left | JoinType::Full | JoinType::LeftAnti);
+    let keeps_right = matches!(join_type, JoinType::Right | JoinType::Full | JoinType::RightAnti);
     if !left_made {
         left.extend(needed.within(&join.left));
     }
@@ -115,19 +105,9 @@ fn reduced_join(join: Join, needed: &Absent) -> DataFusionResult<LogicalPlan> {
             right.extend(with_partner.within(&join.right));
         }
     }
-    let inputs = (
-        reduced(Arc::unwrap_or_clone(join.left), &left)?,
-        reduced(Arc::unwrap_or_clone(join.right), &right)?,
-    );
-    Join::try_new(
-        Arc::new(inputs.0),
-        Arc::new(inputs.1),
-        join.on,
-        join.filter,
-        join_type,
-        join.join_constraint,
-        join.null_equality,
-        join.null_aware,
-    )
-    .map(LogicalPlan::Join)
+    let mut join = Join { join_type, ..join };
+    let inputs = (std::mem::take(&mut join.left), std::mem::take(&mut join.right));
+    let left = Arc::new(reduced(Arc::unwrap_or_clone(inputs.0), &left)?);
+    let right = Arc::new(reduced(Arc::unwrap_or_clone(inputs.1), &right)?);
+    Ok(Plan::Join(join.with_sides(left, right)))
 }

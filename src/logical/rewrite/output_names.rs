@@ -1,20 +1,14 @@
 //! Expressions of a node, rewritten: what an output is called stays, for the nodes above know it by its name.
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::expr::Alias;
-use datafusion_expr::expr_rewriter::NamePreserver;
-use datafusion_expr::{Expr, LogicalPlan};
+use crate::Result;
+use crate::tree::{Alias, Expr, Plan, SavedName, Transformed, TreeNode};
 
 /// The node with its expressions rewritten. `Transformed` says whether one was.
 pub(super) fn map_outputs(
-    node: LogicalPlan,
-    rewrite: &mut dyn FnMut(Expr) -> DataFusionResult<Transformed<Expr>>,
-) -> DataFusionResult<Transformed<LogicalPlan>> {
-    let names_outputs = matches!(
-        node,
-        LogicalPlan::Projection(_) | LogicalPlan::Aggregate(_) | LogicalPlan::Window(_)
-    );
+    node: Plan,
+    rewrite: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<Plan>> {
+    let names_outputs = matches!(node, Plan::Projection(_) | Plan::Aggregate(_) | Plan::Window(_));
     node.map_expressions(|expr| match names_outputs {
         true => named(expr, rewrite),
         false => rewrite(expr),
@@ -22,17 +16,14 @@ pub(super) fn map_outputs(
 }
 
 /// An output rewritten.
-pub(super) fn with_name_of(
-    output: Expr,
-    rewrite: impl FnOnce(Expr) -> DataFusionResult<Expr>,
-) -> DataFusionResult<Expr> {
+pub(super) fn with_name_of(output: Expr, rewrite: impl FnOnce(Expr) -> Result<Expr>) -> Result<Expr> {
     match output {
         Expr::Alias(alias) => Ok(Expr::Alias(Alias {
             expr: Box::new(rewrite(*alias.expr)?),
             ..alias
         })),
         output => {
-            let name = NamePreserver::new_for_projection().save(&output);
+            let name = SavedName::of(&output);
             rewrite(output).map(|output| name.restore(output))
         }
     }
@@ -40,11 +31,11 @@ pub(super) fn with_name_of(
 
 fn named(
     output: Expr,
-    rewrite: &mut dyn FnMut(Expr) -> DataFusionResult<Transformed<Expr>>,
-) -> DataFusionResult<Transformed<Expr>> {
+    rewrite: &mut dyn FnMut(Expr) -> Result<Transformed<Expr>>,
+) -> Result<Transformed<Expr>> {
     match output {
         Expr::Column(_) | Expr::Literal(..) => Ok(Transformed::no(output)),
-        Expr::GroupingSet(_) => output.map_children(|key| named(key, rewrite)),
+        Expr::GroupingSets(_) => output.map_children(|key| named(key, rewrite)),
         Expr::Alias(alias) => {
             let inside = rewrite(*alias.expr)?;
             let relation = alias.relation;
@@ -59,7 +50,7 @@ fn named(
             Ok(inside.update_data(named))
         }
         output => {
-            let name = NamePreserver::new_for_projection().save(&output);
+            let name = SavedName::of(&output);
             let rewritten = rewrite(output)?;
             Ok(match rewritten.transformed {
                 true => rewritten.update_data(|output| name.restore(output)),

@@ -2,25 +2,20 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Expr, LogicalPlan, Projection};
-
 use super::output_names::with_name_of;
 use super::substitution::{substituted, unnamed};
+use crate::Result;
+use crate::tree::{Expr, Plan, Projection, TreeNode, TreeNodeRecursion};
 
 /// What is computed of an input, and of which, the projections below taken in.
-pub(super) fn merged(
-    exprs: Vec<Expr>,
-    input: Arc<LogicalPlan>,
-) -> DataFusionResult<(Vec<Expr>, Arc<LogicalPlan>)> {
+pub(super) fn merged(exprs: Vec<Expr>, input: Arc<Plan>) -> Result<(Vec<Expr>, Arc<Plan>)> {
     let (mut exprs, mut input) = (exprs, input);
-    while let LogicalPlan::Projection(below) = input.as_ref() {
+    while let Plan::Projection(below) = input.as_ref() {
         if !computes_no_more(&exprs, below) {
             break;
         }
         let merged = exprs.into_iter().map(|expr| over_input(expr, below));
-        exprs = merged.collect::<DataFusionResult<_>>()?;
+        exprs = merged.collect::<Result<_>>()?;
         input = Arc::clone(&below.input);
     }
     Ok((exprs, input))
@@ -60,7 +55,7 @@ fn computes_no_more(exprs: &[Expr], below: &Projection) -> bool {
         })
 }
 
-fn over_input(expr: Expr, below: &Projection) -> DataFusionResult<Expr> {
+fn over_input(expr: Expr, below: &Projection) -> Result<Expr> {
     with_name_of(expr, |expr| {
         substituted(expr, &below.schema, &|at| unnamed(&below.expr[at]).clone())
     })

@@ -2,20 +2,14 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::TreeNode;
-use datafusion_common::{Column, ScalarValue};
-use datafusion_expr::utils::conjunction;
-use datafusion_expr::{
-    BinaryExpr, Expr, Filter, LogicalPlan, Operator, TableProviderFilterPushDown, TableScan,
-};
-
 use super::empty_relations::nothing;
 use super::operands::said_once;
+use crate::Result;
 use crate::logical::equality;
+use crate::tree::{Column, Expr, Filter, FilterPushDown, Plan, ScalarValue, TableScan, conjunction};
 
 /// The plan under conditions, as they are to be asked.
-pub(super) fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn filtered(plan: Plan, conditions: Vec<Expr>) -> Result<Plan> {
     match asked(conditions) {
         None => Ok(nothing(Arc::clone(plan.schema()))),
         Some(conditions) => filter(plan, conditions),
@@ -23,33 +17,35 @@ pub(super) fn filtered(plan: LogicalPlan, conditions: Vec<Expr>) -> DataFusionRe
 }
 
 /// The scan with the conditions that it can ask, under those that it cannot.
-pub(super) fn scanned(mut scan: TableScan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn scanned(mut scan: TableScan, conditions: Vec<Expr>) -> Result<Plan> {
     let Some(conditions) = asked(conditions) else {
         return Ok(nothing(scan.projected_schema));
     };
-    let is_offered = |condition: &&Expr| !condition.is_volatile() && !condition.contains_scalar_subquery();
+    let is_offered = |condition: &&Expr| {
+        !condition.is_volatile() && !condition.has(|expr| matches!(expr, Expr::ScalarSubquery(_)))
+    };
     let offered: Vec<&Expr> = conditions.iter().filter(is_offered).collect();
-    let mut answers = scan.source.supports_filters_pushdown(&offered)?.into_iter();
+    let mut answers = scan.source.supports_filters_pushdown(&offered).into_iter();
     let (mut above, mut taken) = (Vec::new(), Vec::new());
     for condition in &conditions {
         let answer = match is_offered(&condition) {
-            true => answers.next().unwrap_or(TableProviderFilterPushDown::Unsupported),
-            false => TableProviderFilterPushDown::Unsupported,
+            true => answers.next().unwrap_or(FilterPushDown::Unsupported),
+            false => FilterPushDown::Unsupported,
         };
-        if answer != TableProviderFilterPushDown::Unsupported && !scan.filters.contains(condition) {
+        if answer != FilterPushDown::Unsupported && !scan.filters.contains(condition) {
             taken.push(condition.clone());
         }
-        if answer != TableProviderFilterPushDown::Exact {
+        if answer != FilterPushDown::Exact {
             above.push(condition.clone());
         }
     }
     scan.filters.extend(taken);
-    filter(LogicalPlan::TableScan(scan), above)
+    filter(Plan::TableScan(scan), above)
 }
 
-fn filter(plan: LogicalPlan, conditions: Vec<Expr>) -> DataFusionResult<LogicalPlan> {
+fn filter(plan: Plan, conditions: Vec<Expr>) -> Result<Plan> {
     Ok(match conjunction(conditions) {
-        Some(condition) => LogicalPlan::Filter(Filter::try_new(condition, Arc::new(plan))?),
+        Some(condition) => Plan::Filter(Filter::new(condition, Arc::new(plan))),
         None => plan,
     })
 }
@@ -96,48 +92,21 @@ fn column_value(condition: &Expr) -> Option<(&Column, &ScalarValue)> {
 
 /// Whether it only compares, casts and chooses.
 fn is_cheap(condition: &Expr) -> bool {
-    let is_costly = |expr: &Expr| {
-        Ok(match expr {
-            Expr::BinaryExpr(BinaryExpr { op, .. }) => is_match(*op),
+    !condition.has(|expr| {
+        !matches!(
+            expr,
             Expr::Column(_)
-            | Expr::Literal(..)
-            | Expr::Placeholder(_)
-            | Expr::Alias(_)
-            | Expr::Not(_)
-            | Expr::Negative(_)
-            | Expr::IsNull(_)
-            | Expr::IsNotNull(_)
-            | Expr::IsTrue(_)
-            | Expr::IsFalse(_)
-            | Expr::IsUnknown(_)
-            | Expr::IsNotTrue(_)
-            | Expr::IsNotFalse(_)
-            | Expr::IsNotUnknown(_)
-            | Expr::Between(_)
-            | Expr::Case(_)
-            | Expr::Cast(_)
-            | Expr::TryCast(_)
-            | Expr::InList(_) => false,
-            _ => true,
-        })
-    };
-    !condition.exists(is_costly).unwrap_or(true)
-}
-
-fn is_match(op: Operator) -> bool {
-    use Operator::{
-        ILikeMatch, LikeMatch, NotILikeMatch, NotLikeMatch, RegexIMatch, RegexMatch, RegexNotIMatch,
-        RegexNotMatch,
-    };
-    matches!(
-        op,
-        LikeMatch
-            | ILikeMatch
-            | NotLikeMatch
-            | NotILikeMatch
-            | RegexMatch
-            | RegexIMatch
-            | RegexNotMatch
-            | RegexNotIMatch
-    )
+                | Expr::Literal(..)
+                | Expr::Placeholder(_)
+                | Expr::Alias(_)
+                | Expr::BinaryExpr(_)
+                | Expr::Not(_)
+                | Expr::IsNull(_)
+                | Expr::IsNotNull(_)
+                | Expr::TruthTest(_)
+                | Expr::Case(_)
+                | Expr::Cast(_)
+                | Expr::InList(_)
+        )
+    })
 }

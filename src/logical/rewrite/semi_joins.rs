@@ -12,26 +12,22 @@
 
 use std::sync::Arc;
 
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_common::{Column, JoinType, NullEquality};
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr::{Exists, InSubquery};
-use datafusion_expr::utils::conjunction;
-use datafusion_expr::{
-    Expr, Filter, Join, JoinConstraint, LogicalPlan, Operator, Projection, SubqueryAlias, lit,
-};
-
 use super::Rewriting;
 use super::operands::{operands, operands_of};
+use crate::tree::{
+    Column, Exists, Expr, Filter, InSubquery, Join, JoinType, Operator, Plan, Projection, SubqueryAlias,
+    Transformed, TransformedResult, TreeNode, conjunction, lit,
+};
+use crate::{Error, Result};
 
 /// The plan with such subqueries as joins.
-pub(super) fn semi_joins(plan: LogicalPlan, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn semi_joins(plan: Plan, rewriting: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_down(|node| match node {
-        LogicalPlan::Filter(filter) => {
+        Plan::Filter(filter) => {
             let mut parts = operands_of(&filter.predicate, Operator::And).into_iter();
             match parts.any(is_test) {
                 true => joined(filter, rewriting).map(Transformed::yes),
-                false => Ok(Transformed::no(LogicalPlan::Filter(filter))),
+                false => Ok(Transformed::no(Plan::Filter(filter))),
             }
         }
         node => Ok(Transformed::no(node)),
@@ -43,7 +39,7 @@ fn is_test(part: &Expr) -> bool {
     matches!(part, Expr::Exists(_) | Expr::InSubquery(_))
 }
 
-fn joined(filter: Filter, rewriting: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+fn joined(filter: Filter, rewriting: &Rewriting<'_>) -> Result<Plan> {
     let (mut plan, mut others) = (filter.input, Vec::new());
     for part in operands(filter.predicate, Operator::And) {
         match part {
@@ -63,7 +59,7 @@ fn joined(filter: Filter, rewriting: &Rewriting<'_>) -> DataFusionResult<Logical
         }
     }
     Ok(match conjunction(others) {
-        Some(condition) => LogicalPlan::Filter(Filter::try_new(condition, plan)?),
+        Some(condition) => Plan::Filter(Filter::new(condition, plan)),
         None => Arc::unwrap_or_clone(plan),
     })
 }
@@ -71,7 +67,7 @@ fn joined(filter: Filter, rewriting: &Rewriting<'_>) -> DataFusionResult<Logical
 /// A subquery as the inner side of a join.
 struct Inner {
     /// What it reads, without the conditions on outer columns.
-    input: Arc<LogicalPlan>,
+    input: Arc<Plan>,
     /// What its select list computes of that.
     select: Vec<Expr>,
     /// Conditions on inner and outer columns.
@@ -83,10 +79,10 @@ struct Inner {
 }
 
 impl Inner {
-    fn of(plan: &Arc<LogicalPlan>, rewriting: &Rewriting<'_>) -> DataFusionResult<Inner> {
-        let columns = |plan: &LogicalPlan| plan.schema().columns().into_iter().map(Expr::Column).collect();
+    fn of(plan: &Arc<Plan>, rewriting: &Rewriting<'_>) -> Result<Inner> {
+        let columns = |plan: &Plan| plan.schema().columns().into_iter().map(Expr::Column).collect();
         let (filter, select) = match plan.as_ref() {
-            LogicalPlan::Projection(projection) => (&projection.input, projection.expr.clone()),
+            Plan::Projection(projection) => (&projection.input, projection.expr.clone()),
             _ => (plan, columns(plan)),
         };
         let mut inner = Inner {
@@ -96,15 +92,12 @@ impl Inner {
             relation: rewriting.name("subquery"),
             outputs: Vec::new(),
         };
-        if let LogicalPlan::Filter(filter) = filter.as_ref() {
+        if let Plan::Filter(filter) = filter.as_ref() {
             let parts = operands_of(&filter.predicate, Operator::And).into_iter();
             let (correlated, own): (Vec<&Expr>, Vec<&Expr>) = parts.partition(|part| part.contains_outer());
             if !correlated.is_empty() {
                 inner.input = match conjunction(own.into_iter().cloned()) {
-                    Some(own) => Arc::new(LogicalPlan::Filter(Filter::try_new(
-                        own,
-                        Arc::clone(&filter.input),
-                    )?)),
+                    Some(own) => Arc::new(Plan::Filter(Filter::new(own, Arc::clone(&filter.input)))),
                     None => Arc::clone(&filter.input),
                 };
                 inner.select = select;
@@ -115,16 +108,11 @@ impl Inner {
     }
 
     /// The join with `outer`. `operand`: what is looked for among the rows.
-    fn joined(
-        mut self,
-        outer: Arc<LogicalPlan>,
-        operand: Option<Expr>,
-        negated: bool,
-    ) -> DataFusionResult<LogicalPlan> {
+    fn joined(mut self, outer: Arc<Plan>, operand: Option<Expr>, negated: bool) -> Result<Plan> {
         let mut conditions = Vec::new();
         if let Some(operand) = operand {
             let found = self.select.first().cloned();
-            let found = found.ok_or_else(|| DataFusionError::Internal("IN without a column".to_string()))?;
+            let found = found.ok_or_else(|| Error::internal("IN without a column".to_string()))?;
             conditions.push(operand.eq(self.output(found)));
         }
         for condition in std::mem::take(&mut self.correlation) {
@@ -146,22 +134,20 @@ impl Inner {
             self.outputs.push(lit(1_i64).alias("?row"));
         }
         let rows = Projection::try_new(self.outputs, self.input)?;
-        let rows = SubqueryAlias::try_new(Arc::new(LogicalPlan::Projection(rows)), self.relation)?;
+        let rows = SubqueryAlias::try_new(Arc::new(Plan::Projection(rows)), self.relation)?;
         let join_type = match negated {
             true => JoinType::LeftAnti,
             false => JoinType::LeftSemi,
         };
-        Join::try_new(
+        let rows = Arc::new(Plan::SubqueryAlias(rows));
+        let condition = conjunction(conditions);
+        Ok(Plan::Join(Join::new(
             outer,
-            Arc::new(LogicalPlan::SubqueryAlias(rows)),
+            rows,
             Vec::new(),
-            conjunction(conditions),
+            condition,
             join_type,
-            JoinConstraint::On,
-            NullEquality::NullEqualsNothing,
-            false,
-        )
-        .map(LogicalPlan::Join)
+        )))
     }
 
     /// What an expression over the subquery's rows is called in the join, where it is given from now on.

@@ -3,16 +3,13 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::{Column, JoinType, NullEquality};
-use datafusion_expr::utils::conjunction;
-use datafusion_expr::{BinaryExpr, Expr, Join, LogicalPlan, Operator};
-
 use super::inference::EqualColumns;
 use super::inner_joins::{key_pair, key_sides};
 use super::operands::{operands, said_once};
 use super::scan_filters::filtered;
 use super::{is_asked_by_join, is_of_each_row};
+use crate::Result;
+use crate::tree::{BinaryExpr, Column, Expr, Join, JoinType, NullEquality, Operator, Plan, conjunction};
 
 /// The join, and where each condition goes.
 pub(super) struct SidedJoin {
@@ -32,19 +29,17 @@ struct Sides {
 
 impl Sides {
     fn of(join: &Join) -> Sides {
-        use JoinType::{
-            Full, Inner, Left, LeftAnti, LeftMark, LeftSemi, Right, RightAnti, RightMark, RightSemi,
-        };
+        use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
         Sides {
             stays: match join.join_type {
                 Inner => (true, true),
-                Left | LeftSemi | LeftAnti | LeftMark => (true, false),
-                Right | RightSemi | RightAnti | RightMark => (false, true),
+                Left | LeftSemi | LeftAnti => (true, false),
+                Right | RightSemi | RightAnti => (false, true),
                 Full => (false, false),
             },
             is_asked: match join.null_aware {
                 true => (false, false),
-                false => join.join_type.on_lr_is_preserved(),
+                false => join.join_type.asks_before(),
             },
         }
     }
@@ -90,25 +85,25 @@ impl SidedJoin {
         sided
     }
 
-    pub(super) fn take_left(&mut self) -> (LogicalPlan, Vec<Expr>) {
+    pub(super) fn take_left(&mut self) -> (Plan, Vec<Expr>) {
         let plan = std::mem::take(&mut self.join.left);
         (Arc::unwrap_or_clone(plan), std::mem::take(&mut self.left))
     }
 
-    pub(super) fn take_right(&mut self) -> (LogicalPlan, Vec<Expr>) {
+    pub(super) fn take_right(&mut self) -> (Plan, Vec<Expr>) {
         let plan = std::mem::take(&mut self.join.right);
         (Arc::unwrap_or_clone(plan), std::mem::take(&mut self.right))
     }
 
     /// The join of its sides.
-    pub(super) fn joined(self, left: LogicalPlan, right: LogicalPlan) -> DataFusionResult<LogicalPlan> {
+    pub(super) fn joined(self, left: Plan, right: Plan) -> Result<Plan> {
         let join = Join {
             left: Arc::new(left),
             right: Arc::new(right),
             filter: conjunction(self.pairs),
             ..self.join
         };
-        filtered(LogicalPlan::Join(join), self.above)
+        filtered(Plan::Join(join), self.above)
     }
 
     fn place_above(&mut self, condition: Expr, sides: &Sides) {
@@ -129,7 +124,7 @@ impl SidedJoin {
     /// Whether it is over the left side alone, and whether over the right one.
     fn is_over(&self, condition: &Expr) -> (bool, bool) {
         let columns = condition.column_refs();
-        let is_of = |plan: &LogicalPlan| {
+        let is_of = |plan: &Plan| {
             let schema = plan.schema();
             columns.iter().all(|column| schema.has_column(column))
         };
@@ -204,7 +199,7 @@ fn own_column(expr: &Expr) -> Option<&Column> {
     }
 }
 
-fn add_said(equal: &EqualColumns, said: &[Expr], side: &LogicalPlan, asked: &mut Vec<Expr>) {
+fn add_said(equal: &EqualColumns, said: &[Expr], side: &Plan, asked: &mut Vec<Expr>) {
     for condition in said {
         let inferred = equal.said_of(condition, side.schema());
         asked.extend(

@@ -1,16 +1,14 @@
 //! `substituted`: an expression over what a node gives, as one over what it reads.
 
-use datafusion_common::DFSchema;
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::Expr;
+use crate::Result;
+use crate::tree::{Expr, RowSchema, Transformed, TransformedResult, TreeNode};
 
 /// The expression with what stands for the columns of `schema`, by their places.
 pub(super) fn substituted(
     expr: Expr,
-    schema: &DFSchema,
+    schema: &RowSchema,
     stands_for: &dyn Fn(usize) -> Expr,
-) -> DataFusionResult<Expr> {
+) -> Result<Expr> {
     expr.transform_up(|expr| {
         let Expr::Column(column) = &expr else {
             return Ok(Transformed::no(expr));

@@ -3,26 +3,24 @@
 
 use std::sync::Arc;
 
-use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
-use datafusion_expr::{Distinct, LogicalPlan, Projection, Union};
-
 use super::Rewriting;
 use super::substitution::substituted;
+use crate::Result;
+use crate::tree::{Plan, Projection, Transformed, TransformedResult, TreeNode, Union};
 
 /// The plan with its unions so.
-pub(super) fn unions(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<LogicalPlan> {
+pub(super) fn unions(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_up(|node| match node {
-        LogicalPlan::Union(union) => flat(union, false).map(LogicalPlan::Union).map(Transformed::yes),
-        LogicalPlan::Distinct(Distinct::All(input)) => match input.as_ref() {
-            LogicalPlan::Union(_) => {
-                let LogicalPlan::Union(union) = Arc::unwrap_or_clone(input) else {
+        Plan::Union(union) => flat(union, false).map(Plan::Union).map(Transformed::yes),
+        Plan::Distinct(input) => match input.as_ref() {
+            Plan::Union(_) => {
+                let Plan::Union(union) = Arc::unwrap_or_clone(input) else {
                     unreachable!("it is a union")
                 };
-                let union = Arc::new(LogicalPlan::Union(flat(union, true)?));
-                Ok(Transformed::yes(LogicalPlan::Distinct(Distinct::All(union))))
+                let union = Arc::new(Plan::Union(flat(union, true)?));
+                Ok(Transformed::yes(Plan::Distinct(union)))
             }
-            _ => Ok(Transformed::no(LogicalPlan::Distinct(Distinct::All(input)))),
+            _ => Ok(Transformed::no(Plan::Distinct(input))),
         },
         node => Ok(Transformed::no(node)),
     })
@@ -30,17 +28,17 @@ pub(super) fn unions(plan: LogicalPlan, _: &Rewriting<'_>) -> DataFusionResult<L
 }
 
 /// The union with the parts of its parts. `once`: each row is taken once of what it gives.
-fn flat(union: Union, once: bool) -> DataFusionResult<Union> {
+fn flat(union: Union, once: bool) -> Result<Union> {
     let mut inputs = Vec::with_capacity(union.inputs.len());
     for input in union.inputs {
         let input = match input.as_ref() {
-            LogicalPlan::Distinct(Distinct::All(rows)) if once => Arc::clone(rows),
+            Plan::Distinct(rows) if once => Arc::clone(rows),
             _ => input,
         };
         match input.as_ref() {
-            LogicalPlan::Union(inner) => inputs.extend(inner.inputs.iter().cloned()),
-            LogicalPlan::Projection(projection) => match projection.input.as_ref() {
-                LogicalPlan::Union(inner) => {
+            Plan::Union(inner) => inputs.extend(inner.inputs.iter().cloned()),
+            Plan::Projection(projection) => match projection.input.as_ref() {
+                Plan::Union(inner) => {
                     for part in &inner.inputs {
                         inputs.push(Arc::new(projected(projection, inner, part)?));
                     }
@@ -57,18 +55,18 @@ fn flat(union: Union, once: bool) -> DataFusionResult<Union> {
 }
 
 /// What a projection of a union makes of one of its parts.
-fn projected(
-    projection: &Projection,
-    union: &Union,
-    part: &Arc<LogicalPlan>,
-) -> DataFusionResult<LogicalPlan> {
+fn projected(projection: &Projection, union: &Union, part: &Arc<Plan>) -> Result<Plan> {
     let columns = part.schema().columns();
     let exprs = projection.expr.iter().map(|expr| {
         substituted(expr.clone(), &union.schema, &|at| {
-            datafusion_expr::Expr::Column(columns[at].clone())
+            crate::tree::Expr::Column(columns[at].clone())
         })
     });
-    let exprs = exprs.collect::<DataFusionResult<Vec<_>>>()?;
+    let exprs = exprs.collect::<Result<Vec<_>>>()?;
     let schema = Arc::clone(&projection.schema);
-    Projection::try_new_with_schema(exprs, Arc::clone(part), schema).map(LogicalPlan::Projection)
+    Ok(Plan::Projection(Projection::with_schema(
+        exprs,
+        Arc::clone(part),
+        schema,
+    )))
 }

@@ -3,11 +3,8 @@
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion_common::{DFSchema, ScalarValue};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr::physical_name;
-use datafusion_expr::{Aggregate, Expr, GroupingSet};
-use datafusion_physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregate, LoweredAggregateBuilder};
+use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion_physical_expr::expressions::{Column, Literal};
 use datafusion_physical_expr::{
     EquivalenceProperties, PhysicalExpr, PhysicalSortExpr, PhysicalSortRequirement,
@@ -18,6 +15,8 @@ use datafusion_physical_plan::windows::get_ordered_partition_by_indices;
 
 use super::order::with_ordered_inputs;
 use super::{Builder, Operator};
+use crate::operators::aggregate_functions::aggregate_call;
+use crate::tree::{Aggregate, Expr, RowSchema, ScalarValue};
 
 impl Builder<'_> {
     /// The groups of the input's rows.
@@ -28,33 +27,26 @@ impl Builder<'_> {
         let calls = aggregate
             .aggr_expr
             .iter()
-            .map(|call| self.aggregate_call(call, below, &schema));
+            .map(|call| aggregate_call(&self.exprs, call, below, &schema));
         let calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
-        let (calls, filters) = calls
-            .into_iter()
-            .map(|call| (call.aggregate, call.filter))
-            .unzip();
+        let (calls, filters) = calls.into_iter().map(|call| (call.function, call.filter)).unzip();
         grouped(groups, calls, filters, input)
     }
 
-    fn aggregate_call(
+    fn groups(
         &self,
-        call: &Expr,
-        below: &DFSchema,
+        exprs: &[Expr],
+        below: &RowSchema,
         schema: &Schema,
-    ) -> DataFusionResult<LoweredAggregate> {
-        LoweredAggregateBuilder::new(call, below, schema, self.planning.props(), &self.context).build()
-    }
-
-    fn groups(&self, exprs: &[Expr], below: &DFSchema, schema: &Schema) -> DataFusionResult<PhysicalGroupBy> {
+    ) -> DataFusionResult<PhysicalGroupBy> {
         match exprs {
-            [Expr::GroupingSet(GroupingSet::GroupingSets(sets))] => self.grouping_sets(sets, below, schema),
+            [Expr::GroupingSets(sets)] => self.grouping_sets(sets, below, schema),
             // Without keys there is one group, that of all rows, also where there are none.
             [] => Ok(PhysicalGroupBy::new(Vec::new(), Vec::new(), Vec::new(), false)),
             keys => {
                 let keys = keys
                     .iter()
-                    .map(|key| Ok((self.expr(key, below)?, physical_name(key)?)));
+                    .map(|key| Ok((self.expr(key, below)?, key.column_name())));
                 Ok(PhysicalGroupBy::new_single(
                     keys.collect::<DataFusionResult<_>>()?,
                 ))
@@ -66,7 +58,7 @@ impl Builder<'_> {
     fn grouping_sets(
         &self,
         sets: &[Vec<Expr>],
-        below: &DFSchema,
+        below: &RowSchema,
         schema: &Schema,
     ) -> DataFusionResult<PhysicalGroupBy> {
         let mut keys: Vec<&Expr> = Vec::new();
@@ -77,7 +69,7 @@ impl Builder<'_> {
         }
         let (mut exprs, mut nulls) = (Vec::new(), Vec::new());
         for key in &keys {
-            let (expr, name) = (self.expr(key, below)?, physical_name(key)?);
+            let (expr, name) = (self.expr(key, below)?, key.column_name());
             let null = ScalarValue::try_from(&expr.data_type(schema)?)?;
             nulls.push((Arc::new(Literal::new(null)) as _, name.clone()));
             exprs.push((expr, name));

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
-use datafusion_expr::Filter;
 use datafusion_physical_plan::filter::FilterExecBuilder;
 
 use super::exprs::waited_for;
 use super::{Builder, Operator};
+use crate::tree::Filter;
 
 /// Of a hundred rows so many are thought to satisfy a condition.
 const SELECTIVITY_PERCENT: u8 = 20;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{Field, Schema};
-use datafusion_common::{DFSchema, JoinType};
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr::physical_name;
-use datafusion_expr::{Expr, Join, LogicalPlan};
+use datafusion_common::{
+    DataFusionError, JoinType as DataFusionJoinType, NullEquality as DataFusionNullEquality,
+    Result as DataFusionResult,
+};
 use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_plan::joins::utils::JoinFilter;
@@ -16,6 +16,7 @@ use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
 use crate::operators::join_sides::keeps_larger;
+use crate::tree::{Expr, Join, JoinType, NullEquality, Plan, RowSchema};
 
 impl Builder<'_> {
     /// The rows of both inputs that belong together.
@@ -37,8 +38,8 @@ impl Builder<'_> {
                 false => Ok(Arc::new(cross)),
             };
         }
-        let nested = NestedLoopJoinExec::try_new(left, right, filter, &join.join_type, None)?;
-        match join.join_type.supports_swap() && is_larger(nested.left(), nested.right())? {
+        let nested = NestedLoopJoinExec::try_new(left, right, filter, &join_type(join.join_type), None)?;
+        match join_type(join.join_type).supports_swap() && is_larger(nested.left(), nested.right())? {
             true => nested.swap_inputs(),
             false => Ok(Arc::new(nested)),
         }
@@ -62,7 +63,6 @@ impl Builder<'_> {
         let kept = is_wider.then(|| match join.join_type {
             JoinType::LeftSemi | JoinType::LeftAnti => (0..own_left).collect(),
             JoinType::RightSemi | JoinType::RightAnti => (0..own_right).collect(),
-            JoinType::LeftMark => (0..own_left).chain([keyed_left]).collect(),
             _ => (0..own_left)
                 .chain((0..own_right).map(|at| keyed_left + at))
                 .collect::<Vec<_>>(),
@@ -72,13 +72,13 @@ impl Builder<'_> {
             right,
             left_keys.into_iter().zip(right_keys).collect(),
             filter,
-            &join.join_type,
+            &join_type(join.join_type),
             kept,
             PartitionMode::CollectLeft,
-            join.null_equality,
+            null_equality(join.null_equality),
             join.null_aware,
         )?;
-        let may_swap = join.join_type.supports_swap() && !join.null_aware;
+        let may_swap = join_type(join.join_type).supports_swap() && !join.null_aware;
         let hash: Operator = match may_swap && is_larger(hash.left(), hash.right())? {
             true => hash.swap_inputs(PartitionMode::CollectLeft)?,
             false => Arc::new(hash),
@@ -92,7 +92,7 @@ impl Builder<'_> {
     /// The input with a column for each key, and these columns: one that is computed is added behind the input's own.
     fn keyed(
         &self,
-        plan: &LogicalPlan,
+        plan: &Plan,
         keys: &[&Expr],
         input: Operator,
     ) -> DataFusionResult<(Operator, Vec<Arc<dyn PhysicalExpr>>)> {
@@ -106,7 +106,7 @@ impl Builder<'_> {
                 on.push(expr);
                 continue;
             }
-            let alias = physical_name(key)?;
+            let alias = key.column_name();
             on.push(Arc::new(Column::new(&alias, columns.len())) as Arc<dyn PhysicalExpr>);
             columns.push(ProjectionExpr { expr, alias });
         }
@@ -124,7 +124,7 @@ impl Builder<'_> {
         (left, right): (&Operator, &Operator),
     ) -> DataFusionResult<JoinFilter> {
         let named = filter.column_refs();
-        let positions = |schema: &DFSchema| -> Vec<usize> {
+        let positions = |schema: &RowSchema| -> Vec<usize> {
             let mut positions: Vec<usize> = named
                 .iter()
                 .filter_map(|column| schema.index_of_column(column).ok())
@@ -146,12 +146,32 @@ impl Builder<'_> {
                 fields.push(schema.field(*at).clone());
             }
         }
-        let seen = DFSchema::new_with_metadata(named_fields, Default::default())?;
+        let seen = RowSchema::new(named_fields);
         Ok(JoinFilter::new(
             self.expr(filter, &seen)?,
             JoinFilter::build_column_indices(lefts, rights),
             Arc::new(Schema::new(fields)),
         ))
+    }
+}
+
+fn join_type(join_type: JoinType) -> DataFusionJoinType {
+    match join_type {
+        JoinType::Inner => DataFusionJoinType::Inner,
+        JoinType::Left => DataFusionJoinType::Left,
+        JoinType::Right => DataFusionJoinType::Right,
+        JoinType::Full => DataFusionJoinType::Full,
+        JoinType::LeftSemi => DataFusionJoinType::LeftSemi,
+        JoinType::RightSemi => DataFusionJoinType::RightSemi,
+        JoinType::LeftAnti => DataFusionJoinType::LeftAnti,
+        JoinType::RightAnti => DataFusionJoinType::RightAnti,
+    }
+}
+
+fn null_equality(equality: NullEquality) -> DataFusionNullEquality {
+    match equality {
+        NullEquality::NullEqualsNothing => DataFusionNullEquality::NullEqualsNothing,
+        NullEquality::NullEqualsNull => DataFusionNullEquality::NullEqualsNull,
     }
 }
 

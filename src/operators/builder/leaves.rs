@@ -3,13 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr_rewriter::unnormalize_cols;
-use datafusion_expr::{LogicalPlan, TableScan, TableSource};
 use datafusion_physical_plan::work_table::WorkTableExec;
 
 use super::Operator;
+use crate::Result;
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::KeyspanTable;
 use crate::logical::work_table::WorkTable;
@@ -17,16 +15,16 @@ use crate::operators::catalog_table::CatalogTable;
 use crate::operators::planning::Planning;
 use crate::operators::rows_exec::RowsExec;
 use crate::operators::table_scan::scan_table;
+use crate::tree::{
+    Column, Expr, Plan, TableScan, TableSource, Transformed, TransformedResult, TreeNode, TreeNodeRecursion,
+};
 
 /// What scans the relations that a plan reads, in the order of its leaves; not those of its subqueries. Errors: those of planning the
 /// access, and of reading what is known of a table.
-pub(super) async fn build_scans(
-    plan: &LogicalPlan,
-    planning: &Planning,
-) -> DataFusionResult<VecDeque<Operator>> {
+pub(super) async fn build_scans(plan: &Plan, planning: &Planning) -> DataFusionResult<VecDeque<Operator>> {
     let mut scans = Vec::new();
     plan.apply(|node| {
-        if let LogicalPlan::TableScan(scan) = node {
+        if let Plan::TableScan(scan) = node {
             scans.push(scan);
         }
         Ok(TreeNodeRecursion::Continue)
@@ -41,7 +39,8 @@ pub(super) async fn build_scans(
 async fn build_scan(scan: &TableScan, planning: &Planning) -> DataFusionResult<Operator> {
     let projection = scan.projection.as_ref();
     // A relation does not know what the statement calls it.
-    let filters: Vec<_> = unnormalize_cols(scan.filters.iter().cloned());
+    let filters = scan.filters.iter().cloned().map(of_no_relation);
+    let filters = filters.collect::<Result<Vec<Expr>>>()?;
     if let Some(table) = scan.source.downcast_ref::<KeyspanTable>() {
         return scan_table(table, planning, projection, &filters, scan.fetch).await;
     }
@@ -63,4 +62,15 @@ async fn build_scan(scan: &TableScan, planning: &Planning) -> DataFusionResult<O
         let message = format!("a relation of an unknown kind: {}", scan.table_name);
         Err(DataFusionError::Internal(message))
     }
+}
+
+/// A condition whose columns go by their own names.
+fn of_no_relation(condition: Expr) -> Result<Expr> {
+    let changed = condition.transform_up(|expr| {
+        Ok(match expr {
+            Expr::Column(column) => Transformed::yes(Expr::Column(Column::new_unqualified(column.name))),
+            other => Transformed::no(other),
+        })
+    });
+    changed.data()
 }

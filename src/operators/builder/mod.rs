@@ -1,4 +1,4 @@
-//! The builder: a logical plan, rewritten, becomes operators. What runs is decided here as each node is made, from the leaves up, for
+//! The builder: a plan, rewritten, becomes operators. What runs is decided here as each node is made, from the leaves up, for
 //! what is below it is known: which side of a join is kept, whether an order is there already, how far a limit reaches. The operators
 //! are DataFusion's and ours; DataFusion's planner and its rules are not asked.
 //!
@@ -16,15 +16,10 @@ mod limit;
 mod order;
 mod subqueries;
 mod window;
-
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion_expr::{
-    Distinct, Extension, FetchType, Limit, LogicalPlan, Projection, RecursiveQuery, SkipType, Unnest,
-};
+use datafusion_common::{DataFusionError, NullHandling, Result as DataFusionResult, UnnestOptions};
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::empty::EmptyExec;
 use datafusion_physical_plan::placeholder_row::PlaceholderRowExec;
@@ -36,10 +31,12 @@ use futures::future::BoxFuture;
 use super::append::Append;
 use super::dependent_join_exec::DependentJoinExec;
 use super::lookup_join_exec::LookupJoinExec;
+use super::physical_expr::{ExprBuilder, column_name};
 use super::planning::Planning;
 use super::rows_exec::RowsExec;
 use super::shared_rows_exec::SharedRowsExec;
-use crate::logical::only_input::only_input;
+use crate::operators::only_input::only_input;
+use crate::tree::{Limit, Plan, Projection, RecursiveQuery, RowCount, RowSchema, Unnest};
 
 /// With less stack than this left, a new segment is taken: plans nest as deep as statements do.
 const STACK_RED_ZONE_BYTES: usize = 256 * 1024;
@@ -50,15 +47,16 @@ const STACK_SEGMENT_BYTES: usize = 2 * 1024 * 1024;
 type Operator = Arc<dyn ExecutionPlan>;
 
 /// The operators of a plan. Errors: those of planning the access to tables; what stands in the plan that cannot run.
-pub(super) fn build<'a>(
-    plan: &'a LogicalPlan,
-    planning: &'a Planning,
-) -> BoxFuture<'a, DataFusionResult<Operator>> {
+pub(super) fn build<'a>(plan: &'a Plan, planning: &'a Planning) -> BoxFuture<'a, DataFusionResult<Operator>> {
     async move {
         let subqueries = subqueries::build_scalar(plan, planning).await?;
         let mut builder = Builder {
             planning,
-            context: subqueries.context(),
+            exprs: ExprBuilder {
+                options: Some(Arc::clone(planning.options())),
+                inputs: planning.inputs().cloned(),
+                subqueries: subqueries.places(),
+            },
             leaves: leaves::build_scans(plan, planning).await?,
         };
         let root = builder.node(plan)?;
@@ -70,14 +68,14 @@ pub(super) fn build<'a>(
 /// Builds one plan.
 struct Builder<'a> {
     planning: &'a Planning,
-    /// Where expressions find the values of uncorrelated scalar subqueries.
-    context: PhysicalPlanningContext,
+    /// Makes expressions computable.
+    exprs: ExprBuilder,
     /// The scans that no node has taken yet, the next one first.
     leaves: VecDeque<Operator>,
 }
 
 impl Builder<'_> {
-    fn node(&mut self, plan: &LogicalPlan) -> DataFusionResult<Operator> {
+    fn node(&mut self, plan: &Plan) -> DataFusionResult<Operator> {
         stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
             let inputs = plan.inputs().into_iter().map(|input| self.node(input));
             let inputs = inputs.collect::<DataFusionResult<Vec<_>>>()?;
@@ -86,109 +84,102 @@ impl Builder<'_> {
     }
 
     /// The node over its inputs.
-    fn over(&mut self, plan: &LogicalPlan, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
+    fn over(&mut self, plan: &Plan, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
         match plan {
-            LogicalPlan::TableScan(_) => self.leaves.pop_front().ok_or_else(|| {
+            Plan::TableScan(_) => self.leaves.pop_front().ok_or_else(|| {
                 DataFusionError::Internal("a scan that was not there when scans were made".to_string())
             }),
-            LogicalPlan::EmptyRelation(empty) => {
+            Plan::EmptyRelation(empty) => {
                 let schema = Arc::clone(empty.schema.inner());
                 Ok(match empty.produce_one_row {
                     true => Arc::new(PlaceholderRowExec::new(schema)),
                     false => Arc::new(EmptyExec::new(schema)),
                 })
             }
-            LogicalPlan::Values(values) => {
-                let rows = values.values.iter().map(|row| self.exprs(row, &values.schema));
+            Plan::Values(values) => {
+                let rows = values
+                    .values
+                    .iter()
+                    .map(|row| self.exprs.all(row, &values.schema));
                 let rows = rows.collect::<DataFusionResult<Vec<_>>>()?;
                 Ok(Arc::new(RowsExec::values(
                     rows,
                     Arc::clone(values.schema.inner()),
                 )))
             }
-            LogicalPlan::Projection(projection) => self.project(projection, only_input(inputs)?),
-            LogicalPlan::Filter(filter) => self.filter(filter, only_input(inputs)?),
-            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate, only_input(inputs)?),
-            LogicalPlan::Distinct(Distinct::All(_)) => aggregate::distinct(only_input(inputs)?),
-            LogicalPlan::Window(window) => self.window(window, plan.schema(), only_input(inputs)?),
-            LogicalPlan::Sort(sort) => self.sort(sort, only_input(inputs)?),
-            LogicalPlan::Limit(limit) => limited(limit, only_input(inputs)?),
-            LogicalPlan::SubqueryAlias(_) => only_input(inputs),
-            LogicalPlan::Join(join) => self.join(join, inputs),
-            LogicalPlan::Union(union) => Ok(Arc::new(Append::new(inputs, union.schema.inner()))),
-            LogicalPlan::Unnest(unnest) => unnested(unnest, only_input(inputs)?),
-            LogicalPlan::RecursiveQuery(recursion) => recursive(recursion, inputs),
-            LogicalPlan::Extension(extension) => self.extension(extension, inputs),
-            other => Err(DataFusionError::Internal(format!(
-                "a plan that cannot run: {}",
-                other.display()
-            ))),
+            Plan::Projection(projection) => self.project(projection, only_input(inputs)?),
+            Plan::Filter(filter) => self.filter(filter, only_input(inputs)?),
+            Plan::Aggregate(aggregate) => self.aggregate(aggregate, only_input(inputs)?),
+            Plan::Distinct(_) => aggregate::distinct(only_input(inputs)?),
+            Plan::Window(window) => self.window(window, only_input(inputs)?),
+            Plan::Sort(sort) => self.sort(sort, only_input(inputs)?),
+            Plan::Limit(limit) => limited(limit, only_input(inputs)?),
+            Plan::SubqueryAlias(_) => only_input(inputs),
+            Plan::Join(join) => self.join(join, inputs),
+            Plan::Union(union) => Ok(Arc::new(Append::new(inputs, union.schema.inner()))),
+            Plan::Unnest(unnest) => unnested(unnest, only_input(inputs)?),
+            Plan::RecursiveQuery(recursion) => recursive(recursion, plan.schema(), inputs),
+            Plan::DependentJoin(join) => {
+                let (input, planner) = (only_input(inputs)?, self.planning.planner());
+                let built = DependentJoinExec::build(join, input, planner, &self.exprs)?;
+                Ok(Arc::new(built))
+            }
+            Plan::LookupJoin(join) => Ok(Arc::new(LookupJoinExec::build(join, only_input(inputs)?)?)),
+            Plan::SharedRows(shared) => Ok(Arc::new(SharedRowsExec::build(shared, only_input(inputs)?))),
         }
     }
 
     fn project(&self, projection: &Projection, input: Operator) -> DataFusionResult<Operator> {
         let below = projection.input.schema();
         let named = projection.expr.iter().map(|expr| {
-            // A column is called as the input calls it: in logical plans it may have the name of a whole expression.
-            let name = exprs::field_name(expr, below, &input.schema())?;
+            let name = column_name(expr, below, &input.schema());
             Ok((self.expr(expr, below)?, name))
         });
         let named = named.collect::<DataFusionResult<Vec<_>>>()?;
         exprs::projected(named, input, &projection.schema)
     }
-
-    fn extension(&self, extension: &Extension, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
-        let node = extension.node.as_any();
-        let input = only_input(inputs)?;
-        if let Some(join) = node.downcast_ref() {
-            let expr = |expr: &_, schema: &_| self.expr(expr, schema);
-            return Ok(Arc::new(DependentJoinExec::build(
-                join,
-                input,
-                self.planning.planner(),
-                &expr,
-            )?));
-        }
-        if let Some(join) = node.downcast_ref() {
-            return Ok(Arc::new(LookupJoinExec::build(join, input)?));
-        }
-        match node.downcast_ref() {
-            Some(shared) => Ok(Arc::new(SharedRowsExec::build(shared, input))),
-            None => Err(DataFusionError::Internal(format!(
-                "a node that is none of ours: {}",
-                extension.node.name()
-            ))),
-        }
-    }
 }
 
 fn limited(limit: &Limit, input: Operator) -> DataFusionResult<Operator> {
-    match (limit.get_skip_type()?, limit.get_fetch_type()?) {
-        (SkipType::Literal(skip), FetchType::Literal(fetch)) => limit::limited(input, skip, fetch),
-        _ => Err(DataFusionError::Internal("a limit that is no number".to_string())),
+    let internal = || DataFusionError::Internal("a limit that is no number".to_string());
+    let RowCount::Known(skip) = limit.skip_count() else {
+        return Err(internal());
+    };
+    match limit.fetch_count() {
+        RowCount::Known(fetch) => limit::limited(input, skip, Some(fetch)),
+        RowCount::None => limit::limited(input, skip, None),
+        RowCount::Open => Err(internal()),
     }
 }
 
 fn unnested(unnest: &Unnest, input: Operator) -> DataFusionResult<Operator> {
-    let lists = unnest.list_type_columns.iter().map(|(index, list)| ListUnnest {
-        index_in_input_schema: *index,
-        depth: list.depth,
+    let lists = unnest.places().into_iter().map(|at| ListUnnest {
+        index_in_input_schema: at,
+        depth: 1,
     });
+    let options = UnnestOptions {
+        null_handling: NullHandling::Drop,
+        ..UnnestOptions::default()
+    };
     Ok(Arc::new(UnnestExec::new(
         input,
         lists.collect(),
-        unnest.struct_type_columns.clone(),
+        Vec::new(),
         Arc::clone(unnest.schema.inner()),
-        unnest.options.clone(),
+        options,
     )?))
 }
 
-fn recursive(recursion: &RecursiveQuery, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
+fn recursive(
+    recursion: &RecursiveQuery,
+    schema: &RowSchema,
+    inputs: Vec<Operator>,
+) -> DataFusionResult<Operator> {
     let [start, step] = <[Operator; 2]>::try_from(inputs)
         .map_err(|_| DataFusionError::Internal("a recursion has two inputs".to_string()))?;
     Ok(Arc::new(RecursiveQueryExec::try_new(
         recursion.name.clone(),
-        Arc::clone(recursion.schema.inner()),
+        Arc::clone(schema.inner()),
         start,
         step,
         recursion.is_distinct,

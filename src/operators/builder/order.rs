@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow::compute::SortOptions;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::Sort;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
 use datafusion_physical_plan::aggregates::AggregateExec;
@@ -20,11 +19,12 @@ use crate::operators::columns_below::{below, column_of};
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::needed_orders::is_in_order;
 use crate::operators::ordered_aggregates::sees_order;
+use crate::tree::Sort;
 
 impl Builder<'_> {
     /// The rows of the input in this order, the first of them if so many are enough.
     pub(super) fn sort(&self, sort: &Sort, input: Operator) -> DataFusionResult<Operator> {
-        let keys = self.sort_exprs(&sort.expr, sort.input.schema())?;
+        let keys = self.exprs.order(&sort.expr, sort.input.schema())?;
         match LexOrdering::new(keys) {
             Some(order) => sorted(input, order, sort.fetch),
             None => Err(DataFusionError::Internal("a sort without keys".to_string())),

@@ -1,31 +1,25 @@
 //! Uncorrelated scalar subqueries: each is run once, before the plan whose expressions read its value. Called by `builder`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use datafusion_common::HashMap;
 use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::physical_planning_context::{
-    PhysicalPlanningContext, ScalarSubqueryResults, SubqueryIndex,
-};
-use datafusion_expr::{Expr, LogicalPlan, Subquery};
+use datafusion_expr::physical_planning_context::{ScalarSubqueryResults, SubqueryIndex};
 use datafusion_physical_plan::scalar_subquery::{ScalarSubqueryExec, ScalarSubqueryLink};
 
 use super::{Operator, build};
+use crate::operators::physical_expr::SubqueryPlaces;
 use crate::operators::planning::Planning;
+use crate::tree::{Expr, Plan, Subquery, TreeNode, TreeNodeRecursion};
 
 /// The subqueries of one plan.
 pub(super) struct ScalarSubqueries {
     plans: Vec<ScalarSubqueryLink>,
-    indexes: HashMap<Subquery, SubqueryIndex>,
-    results: ScalarSubqueryResults,
+    places: Arc<SubqueryPlaces>,
 }
 
 /// The operators of those in the plan's own expressions; a subquery inside one belongs to that. Errors: those of building.
-pub(super) async fn build_scalar(
-    plan: &LogicalPlan,
-    planning: &Planning,
-) -> DataFusionResult<ScalarSubqueries> {
+pub(super) async fn build_scalar(plan: &Plan, planning: &Planning) -> DataFusionResult<ScalarSubqueries> {
     let mut plans = Vec::new();
     let mut indexes = HashMap::new();
     for subquery in uncorrelated(plan)? {
@@ -37,29 +31,33 @@ pub(super) async fn build_scalar(
         plans.push(ScalarSubqueryLink { plan, index });
         indexes.insert(subquery, index);
     }
+    let results = ScalarSubqueryResults::new(plans.len());
     Ok(ScalarSubqueries {
-        results: ScalarSubqueryResults::new(plans.len()),
         plans,
-        indexes,
+        places: Arc::new(SubqueryPlaces { indexes, results }),
     })
 }
 
 impl ScalarSubqueries {
     /// Where expressions find their values.
-    pub(super) fn context(&self) -> PhysicalPlanningContext {
-        PhysicalPlanningContext::new(self.indexes.clone(), self.results.clone())
+    pub(super) fn places(&self) -> Arc<SubqueryPlaces> {
+        Arc::clone(&self.places)
     }
 
     /// The plan, for which they are run.
     pub(super) fn around(self, plan: Operator) -> Operator {
         match self.plans.is_empty() {
             true => plan,
-            false => Arc::new(ScalarSubqueryExec::new(plan, self.plans, self.results)),
+            false => Arc::new(ScalarSubqueryExec::new(
+                plan,
+                self.plans,
+                self.places.results.clone(),
+            )),
         }
     }
 }
 
-fn uncorrelated(plan: &LogicalPlan) -> DataFusionResult<Vec<Subquery>> {
+fn uncorrelated(plan: &Plan) -> DataFusionResult<Vec<Subquery>> {
     let mut subqueries = Vec::new();
     plan.apply(|node| {
         node.apply_expressions(|expr| {

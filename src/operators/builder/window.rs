@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{DFSchema, DFSchemaRef};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_expr::expr::{NullTreatment, WindowFunction};
-use datafusion_expr::{Expr, Window};
 use datafusion_physical_expr::window::WindowExpr;
 use datafusion_physical_plan::windows::{
     BoundedWindowAggExec, WindowAggExec, create_window_expr, get_window_mode,
@@ -14,19 +11,16 @@ use datafusion_physical_plan::{ExecutionPlanProperties, InputOrderMode};
 
 use super::{Builder, Operator};
 use crate::operators::counted_rows::CountedRows;
+use crate::operators::window_functions::{window_frame, window_function};
+use crate::tree::{Expr, RowSchema, Window, WindowFunction};
 
 impl Builder<'_> {
     /// The rows of the input with what the window functions say of each; they share one order.
-    pub(super) fn window(
-        &self,
-        window: &Window,
-        schema: &DFSchemaRef,
-        input: Operator,
-    ) -> DataFusionResult<Operator> {
+    pub(super) fn window(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
         let calls = window
             .window_expr
             .iter()
-            .map(|expr| self.window_call(expr, schema, &input));
+            .map(|expr| self.window_call(expr, window.input.schema(), &input));
         let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
         Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
@@ -43,12 +37,13 @@ impl Builder<'_> {
     fn window_call(
         &self,
         expr: &Expr,
-        schema: &DFSchema,
+        schema: &RowSchema,
         input: &Operator,
     ) -> DataFusionResult<Arc<dyn WindowExpr>> {
-        let (name, call) = match expr {
-            Expr::Alias(alias) => (alias.name.clone(), alias.expr.as_ref()),
-            other => (other.schema_name().to_string(), other),
+        let name = expr.column_name();
+        let call = match expr {
+            Expr::Alias(alias) => alias.expr.as_ref(),
+            other => other,
         };
         let Expr::WindowFunction(call) = call else {
             return Err(DataFusionError::Internal(
@@ -57,19 +52,19 @@ impl Builder<'_> {
         };
         let WindowFunction { fun, params } = call.as_ref();
         let filter = params.filter.as_ref();
-        let mut partition_by = self.exprs(&params.partition_by, schema)?;
+        let mut partition_by = self.exprs.all(&params.partition_by, schema)?;
         // What is the same in all rows parts none, and DataFusion cannot always tell that they are in its order.
         partition_by.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
         create_window_expr(
-            fun,
+            &window_function(fun),
             name,
-            &self.exprs(&params.args, schema)?,
+            &self.exprs.all(&params.args, schema)?,
             &partition_by,
-            &self.sort_exprs(&params.order_by, schema)?,
-            Arc::new(params.window_frame.clone()),
+            &self.exprs.order(&params.order_by, schema)?,
+            window_frame(&params.window_frame),
             Arc::clone(schema.inner()),
-            params.null_treatment == Some(NullTreatment::IgnoreNulls),
-            params.distinct,
+            params.ignores_nulls,
+            false,
             filter.map(|filter| self.expr(filter, schema)).transpose()?,
         )
     }

@@ -5,17 +5,17 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion_common::{Column, DFSchema};
-use datafusion_expr::{Expr, ExprSchemable, LogicalPlan};
 use datafusion_physical_expr::PhysicalExpr;
 
 use super::catalog_source::plain_relation;
 use crate::functions::evaluate::values;
-use crate::logical::computed::Computed;
 use crate::logical::equality;
-use crate::logical::lookup_join::{Joined, JoinedSchema, Partners, is_over};
+use crate::logical::lookup_join::is_over;
 use crate::logical::placeholder::Constants;
+use crate::operators::computed::Computed;
+use crate::operators::lookup::{Joined, JoinedSchema};
 use crate::system::pg_catalog::{CatalogContext, CatalogRows, Definition};
+use crate::tree::{Column, Expr, Partners, Plan, RowSchema};
 use crate::{Error, Result};
 
 /// Batches of pairs that one lookup goes through beyond one for each batch of outer rows, until it is long: the general plan takes
@@ -59,13 +59,13 @@ impl CatalogLookup {
     /// Joins the relation that a plan is to rows of `outer`. `partners`: those that are given. `None`: it is none, or conditions take
     /// more than the rows.
     pub(super) fn new(
-        relation: &LogicalPlan,
-        outer: &DFSchema,
+        relation: &Plan,
+        outer: &RowSchema,
         partners: Partners,
         conditions: &[Expr],
     ) -> Option<CatalogLookup> {
         let scanned = plain_relation(relation)?;
-        let joined = outer.join(relation.schema()).ok()?;
+        let joined = outer.join(relation.schema());
         let computed = conditions
             .iter()
             .map(|condition| Computed::in_statement(condition, &joined));
@@ -136,7 +136,7 @@ impl CatalogLookup {
 }
 
 /// The inner column that a condition says to equal something of outer rows, or a constant, of its own type.
-fn key_of(condition: &Expr, outer: &DFSchema, inner: &DFSchema) -> Option<(usize, Computed)> {
+fn key_of(condition: &Expr, outer: &RowSchema, inner: &RowSchema) -> Option<(usize, Computed)> {
     equality(condition)?.into_iter().find_map(|(own, value)| {
         let Expr::Column(own) = own else { return None };
         let column = inner.index_of_column(own as &Column).ok()?;

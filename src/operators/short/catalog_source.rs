@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use datafusion_common::DFSchema;
-use datafusion_expr::{Expr, LogicalPlan};
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use crate::functions::evaluate::filter;
-use crate::logical::computed::Computed;
 use crate::logical::placeholder::Constants;
 use crate::operators::catalog_read::{CatalogRead, KnownValues};
 use crate::operators::catalog_table::{ScannedRelation, scanned_relation};
+use crate::operators::computed::Computed;
 use crate::system::pg_catalog::with_table_oid;
+use crate::tree::{Expr, Plan, RowSchema};
 use crate::{Error, Result};
 
 /// Rows that come at a time.
@@ -43,7 +42,7 @@ impl CatalogSource {
     }
 
     /// Adds a condition on its rows, which are of `schema`. `None`: it cannot be computed of them alone.
-    pub(super) fn add_condition(&mut self, condition: &Expr, schema: &DFSchema) -> Option<()> {
+    pub(super) fn add_condition(&mut self, condition: &Expr, schema: &RowSchema) -> Option<()> {
         let computed = Computed::in_statement(condition, schema)?;
         let read = Arc::make_mut(&mut self.read);
         let position = |column: &_| Some(read.columns[schema.index_of_column(column).ok()?]);
@@ -99,10 +98,10 @@ impl CatalogSource {
 }
 
 /// The relation of the catalog that a plan is.
-pub(super) fn plain_relation(plan: &LogicalPlan) -> Option<ScannedRelation> {
+pub(super) fn plain_relation(plan: &Plan) -> Option<ScannedRelation> {
     match plan {
-        LogicalPlan::TableScan(scan) => scanned_relation(scan),
-        LogicalPlan::SubqueryAlias(alias) => plain_relation(&alias.input),
+        Plan::TableScan(scan) => scanned_relation(scan),
+        Plan::SubqueryAlias(alias) => plain_relation(&alias.input),
         _ => None,
     }
 }

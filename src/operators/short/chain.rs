@@ -1,15 +1,8 @@
 //! Reads a logical plan as a chain: from the top down to the table, then back up step by step.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::Schema;
-use datafusion_common::{Column, DFSchema, JoinType, NullEquality};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{
-    Aggregate, Distinct, Expr, ExprSchemable, Join, Limit, LogicalPlan, Projection, RecursiveQuery, Sort,
-    SortExpr, Union, Window, WindowFunctionDefinition,
-};
 
 use super::ShortPlan;
 use super::catalog_source::{CatalogSource, plain_relation};
@@ -20,22 +13,24 @@ use super::sort_key::SortKey;
 use super::step::{Source, Step};
 use super::subquery::{read_exists, read_subquery};
 use super::totals::Total;
-use crate::logical::computed::{Computed, Condition};
-use crate::logical::dependent_join::DependentJoin;
-use crate::logical::lookup_join::{Lookup, Partners, first_column, inner_of, is_over, with_outer_columns};
+use crate::logical::lookup_join::{first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::replaced_columns::replaced_columns;
 use crate::logical::rows_source::{RowsSource, is_whole};
 use crate::logical::stored_table::scanned_table;
 use crate::logical::work_table::WorkTable;
 use crate::operators::catalog_table::scanned_relation;
+use crate::operators::computed::{Computed, Condition};
+use crate::operators::lookup::Lookup;
+use crate::tree::{
+    Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, NullEquality, OrderKey, Partners, Plan,
+    Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction, split_conjunction,
+};
 
 /// The plan as a chain; `None` when it is none.
-pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
+pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
     match plan {
-        LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => {
-            Some(ShortPlan::from_source(Source::OneRow))
-        }
-        LogicalPlan::TableScan(scan) => {
+        Plan::EmptyRelation(empty) if empty.produce_one_row => Some(ShortPlan::from_source(Source::OneRow)),
+        Plan::TableScan(scan) => {
             let source = match (scanned_table(scan), scanned_relation(scan)) {
                 (Some(scanned), _) => Source::Table(TableRead::new(scanned)),
                 (_, Some(scanned)) => Source::Catalog(CatalogSource::new(scanned)),
@@ -46,41 +41,38 @@ pub(super) fn read(plan: &LogicalPlan) -> Option<ShortPlan> {
             };
             Some(ShortPlan::from_source(source))
         }
-        LogicalPlan::SubqueryAlias(alias) => read(&alias.input),
-        LogicalPlan::Union(union) => append(union),
-        LogicalPlan::RecursiveQuery(query) => {
+        Plan::SubqueryAlias(alias) => read(&alias.input),
+        Plan::Union(union) => append(union),
+        Plan::RecursiveQuery(query) => {
             let recursion = Box::new(recursion(query)?);
             Some(ShortPlan::from_source(Source::Recursion(recursion)))
         }
-        LogicalPlan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
+        Plan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
             beside(read(&join.left)?, join)
         }
-        LogicalPlan::Filter(_) | LogicalPlan::Join(_) => read_filtered(Vec::new(), plan),
-        LogicalPlan::Projection(projection) => project(read(&projection.input)?, projection),
-        LogicalPlan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
-        LogicalPlan::Distinct(Distinct::All(input)) => distinct(read(input)?, input.schema()),
-        LogicalPlan::Sort(sort) => order(read(&sort.input)?, sort),
-        LogicalPlan::Limit(limit) => read_limit(limit),
-        LogicalPlan::Window(window) => number(read(&window.input)?, window),
-        LogicalPlan::Extension(extension) => {
-            let join = extension.node.as_any().downcast_ref::<DependentJoin>()?;
-            answer(read(&join.input)?, join)
-        }
+        Plan::Filter(_) | Plan::Join(_) => read_filtered(Vec::new(), plan),
+        Plan::Projection(projection) => project(read(&projection.input)?, projection),
+        Plan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
+        Plan::Distinct(input) => distinct(read(input)?, input.schema()),
+        Plan::Sort(sort) => order(read(&sort.input)?, sort),
+        Plan::Limit(limit) => read_limit(limit),
+        Plan::Window(window) => number(read(&window.input)?, window),
+        Plan::DependentJoin(join) => answer(read(&join.input)?, join),
         _ => None,
     }
 }
 
 /// The rows of `input` for which all conditions hold. They are checked as far down as they can be: those on a view or
 /// a subquery bound the table's key, or are refused, as they would be on the table.
-fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<ShortPlan> {
+fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
     match input {
-        LogicalPlan::Join(join) => match JoinGroup::read(input, conditions.clone()) {
+        Plan::Join(join) => match JoinGroup::read(input, conditions.clone()) {
             Some(group) if group.joins_only(|plan| plain_relation(plan).is_some()) => {
                 read_group(group, &join.schema)
             }
             _ => read_join(join, conditions),
         },
-        LogicalPlan::Filter(filter) => {
+        Plan::Filter(filter) => {
             let own = split_conjunction(&filter.predicate).into_iter().cloned();
             let is_subquery = |condition: &Expr| matches!(condition, Expr::Exists(_) | Expr::InSubquery(_));
             let (subqueries, own): (Vec<Expr>, Vec<Expr>) = own.partition(is_subquery);
@@ -90,13 +82,13 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
             let mut subqueries = subqueries.iter();
             subqueries.try_fold(chain, |chain, condition| keep_rows(chain, condition, schema))
         }
-        LogicalPlan::SubqueryAlias(alias) if !matches!(*alias.input, LogicalPlan::TableScan(_)) => {
+        Plan::SubqueryAlias(alias) if !matches!(*alias.input, Plan::TableScan(_)) => {
             let below = alias.input.schema();
             let column = |at| Some(Expr::Column(Column::from(below.qualified_field(at))));
             let conditions = below_schema(conditions, &alias.schema, column)?;
             read_filtered(conditions, &alias.input)
         }
-        LogicalPlan::Projection(projection) => {
+        Plan::Projection(projection) => {
             let computed = |at: usize| {
                 let expr = projection.expr[at].clone().unalias();
                 (!expr.is_volatile()).then_some(expr)
@@ -104,11 +96,11 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &LogicalPlan) -> Option<Short
             let conditions = below_schema(conditions, &projection.schema, computed)?;
             project(read_filtered(conditions, &projection.input)?, projection)
         }
-        LogicalPlan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
-        LogicalPlan::Distinct(Distinct::All(rows)) if !conditions.iter().any(Expr::is_volatile) => {
+        Plan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
+        Plan::Distinct(rows) if !conditions.iter().any(Expr::is_volatile) => {
             distinct(read_filtered(conditions, rows)?, rows.schema())
         }
-        LogicalPlan::Aggregate(aggregate) => {
+        Plan::Aggregate(aggregate) => {
             let (of_keys, of_groups): (Vec<Expr>, Vec<Expr>) = conditions
                 .into_iter()
                 .partition(|condition| is_over_keys(condition, aggregate));
@@ -143,7 +135,7 @@ fn is_over_keys(condition: &Expr, aggregate: &Aggregate) -> bool {
 /// computed elsewhere.
 fn below_schema(
     conditions: Vec<Expr>,
-    schema: &DFSchema,
+    schema: &RowSchema,
     made_of: impl Fn(usize) -> Option<Expr>,
 ) -> Option<Vec<Expr>> {
     let stands_for = |column: &Column| schema.index_of_column(column).ok().and_then(&made_of);
@@ -154,7 +146,7 @@ fn below_schema(
 }
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
-fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSchema>) -> Option<()> {
+fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<RowSchema>) -> Option<()> {
     for condition in conditions {
         match &mut chain.source {
             Source::Table(table) if chain.steps.is_empty() => {
@@ -172,7 +164,7 @@ fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<DFSc
 }
 
 /// Relations of the catalog, joined in the order that their conditions give.
-fn read_group(mut group: JoinGroup, schema: &DFSchema) -> Option<ShortPlan> {
+fn read_group(mut group: JoinGroup, schema: &RowSchema) -> Option<ShortPlan> {
     let (first, conditions) = group.take_first();
     let mut chain = read(&first)?;
     add_conditions(&mut chain, &conditions.iter().collect::<Vec<_>>(), first.schema())?;
@@ -197,7 +189,7 @@ fn read_join(join: &Join, above: Vec<Expr>) -> Option<ShortPlan> {
     let swapped = Join {
         left: Arc::clone(&join.right),
         right: Arc::clone(&join.left),
-        schema: Arc::new(join.right.schema().join(join.left.schema()).ok()?),
+        schema: Arc::new(join.right.schema().join(join.left.schema())),
         ..join.clone()
     };
     let turned = look_up_right(&swapped, above).filter(ShortPlan::may_drive);
@@ -208,7 +200,7 @@ fn read_join(join: &Join, above: Vec<Expr>) -> Option<ShortPlan> {
 }
 
 /// The chain with its columns, which are those of one schema, as another has them.
-fn select(mut chain: ShortPlan, from: &DFSchema, to: &DFSchema) -> Option<ShortPlan> {
+fn select(mut chain: ShortPlan, from: &RowSchema, to: &RowSchema) -> Option<ShortPlan> {
     let columns = to
         .iter()
         .map(|field| Computed::new(&Expr::Column(Column::from(field)), from));
@@ -239,9 +231,6 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
             || is_over(condition, &[right]) && !condition.is_volatile() && !condition.column_refs().is_empty()
     };
     let (asked, on): (Vec<Expr>, Vec<Expr>) = on.into_iter().partition(is_asked);
-    let asked = asked
-        .iter()
-        .map(|condition| Computed::new(condition, &join.schema));
     let partners = match keeps_outer {
         true => Partners::OrNone,
         false => Partners::Needed,
@@ -249,8 +238,7 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
     let is_of_left = |condition: &Expr| is_over(condition, &[left]) && !condition.is_volatile();
     let (of_left, rest): (Vec<Expr>, Vec<Expr>) = on.into_iter().chain(above).partition(is_of_left);
     let chain = read_filtered(of_left, &join.left)?;
-    let asked = asked.collect::<Option<_>>()?;
-    let lookup = Lookup::new(inner, left.fields().len(), partners, asked)?;
+    let lookup = Lookup::new(inner, left, &join.schema, partners, &asked)?;
     let mut chain = look_up(chain, lookup)?;
     add_conditions(&mut chain, &rest.iter().collect::<Vec<_>>(), &join.schema)?;
     Some(chain)
@@ -268,12 +256,12 @@ fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
     if !(chain.may_drive() || is_cheap) {
         return None;
     }
-    chain.steps.push(Step::Lookup(lookup));
+    chain.steps.push(Step::Lookup(Box::new(lookup)));
     Some(chain)
 }
 
 /// The chain with the rows for which a subquery, which is a whole condition, holds.
-fn keep_rows(mut chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
+fn keep_rows(mut chain: ShortPlan, condition: &Expr, outer: &RowSchema) -> Option<ShortPlan> {
     match (&chain.source, condition) {
         (Source::Catalog(_), Expr::Exists(exists)) => {
             let kept = read_exists(exists, outer)?;
@@ -285,7 +273,7 @@ fn keep_rows(mut chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option
 }
 
 /// The chain with the rows for which a subquery, which is a whole condition, finds a row, or none.
-fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<ShortPlan> {
+fn find_rows(chain: ShortPlan, condition: &Expr, outer: &RowSchema) -> Option<ShortPlan> {
     let (subquery, partners, mut on) = match condition {
         Expr::Exists(exists) if exists.negated => (&exists.subquery, Partners::Miss, Vec::new()),
         Expr::Exists(exists) => (&exists.subquery, Partners::Exist, Vec::new()),
@@ -298,13 +286,13 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<Sho
     };
     // Which columns it gives, and how often the same, does not matter; what it asks of its table is over that table's.
     let mut plan = subquery.subquery.as_ref();
-    if let LogicalPlan::Distinct(Distinct::All(input)) = plan {
+    if let Plan::Distinct(input) = plan {
         plan = input;
     }
-    if let LogicalPlan::Projection(projection) = plan {
+    if let Plan::Projection(projection) = plan {
         plan = &projection.input;
     }
-    while let LogicalPlan::Filter(filter) = plan {
+    while let Plan::Filter(filter) = plan {
         on.extend(split_conjunction(&filter.predicate).into_iter().cloned());
         plan = &filter.input;
     }
@@ -313,14 +301,8 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &DFSchema) -> Option<Sho
         .map(|condition| with_outer_columns(condition, outer));
     let mut on = on.collect::<Option<Vec<Expr>>>()?;
     let inner = inner_of(plan, outer, &mut on)?;
-    let schema = Arc::new(outer.join(plan.schema()).ok()?);
-    let asked = on.iter().map(|condition| Computed::new(condition, &schema));
-    let lookup = Lookup::new(
-        inner,
-        outer.fields().len(),
-        partners,
-        asked.collect::<Option<_>>()?,
-    )?;
+    let schema = Arc::new(outer.join(plan.schema()));
+    let lookup = Lookup::new(inner, outer, &schema, partners, &on)?;
     look_up(chain, lookup)
 }
 
@@ -341,14 +323,14 @@ fn append(union: &Union) -> Option<ShortPlan> {
 }
 
 /// Whether the columns of a plan have the types of a schema.
-fn has_types_of(plan: &LogicalPlan, schema: &Schema) -> bool {
+fn has_types_of(plan: &Plan, schema: &Schema) -> bool {
     let own = plan.schema().fields().iter().map(|field| field.data_type());
     own.eq(schema.fields().iter().map(|field| field.data_type()))
 }
 
 /// A recursion that leaves no duplicates out, of two chains that give their rows as they come.
 fn recursion(query: &RecursiveQuery) -> Option<Recursion> {
-    let schema = query.schema.inner();
+    let schema = query.static_term.schema().inner();
     let mut terms = [&query.static_term, &query.recursive_term].into_iter();
     if query.is_distinct || !terms.all(|term| has_types_of(term, schema)) {
         return None;
@@ -420,7 +402,7 @@ fn group(mut chain: ShortPlan, aggregate: &Aggregate) -> Option<ShortPlan> {
 }
 
 /// The chain with DISTINCT behind it: rows whose columns are all the same are a group.
-fn distinct(mut chain: ShortPlan, schema: &DFSchema) -> Option<ShortPlan> {
+fn distinct(mut chain: ShortPlan, schema: &RowSchema) -> Option<ShortPlan> {
     let columns = (0..schema.fields().len()).map(|at| Column::from(schema.qualified_field(at)));
     let keys = columns.map(|column| Computed::new(&Expr::Column(column), schema));
     chain.steps.push(Step::Groups {
@@ -444,7 +426,7 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
     Some(chain)
 }
 
-fn sort_key(key: &SortExpr, input: &DFSchema) -> Option<SortKey> {
+fn sort_key(key: &OrderKey, input: &RowSchema) -> Option<SortKey> {
     Some(SortKey {
         computed: Computed::in_statement(&key.expr, input)?,
         descending: !key.asc,
@@ -457,8 +439,7 @@ fn number(mut chain: ShortPlan, window: &Window) -> Option<ShortPlan> {
     let [Expr::WindowFunction(call)] = window.window_expr.as_slice() else {
         return None;
     };
-    let is_number =
-        matches!(&call.fun, WindowFunctionDefinition::WindowUDF(function) if function.name() == "row_number");
+    let is_number = call.fun == WindowedFunction::Ranking(Ranking::RowNumber);
     if !is_number || call.params.filter.is_some() {
         return None;
     }
@@ -482,7 +463,7 @@ fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
     for (at, sub_plan) in join.sub_plans.iter().enumerate() {
         let outer = join.schema.iter().take(first + at);
         let outer = outer.map(|(relation, field)| (relation.cloned(), Arc::clone(field)));
-        let outer = DFSchema::new_with_metadata(outer.collect(), HashMap::new()).ok()?;
+        let outer = RowSchema::new(outer.collect());
         let field = join.schema.fields().get(first + at)?;
         let answers = read_subquery(sub_plan, &outer, field, may_drive)?;
         chain.steps.push(Step::SubChain(Box::new(answers)));

@@ -129,7 +129,7 @@ pub(super) fn count_or_read(
 ) -> BoxStream<'static, Result<RecordBatch>> {
     let (txn, count) = (Arc::clone(&ctx.txn), Arc::clone(count));
     let counted = async move {
-        Ok(match row_count(&txn, &table).await? {
+        Ok::<_, crate::Error>(match row_count(&txn, &table).await? {
             Some(number) => {
                 count.get_or_init(|| number);
                 known

@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_expr::Expr;
 
 use super::read::{Access, TableRead};
 use super::sort_key::SortKey;
@@ -14,12 +12,13 @@ use super::totals::Total;
 use super::{Arrival, ShortPlan, rows_wanted};
 use crate::Result;
 use crate::catalog::TableDef;
-use crate::logical::computed::Computed;
 use crate::logical::expr_text::{Names, expr_text, order_text};
-use crate::logical::lookup_join::LookupStory;
 use crate::logical::placeholder::Constants;
+use crate::operators::computed::Computed;
+use crate::operators::lookup::LookupStory;
 use crate::plan::AccessPath;
 use crate::system::StatementContext;
+use crate::tree::{Expr, Transformed, TreeNode};
 
 /// A node above the table.
 #[derive(Debug)]

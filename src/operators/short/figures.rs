@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::logical::lookup_join::LookupFigures;
+use crate::operators::lookup::LookupFigures;
 use crate::scan::figures::Seen;
 use crate::scan::scan_metrics::ScanMetrics;
 

@@ -12,8 +12,8 @@ use datafusion_physical_plan::aggregates::order::{GroupOrdering, GroupOrderingFu
 
 use super::totals::{RunningInputs, Total};
 use crate::functions::evaluate::values;
-use crate::logical::computed::Computed;
 use crate::logical::placeholder::Constants;
+use crate::operators::computed::Computed;
 use crate::system::datafusion_error::from_datafusion;
 use crate::{Error, Result};
 

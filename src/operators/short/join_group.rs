@@ -3,34 +3,33 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{DFSchema, JoinType, NullEquality};
-use datafusion_expr::utils::split_conjunction;
-use datafusion_expr::{Expr, LogicalPlan};
-
 use super::catalog_lookup::CatalogLookup;
 use super::step::Step;
-use crate::logical::computed::{Computed, is_evaluable};
 use crate::logical::equality;
-use crate::logical::lookup_join::{Lookup, Partners, inner_of, is_over};
+use crate::logical::evaluable::is_evaluable;
+use crate::logical::lookup_join::{inner_of, is_over};
+use crate::operators::computed::Computed;
+use crate::operators::lookup::Lookup;
+use crate::tree::{Expr, JoinType, NullEquality, Partners, Plan, RowSchema, split_conjunction};
 
 /// See the module's description.
 #[derive(Debug, Default)]
 pub(super) struct JoinGroup {
-    relations: Vec<LogicalPlan>,
+    relations: Vec<Plan>,
     /// What is joined to all relations, and on which conditions; in their order.
-    optional: Vec<(LogicalPlan, Vec<Expr>)>,
+    optional: Vec<(Plan, Vec<Expr>)>,
     conditions: Vec<Expr>,
 }
 
 impl JoinGroup {
     /// What the plan joins, and these conditions on it. `None`: it is something else, or conditions take more than rows.
-    pub(super) fn read(plan: &LogicalPlan, conditions: Vec<Expr>) -> Option<JoinGroup> {
+    pub(super) fn read(plan: &Plan, conditions: Vec<Expr>) -> Option<JoinGroup> {
         JoinGroup::read_in(plan, conditions, Some)
     }
 
     /// The same with conditions that are first put in other terms. `None`: also when one cannot be.
     pub(super) fn read_in(
-        plan: &LogicalPlan,
+        plan: &Plan,
         conditions: Vec<Expr>,
         terms: impl Fn(Expr) -> Option<Expr>,
     ) -> Option<JoinGroup> {
@@ -52,9 +51,9 @@ impl JoinGroup {
         Some(group)
     }
 
-    fn gather(&mut self, plan: &LogicalPlan) -> Option<()> {
+    fn gather(&mut self, plan: &Plan) -> Option<()> {
         match plan {
-            LogicalPlan::Join(join)
+            Plan::Join(join)
                 if join.on.is_empty() && join.null_equality == NullEquality::NullEqualsNothing =>
             {
                 let on = join.filter.as_ref().map(split_conjunction).unwrap_or_default();
@@ -72,12 +71,12 @@ impl JoinGroup {
                     _ => None,
                 }
             }
-            LogicalPlan::Filter(filter) => {
+            Plan::Filter(filter) => {
                 let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
                 self.conditions.extend(conditions);
                 self.gather(&filter.input)
             }
-            LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => Some(()),
+            Plan::EmptyRelation(empty) if empty.produce_one_row => Some(()),
             relation if is_relation(relation) => {
                 self.relations.push(relation.clone());
                 Some(())
@@ -87,15 +86,15 @@ impl JoinGroup {
     }
 
     /// Whether it is several relations, all of them ones that `is_one` knows.
-    pub(super) fn joins_only(&self, is_one: impl Fn(&LogicalPlan) -> bool) -> bool {
+    pub(super) fn joins_only(&self, is_one: impl Fn(&Plan) -> bool) -> bool {
         let optional = self.optional.iter().map(|(relation, _)| relation);
         let count = self.relations.len() + self.optional.len();
         count > 1 && !self.relations.is_empty() && self.relations.iter().chain(optional).all(is_one)
     }
 
     /// The relation that is to be read first, and the conditions on it alone: one of which a column is known, if there is any.
-    pub(super) fn take_first(&mut self) -> (LogicalPlan, Vec<Expr>) {
-        let nothing = DFSchema::empty();
+    pub(super) fn take_first(&mut self) -> (Plan, Vec<Expr>) {
+        let nothing = RowSchema::empty();
         let ranks = self.relations.iter();
         let ranks: Vec<usize> = ranks.map(|relation| self.rank(relation, &nothing)).collect();
         let first = self.relations.remove(first_greatest(&ranks));
@@ -104,7 +103,7 @@ impl JoinGroup {
     }
 
     /// How well conditions say which rows of a relation are wanted beside rows of `known`.
-    fn rank(&self, relation: &LogicalPlan, known: &DFSchema) -> usize {
+    fn rank(&self, relation: &Plan, known: &RowSchema) -> usize {
         let schema = relation.schema();
         let is_equal = |condition: &&Expr| {
             let sides = equality(condition);
@@ -124,7 +123,7 @@ impl JoinGroup {
     }
 
     /// Takes out the conditions that are over these schemas.
-    fn take_conditions(&mut self, schemas: &[&DFSchema]) -> Vec<Expr> {
+    fn take_conditions(&mut self, schemas: &[&RowSchema]) -> Vec<Expr> {
         let conditions = std::mem::take(&mut self.conditions).into_iter();
         let (taken, left) = conditions.partition(|condition| is_over(condition, schemas));
         self.conditions = left;
@@ -135,7 +134,7 @@ impl JoinGroup {
 /// Rows that become wider with each relation that is looked up.
 pub(super) struct Growing {
     pub(super) steps: Vec<Step>,
-    pub(super) schema: Arc<DFSchema>,
+    pub(super) schema: Arc<RowSchema>,
 }
 
 impl Growing {
@@ -172,17 +171,20 @@ impl Growing {
         Some(())
     }
 
-    fn look_up(&mut self, relation: &LogicalPlan, conditions: Vec<Expr>, partners: Partners) -> Option<()> {
-        let joined = Arc::new(self.schema.join(relation.schema()).ok()?);
+    fn look_up(&mut self, relation: &Plan, conditions: Vec<Expr>, partners: Partners) -> Option<()> {
+        let joined = Arc::new(self.schema.join(relation.schema()));
         let step = match CatalogLookup::new(relation, &self.schema, partners, &conditions) {
             Some(lookup) => Step::CatalogLookup(Box::new(lookup)),
             None => {
                 let mut on = conditions;
                 let inner = inner_of(relation, &self.schema, &mut on)?;
-                let asked = on.iter().map(|condition| Computed::new(condition, &joined));
-                let asked = asked.collect::<Option<_>>()?;
-                let outer_columns = self.schema.fields().len();
-                Step::Lookup(Lookup::new(inner, outer_columns, partners, asked)?)
+                Step::Lookup(Box::new(Lookup::new(
+                    inner,
+                    &self.schema,
+                    &joined,
+                    partners,
+                    &on,
+                )?))
             }
         };
         self.steps.push(step);
@@ -199,10 +201,10 @@ fn first_greatest(ranks: &[usize]) -> usize {
 }
 
 /// Whether a plan is a relation as it stands.
-fn is_relation(plan: &LogicalPlan) -> bool {
+fn is_relation(plan: &Plan) -> bool {
     match plan {
-        LogicalPlan::TableScan(_) => true,
-        LogicalPlan::SubqueryAlias(alias) => is_relation(&alias.input),
+        Plan::TableScan(_) => true,
+        Plan::SubqueryAlias(alias) => is_relation(&alias.input),
         _ => false,
     }
 }

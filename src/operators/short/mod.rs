@@ -32,17 +32,14 @@ mod subquery;
 mod top_rows;
 mod totals;
 mod wanted_rows;
-
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
-use datafusion_expr::{Expr, LogicalPlan};
+use ends::{Ends, count_or_read, first_rows};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 
-use crate::functions;
 use crate::logical::placeholder::Constants;
 use crate::plan::OrderColumn;
 use crate::scan::RowsStream;
@@ -51,8 +48,8 @@ use crate::scan::figures::watch;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
 use crate::table::RowLayout;
+use crate::tree::{Expr, Plan, TreeNode, TreeNodeRecursion};
 use crate::{Error, Result};
-use ends::{Ends, count_or_read, first_rows};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 use extent::{Extent, stream_run};
 pub use figures::StepFigures;
@@ -108,7 +105,7 @@ pub type Long = BoxFuture<'static, Result<BoxStream<'static, Result<RecordBatch>
 
 impl ShortPlan {
     /// The plan as a chain, if it is one. It is good as long as the plan is.
-    pub fn of(plan: &LogicalPlan) -> Option<ShortPlan> {
+    pub fn of(plan: &Plan) -> Option<ShortPlan> {
         if waits(plan) {
             return None;
         }
@@ -573,8 +570,8 @@ fn as_rows_of(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 }
 
 /// Whether a function that waits stands in the plan.
-fn waits(plan: &LogicalPlan) -> bool {
-    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if functions::waits(&call.func));
+fn waits(plan: &Plan) -> bool {
+    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits());
     let mut found = false;
     let walked = plan.apply_with_subqueries(|node| {
         node.apply_expressions(|expr| {

@@ -4,7 +4,7 @@
 use super::read::TableRead;
 use super::sort_key::SortKey;
 use super::step::Step;
-use crate::logical::computed::Computed;
+use crate::operators::computed::Computed;
 use crate::plan::OrderColumn;
 
 /// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else

@@ -8,11 +8,11 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::run::RunningStep;
 use crate::catalog::TableDef;
-use crate::functions::fold_constants;
-use crate::logical::computed::{Condition, reads_catalogs};
+use crate::logical::evaluable::reads_catalogs;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
 use crate::logical::stored_table::ScannedTable;
+use crate::operators::computed::Condition;
 use crate::parse::IndexHint;
 use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::RowsStream;
@@ -21,6 +21,7 @@ use crate::scan::planned_access::plan_conditions;
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::system::StatementContext;
 use crate::table::RowLayout;
+use crate::tree::fold_constants;
 use crate::{Error, Result};
 
 /// A table and the conditions on its rows.

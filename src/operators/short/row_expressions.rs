@@ -6,12 +6,12 @@ use std::sync::Arc;
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::filter_record_batch;
 use arrow::datatypes::SchemaRef;
-use datafusion_expr::LogicalPlan;
 
 use crate::functions::evaluate::{project, truth};
-use crate::logical::computed::Computed;
 use crate::logical::placeholder::Constants;
 use crate::logical::row_plan::RowEvaluator;
+use crate::operators::computed::Computed;
+use crate::tree::Plan;
 use crate::{Error, Result};
 
 /// A select list and a condition over rows whose columns stand one relation after the other.
@@ -24,12 +24,12 @@ pub struct RowExpressions {
 
 impl RowExpressions {
     /// Those of a query over relations that are joined with each other in every way. `None`: it takes more than the rows.
-    pub fn of(plan: &LogicalPlan) -> Option<RowExpressions> {
-        let LogicalPlan::Projection(projection) = plan else {
+    pub fn of(plan: &Plan) -> Option<RowExpressions> {
+        let Plan::Projection(projection) = plan else {
             return None;
         };
         let (condition, rows) = match projection.input.as_ref() {
-            LogicalPlan::Filter(filter) => {
+            Plan::Filter(filter) => {
                 let rows = filter.input.as_ref();
                 (Some(Computed::new(&filter.predicate, rows.schema())?), rows)
             }
@@ -71,11 +71,11 @@ impl RowEvaluator for RowExpressions {
 }
 
 /// Whether a plan gives the columns of relations as they are.
-fn is_rows(plan: &LogicalPlan) -> bool {
+fn is_rows(plan: &Plan) -> bool {
     match plan {
-        LogicalPlan::TableScan(scan) => scan.projection.is_none() && scan.filters.is_empty(),
-        LogicalPlan::SubqueryAlias(alias) => is_rows(&alias.input),
-        LogicalPlan::Join(join) => {
+        Plan::TableScan(scan) => scan.projection.is_none() && scan.filters.is_empty(),
+        Plan::SubqueryAlias(alias) => is_rows(&alias.input),
+        Plan::Join(join) => {
             join.on.is_empty() && join.filter.is_none() && is_rows(&join.left) && is_rows(&join.right)
         }
         _ => false,

@@ -21,7 +21,7 @@ use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::functions::evaluate::{Projection, filter, truth};
-use crate::logical::lookup_join::RunningLookup;
+use crate::operators::lookup::RunningLookup;
 use crate::system::StatementMemory;
 use crate::system::statement_memory::HeldBytes;
 use crate::{Error, Result};

@@ -1,6 +1,6 @@
 //! `SortKey`: a key of a sort, of `Step::Sort` and of the rows that it keeps.
 
-use crate::logical::computed::Computed;
+use crate::operators::computed::Computed;
 
 /// A key of a sort.
 #[derive(Debug)]

@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use datafusion_expr::Expr;
-
 use super::beside::RunningBeside;
 use super::groups::RunningGroups;
 use super::numbered::RunningNumbered;
@@ -14,11 +12,12 @@ use super::totals::{RowCount, RunningTotals};
 use crate::Result;
 use crate::functions::LimitClause;
 use crate::functions::evaluate::Projection;
-use crate::logical::computed::Computed;
 use crate::logical::limit_counts::limit_count;
 use crate::logical::placeholder::Constants;
+use crate::operators::computed::Computed;
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
+use crate::tree::Expr;
 
 /// A step with its constants, whatever rows come in which order. Errors: 42P02, 2201W, 2201X.
 pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Constants) -> Result<RunningStep> {

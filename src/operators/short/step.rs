@@ -1,7 +1,6 @@
 //! `Source` and `Step`: what a chain is made of.
 
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
-use datafusion_expr::Expr;
 
 use super::ShortPlan;
 use super::catalog_lookup::CatalogLookup;
@@ -10,9 +9,10 @@ use super::read::TableRead;
 use super::recursion::Recursion;
 use super::sort_key::SortKey;
 use super::totals::Total;
-use crate::logical::computed::Computed;
-use crate::logical::lookup_join::Lookup;
 use crate::logical::rows_source::MadeRows;
+use crate::operators::computed::Computed;
+use crate::operators::lookup::Lookup;
+use crate::tree::Expr;
 
 /// Where a chain begins.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ pub(super) enum Step {
         schema: SchemaRef,
     },
     /// A join with a table that is read by its key.
-    Lookup(Lookup),
+    Lookup(Box<Lookup>),
     /// A join with a relation of the catalog.
     CatalogLookup(Box<CatalogLookup>),
     /// Leaves the rows that `others` has too, or has not.

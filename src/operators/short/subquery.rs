@@ -1,20 +1,18 @@
 //! Reads a subquery that depends on outer rows as a `SubChain`: steps that take outer rows, each with its number, to the answers.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion_common::tree_node::{Transformed, TreeNode};
-use datafusion_common::{Column, DFSchema, TableReference};
-use datafusion_expr::expr::Exists;
-use datafusion_expr::{Aggregate, Expr, ExprSchemable, LogicalPlan};
 
 use super::join_group::{Growing, JoinGroup};
 use super::prune::prune;
 use super::step::{Answer, Step, SubChain};
 use super::totals::Total;
-use crate::logical::computed::Computed;
-use crate::logical::dependent_join::{SubPlan, SubPlanKind};
+use crate::operators::computed::Computed;
+use crate::tree::{
+    Aggregate, Column, Exists, Expr, Plan, RelationAlias, RowSchema, SubPlan, SubPlanKind, Transformed,
+    TreeNode,
+};
 
 /// What the number of an outer row is called: no column has that name.
 const ROW_NUMBER: &str = "?row";
@@ -23,7 +21,7 @@ const ROW_NUMBER: &str = "?row";
 /// each may look up several rows of a table. `None`: its form is another.
 pub(super) fn read_subquery(
     sub_plan: &SubPlan,
-    outer: &DFSchema,
+    outer: &RowSchema,
     field: &FieldRef,
     may_drive: bool,
 ) -> Option<SubChain> {
@@ -32,7 +30,7 @@ pub(super) fn read_subquery(
         None => None,
     };
     let columns = outer_columns(sub_plan, outer)?;
-    let mut fields: Vec<(Option<TableReference>, FieldRef)> = columns
+    let mut fields: Vec<(Option<RelationAlias>, FieldRef)> = columns
         .iter()
         .map(|column| outer.qualified_field(*column))
         .map(|(relation, field)| (relation.cloned(), Arc::clone(field)))
@@ -41,7 +39,7 @@ pub(super) fn read_subquery(
     fields.push((None, Arc::clone(&number)));
     let mut rows = Growing {
         steps: Vec::new(),
-        schema: Arc::new(DFSchema::new_with_metadata(fields, HashMap::new()).ok()?),
+        schema: Arc::new(RowSchema::new(fields)),
     };
     let (value, aggregate, joined) = parts(sub_plan)?;
     let inner = |expr: Expr| with_bindings(expr, sub_plan);
@@ -76,7 +74,7 @@ pub(super) fn read_subquery(
 }
 
 /// The rows of `outer` for which EXISTS, which is a whole condition, holds. `None`: it looks up tables, or its form is another.
-pub(super) fn read_exists(exists: &Exists, outer: &DFSchema) -> Option<SubChain> {
+pub(super) fn read_exists(exists: &Exists, outer: &RowSchema) -> Option<SubChain> {
     let negated = exists.negated;
     let binding = |reference: &Expr| match reference {
         Expr::OuterReferenceColumn(_, column) => Some((column.clone(), Expr::Column(column.clone()))),
@@ -99,7 +97,7 @@ pub(super) fn read_exists(exists: &Exists, outer: &DFSchema) -> Option<SubChain>
 }
 
 /// The outer columns that the subquery asks for.
-fn outer_columns(sub_plan: &SubPlan, outer: &DFSchema) -> Option<Vec<usize>> {
+fn outer_columns(sub_plan: &SubPlan, outer: &RowSchema) -> Option<Vec<usize>> {
     let mut columns = Vec::new();
     for (_, expr) in &sub_plan.bindings {
         for column in expr.column_refs() {
@@ -112,24 +110,24 @@ fn outer_columns(sub_plan: &SubPlan, outer: &DFSchema) -> Option<Vec<usize>> {
 }
 
 /// What a subquery gives of each row (`None`: whether there is one), of which aggregates, and over what.
-fn parts(sub_plan: &SubPlan) -> Option<(Option<Expr>, Option<&Aggregate>, &LogicalPlan)> {
+fn parts(sub_plan: &SubPlan) -> Option<(Option<Expr>, Option<&Aggregate>, &Plan)> {
     let plan = sub_plan.plan.as_ref();
     match sub_plan.kind {
         SubPlanKind::Exists { .. } => Some(match plan {
             // What is selected does not matter: there is a row or not.
-            LogicalPlan::Projection(projection) => (None, None, &projection.input),
+            Plan::Projection(projection) => (None, None, &projection.input),
             plan => (None, None, plan),
         }),
         SubPlanKind::Scalar => {
             let (value, below) = match plan {
-                LogicalPlan::Projection(projection) => match projection.expr.as_slice() {
+                Plan::Projection(projection) => match projection.expr.as_slice() {
                     [value] => (value.clone().unalias(), projection.input.as_ref()),
                     _ => return None,
                 },
                 plan => (Expr::Column(Column::from(plan.schema().qualified_field(0))), plan),
             };
             match below {
-                LogicalPlan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => {
+                Plan::Aggregate(aggregate) if aggregate.group_expr.is_empty() => {
                     Some((Some(value), Some(aggregate), &aggregate.input))
                 }
                 below => Some((Some(value), None, below)),
@@ -202,13 +200,13 @@ fn add_totals(
     };
     rows.steps.push(groups);
     let numbered = vec![(None, Arc::clone(number))];
-    let numbered = DFSchema::new_with_metadata(numbered, HashMap::new()).ok()?;
-    rows.schema = Arc::new(numbered.join(&aggregate.schema).ok()?);
+    let numbered = RowSchema::new(numbered);
+    rows.schema = Arc::new(numbered.join(&aggregate.schema));
     add_answer(rows, Some(&value), number)?;
     Some(over_none)
 }
 
-fn answer_field(value: &Expr, schema: &DFSchema) -> Option<FieldRef> {
+fn answer_field(value: &Expr, schema: &RowSchema) -> Option<FieldRef> {
     let ty = value.get_type(schema).ok()?;
     Some(Arc::new(Field::new("?answer", ty, true)))
 }

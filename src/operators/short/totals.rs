@@ -5,17 +5,18 @@ use std::sync::{Arc, OnceLock};
 use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
 use arrow::compute::filter;
 use arrow::datatypes::SchemaRef;
-use datafusion_common::DFSchema;
-use datafusion_expr::execution_props::ExecutionProps;
-use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion_expr::{Accumulator, Expr, GroupsAccumulator};
-use datafusion_physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
+use datafusion_expr::{Accumulator, GroupsAccumulator};
+use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion_physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
 
 use crate::functions::evaluate::{truth, values};
-use crate::logical::computed::{Computed, Open, is_plain};
+use crate::logical::evaluable::is_plain;
 use crate::logical::placeholder::Constants;
+use crate::operators::aggregate_functions::aggregate_call;
+use crate::operators::computed::{Computed, Open};
+use crate::operators::physical_expr::ExprBuilder;
 use crate::system::datafusion_error::from_datafusion;
+use crate::tree::{Expr, RowSchema};
 use crate::{Error, Result};
 
 /// The number of all rows, once a run has asked for it; it stays empty where nobody knows.
@@ -34,21 +35,22 @@ pub(super) struct Total {
 
 impl Total {
     /// `None` for what asks for an order, or for what the general plan alone has.
-    pub(super) fn new(expr: &Expr, schema: &DFSchema) -> Option<Total> {
+    pub(super) fn new(expr: &Expr, schema: &RowSchema) -> Option<Total> {
         if !is_plain(expr) {
             return None;
         }
         let open = Open::read(expr.clone(), schema)?;
-        let (props, planning) = (ExecutionProps::new(), PhysicalPlanningContext::default());
-        let physical = open.schema.as_arrow();
-        let lowered = LoweredAggregateBuilder::new(&open.expr, &open.schema, physical, &props, &planning)
-            .with_name(open.expr.schema_name().to_string())
-            .build()
-            .ok()?;
-        let (function, condition) = (lowered.aggregate, lowered.filter);
-        if !lowered.order_bys.is_empty() || function.create_accumulator().is_err() {
+        let lowered = aggregate_call(
+            &ExprBuilder::default(),
+            &open.expr,
+            &open.schema,
+            open.schema.as_arrow(),
+        );
+        let lowered = lowered.ok()?;
+        if !lowered.order.is_empty() || lowered.function.create_accumulator().is_err() {
             return None;
         }
+        let (function, condition) = (lowered.function, lowered.filter);
         let columns = schema.fields().len();
         let computed = |expr: Arc<dyn PhysicalExpr>| {
             Computed::of(expr, open.expr.clone(), columns, open.placeholders.clone())

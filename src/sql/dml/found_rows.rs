@@ -105,7 +105,7 @@ impl FoundRows {
         let ctx = ctx.clone();
         let kept = async move {
             let kept = KeptRows::collect(&ctx, pages).await?.into_batches();
-            Ok(stream::iter(kept.into_iter().map(Ok)))
+            Ok::<_, Error>(stream::iter(kept.into_iter().map(Ok)))
         };
         Ok(stream::once(kept).try_flatten().boxed())
     }

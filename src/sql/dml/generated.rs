@@ -21,6 +21,7 @@ use crate::query::{
     plan_row_query,
 };
 use crate::system::{Settings, StatementContext};
+use crate::tree;
 use crate::types::FormatSettings;
 use crate::{Error, Result};
 
@@ -75,7 +76,7 @@ pub(crate) fn check_generation(
 ) -> Result<()> {
     let ctx = &settled(ctx);
     let bound = bind(ctx, (table, columns), inputs, expr)?;
-    if names_context_value(expr) || !bound.plan.expressions().iter().all(functions::is_immutable) {
+    if names_context_value(expr) || !bound.plan.expressions().into_iter().all(tree::is_immutable) {
         return Err(not_immutable());
     }
     let plan = row_plan(bound).map_err(|_| {

@@ -12,17 +12,10 @@
 //!                     Order: id, ts
 //! ```
 
-mod access;
-mod aggregate_nodes;
-mod joins;
-mod lookup;
-mod node;
-mod physical;
 mod query;
 mod short;
 mod with_writes;
 mod write;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,13 +25,13 @@ use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
 use super::{Outcome, Statement};
+use crate::operators::explain::{PlanNode, milliseconds, number};
 use crate::parse::explain_options::Options;
 use crate::parse::with_write::has_writes;
 use crate::scan::{OutputColumn, Rows};
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
-use node::{PlanNode, milliseconds, number};
 
 /// Runs EXPLAIN. Errors: those of planning the statement, 42601 and 22023 for options, 0A000 for formats.
 pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
@@ -104,7 +97,7 @@ struct Explained {
 
 /// What a statement's rows are bound to, before a way to reach them is planned.
 struct BoundForm {
-    /// Whether it runs as a short statement, as it is bound. Else DataFusion makes the general plan of it.
+    /// Whether it runs as a short statement, as it is bound. Else a general plan is made of it.
     is_short: bool,
     /// The tree, a line a node.
     tree: String,

@@ -1,24 +1,19 @@
 //! EXPLAIN of queries: a short statement or the general plan, whichever runs.
 
-use std::sync::Arc;
 use std::time::Instant;
 
-use datafusion_physical_plan::ExecutionPlan;
 use futures::future::BoxFuture;
 use futures::{FutureExt, TryStreamExt};
 use sqlparser::ast;
 
-use super::node::PlanNode;
-use super::physical::plan_node;
 use super::short::short_node;
 use super::{BoundForm, Explained, Run};
-use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::Result;
+use crate::operators::explain::{PlanNode, plan_examples, plan_node};
 use crate::parse::explain_options::Options;
 use crate::query::known_types;
 use crate::query::{self, Observation, QueryPlan};
 use crate::system::StatementContext;
-use crate::system::datafusion_error::from_datafusion;
-use crate::{Error, Result};
 
 pub(super) async fn explain_query(
     ctx: &StatementContext,
@@ -62,7 +57,7 @@ pub(super) async fn bound_form(
             None => plan.story(ctx)?.is_some(),
         },
     };
-    let tree = plan.bound().display_indent().to_string();
+    let tree = plan.bound().text();
     Ok(Some(BoundForm { is_short, tree }))
 }
 
@@ -109,31 +104,4 @@ async fn answered_node(
     let physical = plan.physical(ctx).await?;
     plan_examples(ctx, &physical).await?;
     Ok(plan_node(&physical))
-}
-
-/// Plans the subqueries that run once for each outer row, to show how they would. Errors: those of planning the access.
-fn plan_examples<'a>(
-    ctx: &'a StatementContext,
-    plan: &'a Arc<dyn ExecutionPlan>,
-) -> BoxFuture<'a, Result<()>> {
-    async move {
-        if let Some(join) = plan.downcast_ref::<DependentJoinExec>() {
-            // What else does not plan with made-up values is not shown.
-            if let Err(refused @ (Error::FullScan { .. } | Error::TooManyKeys { .. })) =
-                join.plan_examples(ctx).await.map_err(from_datafusion)
-            {
-                return Err(refused);
-            }
-            for (at, _) in join.sub_plans().enumerate() {
-                if let Some(shown) = join.shown().get(at) {
-                    plan_examples(ctx, &shown.plan).await?;
-                }
-            }
-        }
-        for child in plan.children() {
-            plan_examples(ctx, child).await?;
-        }
-        Ok(())
-    }
-    .boxed()
 }

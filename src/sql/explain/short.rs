@@ -1,8 +1,6 @@
 //! Short statements as nodes.
 
-use super::access::{TableRead, with_metrics};
-use super::lookup::{lookup_node, with_lookups};
-use super::node::PlanNode;
+use crate::operators::explain::{PlanNode, TableRead, lookup_node, with_lookups, with_metrics};
 use crate::operators::short::{ShortKind, ShortNode, ShortSource, ShortStory};
 use crate::query::Observation;
 use crate::scan::figures::Seen;

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use sqlparser::ast;
 
-use super::node::PlanNode;
 use super::query::query_node;
 use super::{Explained, Run, write};
+use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use super::node::PlanNode;
 use super::query::{bound_form, query_node};
 use super::{BoundForm, Explained, Run};
 use crate::Result;
+use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;

@@ -221,8 +221,11 @@ impl ExtensionOptions for StatementExtension {
     }
 }
 
+/// What functions are called with.
+pub type FunctionOptions = ConfigOptions;
+
 /// A configuration of one statement's functions, for who has no other.
-pub(crate) fn options(catalogs: Arc<CatalogContext>) -> Arc<ConfigOptions> {
+pub(crate) fn options(catalogs: Arc<CatalogContext>) -> Arc<FunctionOptions> {
     static DEFAULTS: LazyLock<ConfigOptions> = LazyLock::new(ConfigOptions::default);
     let mut options = DEFAULTS.clone();
     install(CatalogPlace::of(catalogs), &mut options);

@@ -1,0 +1,73 @@
+//! `InnerRead`: what a join by lookup reads of its inner table, worked out once for all runs. Called by `table_lookup`.
+
+use arrow::array::ArrayRef;
+use arrow::datatypes::SchemaRef;
+
+use super::given_keys::{GivenKeys, RowKeys};
+use super::partners::JoinedSchema;
+use crate::catalog::TableDef;
+use crate::plan::{AccessClass, AccessPath};
+use crate::store::KeyRange;
+use crate::table::row_schema;
+
+/// See the module's description.
+#[derive(Debug)]
+pub(super) struct InnerRead {
+    /// The columns it is looked up by first, then what the join gives or asks for: positions in `TableDef::columns`.
+    pub(super) columns: Vec<usize>,
+    pub(super) schema: SchemaRef,
+    /// Whether what stands under the key that leads to rows is all that is read.
+    pub(super) is_covered: bool,
+    /// What is looked up is the primary key.
+    pub(super) row_keys: Option<RowKeys>,
+    /// What is looked up is the beginning of a key: ranges of it hold the rows, and nothing else.
+    ranges: Option<(GivenKeys, AccessPath)>,
+    pub(super) joined: JoinedSchema,
+}
+
+impl InnerRead {
+    /// Of what is looked up by `columns`, as `path` does for one outer row, to give `positions`.
+    pub(super) fn new(
+        table: &TableDef,
+        path: &AccessPath,
+        columns: &[usize],
+        positions: &[usize],
+    ) -> InnerRead {
+        let read = [columns, positions].concat();
+        let is_of_one_row = matches!(path.class, AccessClass::MultiGet { .. }) && path.index == 0;
+        let is_of_ranges = matches!(path.class, AccessClass::RangeScan { .. })
+            && path.residual.is_none()
+            && path.derived.is_empty()
+            && path.merge.is_none();
+        let given = || GivenKeys::new(table, path.key(), columns);
+        InnerRead {
+            schema: row_schema(table, &read),
+            is_covered: path.covers(&read),
+            row_keys: is_of_one_row
+                .then(|| RowKeys::new(table, columns, positions))
+                .flatten(),
+            ranges: is_of_ranges
+                .then(given)
+                .flatten()
+                .map(|given| (given, path.clone())),
+            joined: JoinedSchema::default(),
+            columns: read,
+        }
+    }
+
+    /// How many keys so many outer rows give, and the path to their rows; none where all are NULL. `None`: it takes planning.
+    pub(super) fn path_to(&self, given: &[ArrayRef], rows: usize) -> Option<(usize, Option<AccessPath>)> {
+        let (keys, path) = self.ranges.as_ref()?;
+        if !keys.takes(given) {
+            return None;
+        }
+        let (keys, _) = keys.made(given, rows);
+        let count = keys.len();
+        let ranges: Vec<KeyRange> = keys.iter().map(|key| KeyRange::of_prefix(key)).collect();
+        let path = (count > 0).then(|| AccessPath {
+            class: AccessClass::RangeScan { ranges, whole: false },
+            ..path.clone()
+        });
+        Some((count, path))
+    }
+}

@@ -1,0 +1,16 @@
+//! Joins by lookup, as they run: the inner side is read by a key of it that the outer rows give. A step of short statements (`short`),
+//! and what the nodes of general plans run (`lookup_join_exec`).
+
+mod given_keys;
+mod inner_read;
+mod inner_rows;
+mod lookup_figures;
+mod partners;
+mod story;
+mod table_lookup;
+mod whole_inner;
+
+pub(crate) use lookup_figures::LookupFigures;
+pub(crate) use partners::{Joined, JoinedSchema};
+pub(crate) use story::LookupStory;
+pub(crate) use table_lookup::{Lookup, RunningLookup};

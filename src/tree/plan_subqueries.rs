@@ -1,0 +1,123 @@
+//! Walks over plans and the subqueries in their expressions.
+
+use std::sync::Arc;
+
+use super::expr::{Exists, Expr, InSubquery, Subquery};
+use super::plan::Plan;
+use super::walk::{Transformed, TreeNode, TreeNodeRecursion};
+use super::with_stack;
+use crate::Result;
+
+impl Plan {
+    /// Calls `visit` with the plans of the subqueries in its own expressions.
+    pub fn apply_subqueries<'n>(
+        &'n self,
+        visit: &mut dyn FnMut(&'n Plan) -> Result<TreeNodeRecursion>,
+    ) -> Result<TreeNodeRecursion> {
+        self.apply_expressions(|expr| {
+            expr.apply(|expr| match subquery_of(expr) {
+                Some(subquery) => visit(&subquery.subquery),
+                None => Ok(TreeNodeRecursion::Continue),
+            })
+        })
+    }
+
+    /// With other plans of the subqueries in its own expressions.
+    pub fn map_subqueries<F>(self, mut map: F) -> Result<Transformed<Plan>>
+    where
+        F: FnMut(Plan) -> Result<Transformed<Plan>>,
+    {
+        let has_any = self
+            .expressions()
+            .iter()
+            .any(|expr| expr.has(|expr| subquery_of(expr).is_some()));
+        if !has_any {
+            return Ok(Transformed::no(self));
+        }
+        self.map_expressions(|expr| {
+            expr.transform_down(|expr| {
+                let mut changed = |subquery: Subquery| -> Result<Transformed<Subquery>> {
+                    let plan = map(Arc::unwrap_or_clone(subquery.subquery))?;
+                    Ok(plan.update_data(|plan| Subquery {
+                        subquery: Arc::new(plan),
+                        outer_ref_columns: subquery.outer_ref_columns,
+                    }))
+                };
+                Ok(match expr {
+                    Expr::ScalarSubquery(subquery) => changed(subquery)?.update_data(Expr::ScalarSubquery),
+                    Expr::Exists(exists) => changed(exists.subquery)?
+                        .update_data(|subquery| Expr::Exists(Exists::new(subquery, exists.negated))),
+                    Expr::InSubquery(test) => changed(test.subquery)?.update_data(|subquery| {
+                        Expr::InSubquery(InSubquery::new(test.expr, subquery, test.negated))
+                    }),
+                    other => Transformed::no(other),
+                })
+            })
+        })
+    }
+
+    /// Calls `visit` with the plan and all below it, from above, those of its subqueries too.
+    pub fn apply_with_subqueries<'n, F>(&'n self, mut visit: F) -> Result<TreeNodeRecursion>
+    where
+        F: FnMut(&'n Plan) -> Result<TreeNodeRecursion>,
+    {
+        apply(self, &mut visit)
+    }
+
+    /// Whether such an expression is part of one of the plan's, or of its subqueries'.
+    pub fn has_expression(&self, is_it: impl Fn(&Expr) -> bool) -> bool {
+        let mut found = false;
+        let walked = self.apply_with_subqueries(|node| {
+            found = node.expressions().into_iter().any(|expr| expr.has(&is_it));
+            Ok(match found {
+                true => TreeNodeRecursion::Stop,
+                false => TreeNodeRecursion::Continue,
+            })
+        });
+        found || walked.is_err()
+    }
+
+    /// The plan changed from below, its subqueries too.
+    pub fn transform_up_with_subqueries<F>(self, mut change: F) -> Result<Transformed<Plan>>
+    where
+        F: FnMut(Plan) -> Result<Transformed<Plan>>,
+    {
+        transform_up(self, &mut change)
+    }
+}
+
+fn subquery_of(expr: &Expr) -> Option<&Subquery> {
+    match expr {
+        Expr::ScalarSubquery(subquery) => Some(subquery),
+        Expr::Exists(exists) => Some(&exists.subquery),
+        Expr::InSubquery(test) => Some(&test.subquery),
+        _ => None,
+    }
+}
+
+fn apply<'n>(
+    plan: &'n Plan,
+    visit: &mut dyn FnMut(&'n Plan) -> Result<TreeNodeRecursion>,
+) -> Result<TreeNodeRecursion> {
+    with_stack(|| match visit(plan)? {
+        TreeNodeRecursion::Continue => {
+            if plan.apply_subqueries(&mut |subquery| apply(subquery, visit))? == TreeNodeRecursion::Stop {
+                return Ok(TreeNodeRecursion::Stop);
+            }
+            plan.apply_children(|child| apply(child, visit))
+        }
+        TreeNodeRecursion::Jump => Ok(TreeNodeRecursion::Continue),
+        TreeNodeRecursion::Stop => Ok(TreeNodeRecursion::Stop),
+    })
+}
+
+fn transform_up(
+    plan: Plan,
+    change: &mut dyn FnMut(Plan) -> Result<Transformed<Plan>>,
+) -> Result<Transformed<Plan>> {
+    with_stack(|| {
+        plan.map_subqueries(|subquery| transform_up(subquery, change))?
+            .transform_data(|plan| plan.map_children(|child| transform_up(child, change)))?
+            .transform_data(change)
+    })
+}
