@@ -16,9 +16,9 @@ use arrow::datatypes::{
 };
 
 use super::key::{self, KeyField};
-use super::stored_column::Stored;
 use super::stored_value::{
-    NULL_ELEMENT, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
+    NULL_ELEMENT, Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer,
+    read_interval,
 };
 use crate::types::{Interval, Numeric, NumericBytes, NumericSize, SqlType, Value};
 use crate::{Error, Result};

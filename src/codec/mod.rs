@@ -113,7 +113,6 @@ mod column_builder;
 pub mod key;
 pub mod keyspace;
 pub mod row;
-mod stored_column;
 mod stored_scalar;
 mod stored_value;
 

@@ -12,9 +12,9 @@
 use arrow::array::ArrayRef;
 
 pub use super::column_builder::{ColumnBuilder, STRING_BYTES_GUESS};
-pub use super::stored_column::Stored;
 pub use super::stored_scalar::{is_scalar, key_scalar, stored_scalar};
 use super::stored_value;
+pub use super::stored_value::Stored;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

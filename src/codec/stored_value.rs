@@ -14,6 +14,15 @@ use crate::{Error, Result};
 /// The length that stands for a NULL element of an array.
 pub(super) const NULL_ELEMENT: u32 = u32::MAX;
 
+/// What a row holds of a column, between the reader of rows and whoever decodes or copies a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored<'a> {
+    /// Present and NULL.
+    Null,
+    /// Present: the stored bytes of its type.
+    Bytes(&'a [u8]),
+}
+
 /// Whether the element is NULL; those of an array of type Null all are.
 #[inline]
 pub(super) fn is_null(array: &ArrayRef, row: usize) -> bool {

@@ -9,13 +9,15 @@ use arrow::datatypes::Int32Type;
 
 use super::argument::{Extents, Length};
 use super::array_shape::{NOT_JOINABLE, NOT_RECTANGULAR, check_rectangular, flat, length, nested, slice};
-use super::names::ANY_EQUAL_NAME;
+use super::cast::output_text;
 use super::size::LimitedText;
-use super::text_output::shown;
 use super::{Batch, Body, FunctionDef, T};
 use crate::system::datafusion_error::from_arrow;
 use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
+
+/// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
+pub const ANY_EQUAL_NAME: &str = "any_equal";
 
 /// `ARRAY[…]`.
 pub const MAKE_ARRAY: Body = Body::Batch(|b| {
@@ -506,7 +508,7 @@ fn joined(items: &[Value], separator: &str, null: Option<&str>, batch: &Batch) -
     let ty = element_type(&batch.arguments[0]);
     let parts = items.iter().filter_map(|item| match item {
         Value::Null => null.map(str::to_string),
-        item => Some(shown(item, ty, batch.settings)),
+        item => Some(output_text(item, ty, batch.settings)),
     });
     LimitedText::joined(parts, separator, batch.limits())
 }

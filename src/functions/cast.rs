@@ -138,6 +138,15 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
     }
 }
 
+/// The text of a value of this type that PostgreSQL's output function gives: booleans as t and f, char(n) with its padding.
+pub(super) fn output_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
+    match value {
+        Value::Bool(_) => value.to_text(settings),
+        Value::Text(text) => text.clone(),
+        other => text_of(other, ty, settings),
+    }
+}
+
 /// The text of a value as a cast gives it (booleans in full, char(n) without its padding).
 pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> String {
     match value {

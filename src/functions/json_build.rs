@@ -3,10 +3,9 @@
 use arrow::array::ArrayRef;
 use serde_json::Value as Json;
 
-use super::cast::text_of;
+use super::cast::{output_text, text_of};
 use super::json::document;
 use super::json_piece::Piece;
-use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::{CatalogType, DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
@@ -88,7 +87,7 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
             }
             quoted(text)
         }
-        other => quoted(shown(other, ty, settings)),
+        other => quoted(output_text(other, ty, settings)),
     }
 }
 

@@ -37,7 +37,6 @@ mod json_change;
 mod json_object;
 pub mod json_order;
 mod json_piece;
-mod names;
 mod number_format;
 mod numeric;
 mod numeric_builder;
@@ -63,7 +62,6 @@ mod string;
 mod system;
 mod table_size;
 mod text_encoding;
-mod text_output;
 mod trigonometry;
 pub mod value_array;
 mod waiting;
@@ -74,6 +72,7 @@ use arrow::array::{ArrayRef, new_null_array};
 const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
+pub use array::ANY_EQUAL_NAME;
 pub use array::{
     AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
     quantified,
@@ -89,7 +88,6 @@ pub use definition::{Body, FunctionDef, Returns, T, Volatility};
 pub use exponential::square_root_at;
 pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use immutability::is_immutable_cast;
-pub use names::ANY_EQUAL_NAME;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;

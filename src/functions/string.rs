@@ -6,10 +6,9 @@ use md5::{Digest, Md5};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
 use super::argument::Uuid;
-use super::cast::text_of;
+use super::cast::{output_text, text_of};
 use super::size::{LimitedText, check_length};
 use super::text_encoding::{decode, encode, format_text, hex};
-use super::text_output::shown;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::parse::quoting;
 use crate::types::{ResultLimits, Value};
@@ -487,7 +486,7 @@ fn concatenated(
         .iter()
         .zip(types)
         .filter(|(value, _)| **value != Value::Null);
-    let parts = present.map(|(value, ty)| shown(value, ty, batch.settings));
+    let parts = present.map(|(value, ty)| output_text(value, ty, batch.settings));
     LimitedText::joined(parts, separator, batch.limits())
 }
 

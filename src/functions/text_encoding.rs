@@ -3,8 +3,8 @@
 use base64::engine::general_purpose::STANDARD as BASE64;
 use base64::{DecodeError, Engine};
 
+use super::cast::output_text;
 use super::size::LimitedText;
-use super::text_output::shown;
 use super::{Batch, mismatched_types};
 use crate::parse::quoting::{quote_ident, quote_literal};
 use crate::types::{FormatSettings, SqlType, Value};
@@ -52,16 +52,16 @@ pub(super) fn format_text(arguments: &[Value], call: &Batch) -> Result<Option<St
         next += 1;
         let piece = match (specifier, value) {
             ('s', Value::Null) => String::new(),
-            ('s', value) => shown(value, ty, call.settings),
+            ('s', value) => output_text(value, ty, call.settings),
             ('L', Value::Null) => "NULL".to_string(),
-            ('L', value) => quote_literal(&shown(value, ty, call.settings)),
+            ('L', value) => quote_literal(&output_text(value, ty, call.settings)),
             ('I', Value::Null) => {
                 return Err(Error::DataException {
                     state: "22004",
                     message: "null values cannot be formatted as an SQL identifier".to_string(),
                 });
             }
-            ('I', value) => quote_ident(&shown(value, ty, call.settings)),
+            ('I', value) => quote_ident(&output_text(value, ty, call.settings)),
             (other, _) => {
                 return Err(Error::InvalidParameter {
                     message: format!("unrecognized format() type specifier \"{other}\""),

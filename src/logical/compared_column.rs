@@ -1,5 +1,5 @@
 //! The column that a condition, by its form, bounds: `column op constant`, `column IN (…)`, `column BETWEEN …`,
-//! `column LIKE 'prefix%'`, and OR between such of one column.
+//! `column LIKE 'prefix%'`, and OR between such of one column; and the sides of an equality.
 
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
@@ -15,6 +15,18 @@ const BOUNDING: [Operator; 5] = [
     Operator::Gt,
     Operator::GtEq,
 ];
+
+/// What a condition `a = b` says of each of its sides: that it is the other.
+pub fn equality(condition: &Expr) -> Option<[(&Expr, &Expr); 2]> {
+    match condition {
+        Expr::BinaryExpr(BinaryExpr {
+            left,
+            op: Operator::Eq,
+            right,
+        }) => Some([(left, right), (right, left)]),
+        _ => None,
+    }
+}
 
 /// The column that the condition compares with what is known before any row is.
 pub fn compared_column(condition: &Expr) -> Option<&Column> {

@@ -4,7 +4,6 @@
 mod bound_constants;
 pub(crate) mod compared_column;
 pub mod dependent_join;
-pub(crate) mod equality;
 pub(crate) mod evaluable;
 pub mod expr_text;
 pub mod filter_predicate;
@@ -23,6 +22,5 @@ mod unique_columns;
 pub mod work_table;
 pub(crate) mod written_filters;
 
-pub use compared_column::{compared_column, pinned_column};
-pub use equality::equality;
+pub use compared_column::{compared_column, equality, pinned_column};
 pub use row_plan::RowPlan;

@@ -12,7 +12,7 @@ use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt};
 
-use crate::operators::only_input::only_input;
+use crate::operators::node_properties::only_input;
 
 /// How often a window holds its rows: as they came, and put together.
 const COPIES: usize = 2;

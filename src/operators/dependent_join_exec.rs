@@ -23,7 +23,7 @@ use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::logical::outer_values::{bind, example};
-use crate::operators::only_input::only_input;
+use crate::operators::node_properties::only_input;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::CatalogContext;

@@ -1,11 +1,18 @@
-//! Whether the nodes of a plan have their inputs in the orders that they need. Asked by `builder`, which sees to it, and by
-//! `narrowed_probes`, whose scans may come in another order.
+//! The orders that nodes of a plan need their inputs in. Asked by `builder` and the scans, which see to it, by `narrowed_probes`, whose
+//! scans may come in another order, and by `parallel`, whose readers come in none.
 
 use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
-use datafusion_physical_expr::LexRequirement;
+use datafusion_physical_expr::expressions::Column;
+use datafusion_physical_expr::{LexRequirement, PhysicalExpr, ScalarFunctionExpr};
+use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::{Distribution, ExecutionPlan, ExecutionPlanProperties};
+
+use crate::functions::compare::FLOAT_ORDER_NAME;
+
+/// Aggregates whose answer tells in which order the rows of a group came, without an ORDER BY of their own.
+const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
 
 /// Whether the rows of a plan come in this order.
 pub(super) fn is_in_order(plan: &Arc<dyn ExecutionPlan>, needed: &LexRequirement) -> DataFusionResult<bool> {
@@ -34,4 +41,21 @@ pub(super) fn is_in_needed_orders(plan: &Arc<dyn ExecutionPlan>) -> DataFusionRe
         }
     }
     Ok(true)
+}
+
+/// Whether the answer of some call of the node tells in which order the rows of a group came: below it nobody may change that. `parallel`
+/// reads in one stream there, and `builder` takes no order of what comes of the groups down to the table.
+pub(super) fn sees_order(aggregate: &AggregateExec) -> bool {
+    let mut calls = aggregate.aggr_expr().iter();
+    calls.any(|call| !call.order_bys().is_empty() || ORDERED_AGGREGATES.contains(&call.fun().name()))
+}
+
+/// The column that a sort key is; `None` for any other expression. Stored keys are in PostgreSQL's order, which comparisons give to floats.
+pub(crate) fn ordered_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
+    if let Some(call) = key.downcast_ref::<ScalarFunctionExpr>()
+        && call.name() == FLOAT_ORDER_NAME
+    {
+        return ordered_column(call.args().first()?);
+    }
+    key.downcast_ref::<Column>().map(Column::index)
 }

@@ -1,8 +1,10 @@
-//! `node_properties`: what our plan nodes say of themselves to DataFusion's: a bounded stream that comes as it is made.
+//! `node_properties`: what our plan nodes say of themselves to DataFusion's: a bounded stream that comes as it is made, of one input or
+//! none.
 
 use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
 use datafusion_physical_plan::{Partitioning, PlanProperties};
@@ -15,6 +17,12 @@ pub(super) fn in_order(order: EquivalenceProperties) -> Arc<PlanProperties> {
 /// Of one that gives them in so many parts, in no order that anybody may rely on.
 pub(super) fn in_parts(schema: SchemaRef, parts: usize) -> Arc<PlanProperties> {
     of(EquivalenceProperties::new(schema), parts)
+}
+
+/// The one input that a node is given anew. Errors: it is given none.
+pub(super) fn only_input<T>(inputs: Vec<T>) -> DataFusionResult<T> {
+    let input = inputs.into_iter().next();
+    input.ok_or_else(|| DataFusionError::Internal("no input".to_string()))
 }
 
 fn of(order: EquivalenceProperties, parts: usize) -> Arc<PlanProperties> {

@@ -187,25 +187,5 @@ fn operator(op: Operator) -> DataFusionOperator {
 
 /// The operator as the tree has it. `None`: the tree has none such.
 pub(super) fn tree_operator(op: DataFusionOperator) -> Option<Operator> {
-    use Operator::{
-        And, BitwiseAnd, BitwiseOr, BitwiseShiftLeft, BitwiseShiftRight, Eq, Gt, GtEq, IsDistinctFrom,
-        IsNotDistinctFrom, Lt, LtEq, NotEq, Or,
-    };
-    let known = [
-        Eq,
-        NotEq,
-        Lt,
-        LtEq,
-        Gt,
-        GtEq,
-        And,
-        Or,
-        IsDistinctFrom,
-        IsNotDistinctFrom,
-        BitwiseAnd,
-        BitwiseOr,
-        BitwiseShiftLeft,
-        BitwiseShiftRight,
-    ];
-    known.into_iter().find(|known| operator(*known) == op)
+    Operator::ALL.into_iter().find(|known| operator(*known) == op)
 }

@@ -31,7 +31,7 @@ use super::walked_table::WalkedTable;
 use crate::catalog::TableDef;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::run_inputs::RunInputs;
-use crate::operators::ordered_column::ordered_column;
+use crate::operators::needed_orders::ordered_column;
 use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};

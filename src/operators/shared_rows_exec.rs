@@ -14,7 +14,7 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, Execu
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
-use crate::operators::only_input::only_input;
+use crate::operators::node_properties::only_input;
 use crate::tree::{Rows, SharedRows};
 
 /// The executable node.

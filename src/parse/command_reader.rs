@@ -8,8 +8,7 @@ use super::command::{Command, Discard, Modes};
 use super::definition_reader::is_definition;
 use super::prepared_reader::explained_execute;
 use super::setting_reader::is_alter_settings;
-use super::token_reader::{TokenReader, string_of};
-use super::word::is_word;
+use super::token_reader::{TokenReader, is_word, string_of};
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.

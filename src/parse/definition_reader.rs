@@ -5,13 +5,13 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
 use super::definition::{Definition, IndexChange, StorageChange};
-use super::token_reader::{TokenReader, string_of};
-use super::word::is;
+
+use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::{Error, Result};
 
 /// Whether the tokens are such a definition. Those of ALTER TABLE are when the whole of it is.
 pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
-    let is = |at: usize, name: &str| is(tokens, at, name);
+    let is = |at: usize, name: &str| is_word_at(tokens, at, name);
     match (is(0, "ALTER"), is(0, "COMMENT")) {
         (true, _) if is(1, "TABLE") => {
             let mut reader = TokenReader::new(tokens.to_vec(), text);

@@ -13,7 +13,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
-use super::word::is_word;
+use super::token_reader::is_word;
 use super::{alter, disjunction, membership, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.

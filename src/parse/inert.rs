@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hints::Hints;
-use super::word::is;
+use super::token_reader::is_word_at;
 use super::{like, names};
 
 /// The type of a column that is written without one.
@@ -14,7 +14,7 @@ pub(crate) const UNTYPED: &str = "no type";
 
 /// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
-    if is(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
+    if is_word_at(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
         tokens.remove(1);
         hints.without_effect.push("UNLOGGED".to_string());
     }
@@ -41,8 +41,11 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
         let begins_item = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
         if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
             take_tablespace(tokens, &mut at, hints);
-        } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is(tokens, at + 1, "OIDS")
-            || is_table && depth == 0 && keyword(tokens, at) == Keyword::USING && is(tokens, at + 1, "heap")
+        } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is_word_at(tokens, at + 1, "OIDS")
+            || is_table
+                && depth == 0
+                && keyword(tokens, at) == Keyword::USING
+                && is_word_at(tokens, at + 1, "heap")
         {
             tokens.drain(at..at + 2);
         } else {
@@ -66,10 +69,10 @@ pub(super) fn take_concurrently(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hin
 /// `WITH [NO] DATA` at the end of CREATE TABLE AS.
 fn take_with_data(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     let end = tokens.len();
-    if end < 4 || !is(tokens, end - 1, "DATA") {
+    if end < 4 || !is_word_at(tokens, end - 1, "DATA") {
         return;
     }
-    let without = is(tokens, end - 2, "NO");
+    let without = is_word_at(tokens, end - 2, "NO");
     let start = end - if without { 3 } else { 2 };
     if keyword(tokens, start) == Keyword::WITH {
         tokens.truncate(start);
@@ -94,7 +97,7 @@ fn take_tablespace(tokens: &mut Vec<TokenWithSpan>, at: &mut usize, hints: &mut 
 
 /// `toast.name` becomes one name.
 fn join_toast(tokens: &mut Vec<TokenWithSpan>, at: usize) {
-    let is_toast = is(tokens, at, "toast")
+    let is_toast = is_word_at(tokens, at, "toast")
         && tokens
             .get(at + 1)
             .is_some_and(|token| token.token == Token::Period);

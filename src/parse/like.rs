@@ -4,7 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::hints::{Hints, Like};
-use super::word::is;
+use super::token_reader::is_word_at;
 
 /// What INCLUDING and EXCLUDING name, but ALL.
 const PARTS: [&str; 9] = [
@@ -31,14 +31,14 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     while at < tokens.len() && depth > 0 {
         let begins_item = depth == 1 && (at == list + 1 || tokens[at - 1].token == Token::Comma);
         if begins_item
-            && is(tokens, at, "LIKE")
+            && is_word_at(tokens, at, "LIKE")
             && let Some((like, end)) = read(tokens, at + 1)
         {
             hints.likes.push(Like { at: columns, ..like });
             at = remove(tokens, at, end);
             continue;
         }
-        let is_constraint = CONSTRAINT_WORDS.iter().any(|word| is(tokens, at, word));
+        let is_constraint = CONSTRAINT_WORDS.iter().any(|word| is_word_at(tokens, at, word));
         columns += usize::from(begins_item && !is_constraint);
         match tokens[at].token {
             Token::LParen => depth += 1,
@@ -79,12 +79,14 @@ fn read(tokens: &[TokenWithSpan], start: usize) -> Option<(Like, usize)> {
         at += 1;
     }
     loop {
-        let including = is(tokens, at, "INCLUDING");
-        if !including && !is(tokens, at, "EXCLUDING") {
+        let including = is_word_at(tokens, at, "INCLUDING");
+        if !including && !is_word_at(tokens, at, "EXCLUDING") {
             break;
         }
-        let is_all = is(tokens, at + 1, "ALL");
-        let named = PARTS.iter().filter(|part| is_all || is(tokens, at + 1, part));
+        let is_all = is_word_at(tokens, at + 1, "ALL");
+        let named = PARTS
+            .iter()
+            .filter(|part| is_all || is_word_at(tokens, at + 1, part));
         let named: Vec<&'static str> = named.copied().collect();
         if named.is_empty() {
             return None;

@@ -43,7 +43,6 @@ mod trim;
 pub(crate) mod type_name;
 mod upkeep_reader;
 pub(crate) mod with_write;
-mod word;
 
 pub(crate) use alter::{is_alter_view, new_schema};
 pub(crate) use dialect::{parse_expression, parse_query};

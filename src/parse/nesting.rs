@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
 use super::disjunction::WRITTEN_MAX;
-use super::word::is_word;
+use super::token_reader::is_word;
 use crate::error::Limit;
 use crate::{Error, Result};
 

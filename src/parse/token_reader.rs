@@ -1,7 +1,9 @@
-//! `TokenReader`: goes over the tokens of one statement, for `command_reader`. Knows no statement.
+//! `TokenReader`: goes over the tokens of one statement, for `command_reader`; and words among them, also those that the parser has no
+//! `Keyword` for. Knows no statement.
 
 use sqlparser::ast::{Ident, ObjectName};
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::position::{byte_offset, character_position};
 use super::syntax_error;
@@ -121,4 +123,15 @@ pub(super) fn string_of(token: &Token) -> Option<String> {
         Token::DollarQuotedString(text) => Some(text.value.clone()),
         _ => None,
     }
+}
+
+/// Whether it is this word, not in quotes.
+pub(super) fn is_word(word: &Word, text: &str) -> bool {
+    word.keyword == Keyword::NoKeyword && word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text)
+}
+
+/// Whether the token at this place is this word, not in quotes.
+pub(super) fn is_word_at(tokens: &[TokenWithSpan], at: usize, text: &str) -> bool {
+    matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }

@@ -23,7 +23,7 @@ use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks;
 use super::syntax_error;
-use super::word::is_word;
+use super::token_reader::is_word;
 use crate::{Error, Result};
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.

@@ -14,7 +14,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
 
 use super::names;
-use super::word::is_word;
+use super::token_reader::is_word;
 use crate::Error;
 use crate::error::StatementFault;
 

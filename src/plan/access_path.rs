@@ -100,6 +100,11 @@ impl AccessPath {
         }
     }
 
+    /// Whether rows are fetched by their primary key: each by one get, that key's.
+    pub fn is_of_row_gets(&self) -> bool {
+        matches!(self.class, AccessClass::MultiGet { .. }) && self.index == 0
+    }
+
     /// Whether rows in the path's key order (`Some(false)`) or the reverse (`Some(true)`) come in the order asked for.
     /// `None`: it takes a sort. The path's own `reverse` is not asked.
     pub fn order_direction(&self, order: &[OrderColumn]) -> Option<bool> {

@@ -49,7 +49,7 @@ impl Accumulation {
     }
 }
 
-/// The type in which DataFusion sums fixed numerics, when it holds the sum of as many as there can be.
+/// The type in which operators sum fixed numerics, when it holds the sum of as many as there can be.
 pub(super) fn sums_stay_fixed(ty: &SqlType) -> Option<SqlType> {
     let size = ty.fixed_size()?;
     // No table has 10^19 rows.

@@ -489,7 +489,7 @@ impl Binder<'_> {
             Accumulator::Max
         };
         if matches!(ty, S::Float4 | S::Float8) {
-            // Per group, DataFusion begins with the greatest finite float, and compares with NaN as IEEE does.
+            // Per group, the operator begins with the greatest finite float, and compares with NaN as IEEE does.
             let definition = ("float_key", functions::FLOAT_KEY, true, Volatility::Immutable);
             let key = tree::call(
                 definition,

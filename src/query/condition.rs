@@ -178,7 +178,7 @@ impl Binder<'_> {
     }
 
     /// `operand [NOT] IN (items)`: one list of the constants that compare with the operand in one type, comparisons for
-    /// the rest (DataFusion's list takes one NULL among computed items for a NULL in every row).
+    /// the rest (a list that runs takes one NULL among computed items for a NULL in every row).
     pub(super) fn in_items(&mut self, operand: Bound, items: Vec<Bound>, negated: bool) -> Result<Bound> {
         let operand = match operand.ty {
             // An untyped operand takes the items' common type.
@@ -399,7 +399,7 @@ impl Binder<'_> {
         if !texty(&operand.ty) || !texty(&pattern.ty) {
             return Err(no_operator(symbol, &operand.ty, &pattern.ty));
         }
-        // DataFusion makes `=` of a pattern without wildcards, and that does not see the blanks of char(n).
+        // A pattern without wildcards bounds keys as `=` does, which does not see the blanks of char(n).
         let is_padded = matches!(operand.ty, SqlType::Char(_));
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
         let usual = match &pattern.expr {

@@ -200,7 +200,7 @@ impl Binder<'_> {
             start = self.with_own_digits(start, &names)?;
         }
         let types: Vec<SqlType> = start.columns.iter().map(|column| column.ty.clone()).collect();
-        // What the terms after the first give may be NULL, but DataFusion takes the columns of all from the first, and
+        // What the terms after the first give may be NULL, but the operator takes the columns of all from the first, and
         // trusts them. Volatile, lest a constant be computed before: it would be known not to be NULL again.
         let perhaps_null = |column, ty: &SqlType| self.perhaps_null(column, ty, Volatility::Volatile);
         start.plan = with_type_labels(start.plan, &types, &names, perhaps_null)?;

@@ -140,7 +140,7 @@ impl Binder<'_> {
         self.finish(&accumulation.finish, results)
     }
 
-    /// lag or lead with a default that is no constant, which DataFusion does not take: whether there is such a row, the
+    /// lag or lead with a default that is no constant, which the operator does not take: whether there is such a row, the
     /// value in it, and the default.
     fn shifted(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<(Shifted, Shifted, Bound)>> {
         let ("lag" | "lead", [value, offset, default]) = (name, arguments) else {
@@ -250,7 +250,7 @@ impl Binder<'_> {
         )))
     }
 
-    /// A count that DataFusion reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.
+    /// A count that the operator reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.
     fn constant_argument(&mut self, function: &str, argument: Bound) -> Result<Bound> {
         let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
         if argument.is_null_literal() || !argument.expr.column_refs().is_empty() {
@@ -446,7 +446,7 @@ fn gives_back(name: &str, ty: &SqlType, is_exact: bool) -> bool {
     is_exact || !is_float && matches!(name, "sum" | "count" | "avg" | "min" | "max")
 }
 
-/// Whether DataFusion refuses frames in terms of the type's values, even those that name none.
+/// Whether the operator refuses frames in terms of the type's values, even those that name none.
 fn has_no_range(ty: &SqlType) -> bool {
     matches!(
         ty,

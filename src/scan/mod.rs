@@ -5,7 +5,6 @@ pub(crate) mod costs;
 pub mod executor;
 pub mod figures;
 mod merged_scan;
-mod output_column;
 mod pieces;
 pub(crate) mod planned_access;
 pub mod residual;
@@ -17,5 +16,4 @@ mod rows_of_entries;
 pub mod scan_metrics;
 pub(crate) mod shared_scan;
 
-pub use output_column::OutputColumn;
-pub use rows::{Rows, RowsStream, StoredRows};
+pub use rows::{OutputColumn, Rows, RowsStream, StoredRows};

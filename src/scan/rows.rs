@@ -6,14 +6,26 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::stream::BoxStream;
 
-use super::OutputColumn;
 use crate::store::{Entry, Page};
 use crate::table::{RowDecoder, RowFormatter, RowLayout};
-use crate::types::{FormatSettings, WireFormat};
+use crate::types::{FormatSettings, SqlType, WireFormat};
 use crate::{Error, Result};
 
 /// A result that streams; dropping it stops the work behind it.
 pub type RowsStream = BoxStream<'static, Result<Rows>>;
+
+/// One column of a result, for RowDescription.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutputColumn {
+    /// The name PostgreSQL gives it.
+    pub name: String,
+    /// Its type.
+    pub ty: SqlType,
+    /// The table it comes from (oid) and its attribute number; 0 when computed.
+    pub table_oid: u32,
+    /// See `table_oid`.
+    pub attribute: i16,
+}
 
 /// A piece of a result.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::testing::Client;
-use super::{Statement, execute, parse};
+use super::{KeptPlan, Statement, execute, parse};
 use crate::system::StatementContext;
 
 /// A schema in the search path before that of the tables, which holds nothing yet.
@@ -43,7 +43,12 @@ async fn run(client: &Client, statement: &Arc<Statement>) {
 
 fn has_plan(statement: &Statement, ctx: &StatementContext) -> bool {
     let basis = ctx.plan_basis();
-    statement.plan.get(basis).is_some() || statement.write.get(basis).is_some()
+    match &statement.kept {
+        KeptPlan::Query(kept) => kept.get(basis).is_some(),
+        KeptPlan::Write(kept) => kept.get(basis).is_some(),
+        KeptPlan::WithWrites(kept) => kept.get(basis).is_some(),
+        KeptPlan::None => false,
+    }
 }
 
 /// Whether the statement's plan is good after these statements.
@@ -227,7 +232,10 @@ async fn recursions_that_leave_nothing_out_are_chains() {
         let statement = Arc::new(parse(text).unwrap().pop().unwrap());
         run(&client, &statement).await;
         let ctx = client.context(&[]).await;
-        let plan = statement.plan.get(ctx.plan_basis()).expect("it keeps its plan");
+        let KeptPlan::Query(kept) = &statement.kept else {
+            panic!("{text} is a query");
+        };
+        let plan = kept.get(ctx.plan_basis()).expect("it keeps its plan");
         assert_eq!(plan.is_chain(), expected, "{text}");
     }
 }

@@ -19,16 +19,17 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use crate::Result;
-use crate::parse::with_write::has_writes;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, RowsStream};
+use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
+use statement::KeptPlan;
 pub use statement::{Statement, parse};
 
 /// What the plan of a statement takes for each expression of its text.
@@ -72,19 +73,13 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
             hint: Some(warning.hint.clone()),
         });
     }
-    match statement.effort.is_bounded(ctx) || is_known_to_be_short(ctx, statement) {
+    // A query that was short before leaves its connection's task when it is not any more.
+    let is_known_to_be_short =
+        || statement.kept.is_short_by_experience(ctx) && statement.effort.is_pausing(ctx);
+    match statement.effort.is_bounded(ctx) || is_known_to_be_short() {
         true => execute_here(ctx, statement).await,
         false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,
     }
-}
-
-/// Whether a query was short before, and leaves its connection's task when it is not any more.
-fn is_known_to_be_short(ctx: &StatementContext, statement: &Statement) -> bool {
-    let query = statement.plan.get(ctx.plan_basis());
-    let writes = statement.with_writes.get(ctx.plan_basis());
-    (query.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
-        || writes.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience()))
-        && statement.effort.is_pausing(ctx)
 }
 
 /// Runs a statement on the query threads; the rows of its result are computed there too.
@@ -107,24 +102,32 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
 
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     hold_plan(ctx, statement)?;
-    let executed = match &statement.parsed.ast {
-        ast::Statement::Query(query) if has_writes(query) => {
-            let written = Box::pin(dml::execute_with_writes(ctx, query, &statement.with_writes)).await;
+    let executed = match (&statement.parsed.ast, &statement.kept) {
+        (ast::Statement::Query(query), KeptPlan::Query(kept)) => execute_query(ctx, kept, query).await,
+        (ast::Statement::Query(query), KeptPlan::WithWrites(kept)) => {
+            let written = Box::pin(dml::execute_with_writes(ctx, query, kept)).await;
             written.map(Outcome::Written)
         }
-        ast::Statement::Query(query) => execute_query(ctx, statement, query).await,
+        (write, KeptPlan::Write(kept)) => {
+            let written = Box::pin(dml::execute(ctx, write, kept)).await;
+            written.map(Outcome::Written)
+        }
         _ => Box::pin(execute_other(ctx, statement)).await,
     };
     executed.map_err(|error| statement.parsed.locate(error))
 }
 
-async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &ast::Query) -> Result<Outcome> {
-    let plan = match statement.plan.get(ctx.plan_basis()).filter(|plan| plan.fits(ctx)) {
+async fn execute_query(
+    ctx: &StatementContext,
+    kept: &PlanCache<QueryPlan>,
+    query: &ast::Query,
+) -> Result<Outcome> {
+    let plan = match kept.get(ctx.plan_basis()).filter(|plan| plan.fits(ctx)) {
         Some(plan) => plan,
         // On the heap, so that the future of a query that has its plan stays small.
         None => match Box::pin(ddl::select_into(ctx, query)).await? {
             Some(tag) => return Ok(Outcome::Done { tag }),
-            None => plan_select(ctx, statement, query, &known_types(ctx))?,
+            None => plan_select(ctx, kept, query, &known_types(ctx))?,
         },
     };
     Ok(Outcome::Rows {
@@ -135,9 +138,6 @@ async fn execute_query(ctx: &StatementContext, statement: &Statement, query: &as
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     match &statement.parsed.ast {
-        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => Ok(
-            Outcome::Written(dml::execute(ctx, &statement.parsed.ast, &statement.write).await?),
-        ),
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
@@ -157,7 +157,7 @@ fn hold_plan(ctx: &StatementContext, statement: &Statement) -> Result<()> {
 /// Plans the query of a statement, which keeps the plan if it lasts. Columns that nobody has written yet read as NULL.
 fn plan_select(
     ctx: &StatementContext,
-    statement: &Statement,
+    kept: &PlanCache<QueryPlan>,
     query: &ast::Query,
     parameters: &[Option<SqlType>],
 ) -> Result<Arc<QueryPlan>> {
@@ -165,7 +165,7 @@ fn plan_select(
     let plan = Arc::new(QueryPlan::new(query::plan_query(ctx, query, parameters)?));
     // What the client is told of, it is told of each time.
     if plan.is_lasting() && ctx.notices_count() == noticed {
-        statement.plan.set(ctx.kept_basis(), &plan);
+        kept.set(ctx.kept_basis(), &plan);
     }
     Ok(plan)
 }
@@ -200,21 +200,22 @@ async fn tell(
 ) -> Result<Description> {
     let mut types = parameters.to_vec();
     types.resize(types.len().max(parameters::count(&statement.parsed.ast)?), None);
-    match &statement.parsed.ast {
-        ast::Statement::Query(query) if has_writes(query) => WithWrites::describe(ctx, query, types),
-        ast::Statement::Query(query) => {
-            let plan = plan_select(ctx, statement, query, &types)?;
+    match (&statement.parsed.ast, &statement.kept) {
+        (ast::Statement::Query(query), KeptPlan::WithWrites(_)) => WithWrites::describe(ctx, query, types),
+        (ast::Statement::Query(query), KeptPlan::Query(kept)) => {
+            let plan = plan_select(ctx, kept, query, &types)?;
             Ok(Description {
                 parameters: plan.parameters().to_vec(),
                 columns: Some(plan.columns()),
             })
         }
-        ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
-            WritePlan::describe(ctx, &statement.parsed.ast, &statement.write, &types)
-        }
-        ast::Statement::Explain {
-            statement: explained, ..
-        } => {
+        (write, KeptPlan::Write(kept)) => WritePlan::describe(ctx, write, kept, &types),
+        (
+            ast::Statement::Explain {
+                statement: explained, ..
+            },
+            _,
+        ) => {
             let explained = statement.with_tree((**explained).clone());
             let described = Box::pin(describe_here(ctx, &explained, &types)).await?;
             Ok(Description {

@@ -7,9 +7,11 @@ use sqlparser::ast;
 use super::dml::{WithWrites, WritePlan};
 use super::effort::Effort;
 use crate::Result;
+use crate::parse::with_write::has_writes;
 use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
 use crate::store::MemoryAccount;
+use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
 /// One statement, which may run many times.
@@ -19,14 +21,23 @@ pub struct Statement {
     pub parsed: ParsedStatement,
     /// Whether its work is bounded by its form.
     pub(super) effort: Effort,
-    /// The plan of a query.
-    pub(super) plan: PlanCache<QueryPlan>,
-    /// The plan of a write.
-    pub(super) write: PlanCache<WritePlan>,
-    /// The plan of a statement whose WITH clause writes.
-    pub(super) with_writes: PlanCache<WithWrites>,
+    /// Its plan.
+    pub(super) kept: KeptPlan,
     /// What the tree of a long text takes of the server's memory.
     _held: Option<Arc<MemoryAccount>>,
+}
+
+/// The plan that a statement keeps. What it is tells which statements are alike.
+#[derive(Debug, Clone)]
+pub(super) enum KeptPlan {
+    /// That of a query.
+    Query(PlanCache<QueryPlan>),
+    /// That of a write.
+    Write(PlanCache<WritePlan>),
+    /// That of a query or a write whose WITH clause writes.
+    WithWrites(PlanCache<WithWrites>),
+    /// All others keep none.
+    None,
 }
 
 /// The statements of a message. Errors: 42601 with a position, 54001.
@@ -39,10 +50,8 @@ impl Statement {
     fn new(parsed: ParsedStatement) -> Statement {
         Statement {
             effort: Effort::of(&parsed),
+            kept: KeptPlan::of(&parsed.ast),
             parsed,
-            plan: PlanCache::default(),
-            write: PlanCache::default(),
-            with_writes: PlanCache::default(),
             _held: None,
         }
     }
@@ -58,7 +67,37 @@ impl Statement {
     /// The same statement with another tree: what it explains, or what it reads as.
     pub(super) fn with_tree(&self, ast: ast::Statement) -> Statement {
         let mut statement = self.clone();
+        statement.kept = KeptPlan::of(&ast);
         statement.parsed.ast = ast;
         statement
+    }
+}
+
+impl KeptPlan {
+    /// None yet, of a statement with this tree.
+    fn of(ast: &ast::Statement) -> KeptPlan {
+        match ast {
+            ast::Statement::Query(query) if has_writes(query) => KeptPlan::WithWrites(PlanCache::default()),
+            ast::Statement::Query(_) => KeptPlan::Query(PlanCache::default()),
+            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+                KeptPlan::Write(PlanCache::default())
+            }
+            _ => KeptPlan::None,
+        }
+    }
+
+    /// Whether the last run of a query was short.
+    pub(super) fn is_short_by_experience(&self, ctx: &StatementContext) -> bool {
+        match self {
+            KeptPlan::Query(kept) => {
+                let plan = kept.get(ctx.plan_basis());
+                plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+            }
+            KeptPlan::WithWrites(kept) => {
+                let plan = kept.get(ctx.plan_basis());
+                plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+            }
+            KeptPlan::Write(_) | KeptPlan::None => false,
+        }
     }
 }

@@ -36,6 +36,24 @@ pub enum Operator {
 }
 
 impl Operator {
+    /// All of them, in the order of the list above.
+    pub const ALL: [Operator; 14] = [
+        Operator::Eq,
+        Operator::NotEq,
+        Operator::Lt,
+        Operator::LtEq,
+        Operator::Gt,
+        Operator::GtEq,
+        Operator::And,
+        Operator::Or,
+        Operator::IsDistinctFrom,
+        Operator::IsNotDistinctFrom,
+        Operator::BitwiseAnd,
+        Operator::BitwiseOr,
+        Operator::BitwiseShiftLeft,
+        Operator::BitwiseShiftRight,
+    ];
+
     /// The operator that is true where this one is false.
     pub fn negate(self) -> Option<Operator> {
         use Operator::{Eq, Gt, GtEq, IsDistinctFrom, IsNotDistinctFrom, Lt, LtEq, NotEq};
@@ -81,6 +99,11 @@ impl Operator {
         !matches!(self, And | Or | IsDistinctFrom | IsNotDistinctFrom)
     }
 }
+
+const _: () = assert!(
+    Operator::ALL.len() == Operator::BitwiseShiftRight as usize + 1,
+    "an operator is missing in Operator::ALL"
+);
 
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

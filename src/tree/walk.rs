@@ -117,6 +117,19 @@ impl<'a, T> Mapping<'a, T> {
     }
 }
 
+/// Calls `visit` with one part after the other until one says stop.
+pub(super) fn visit_each<'n, T>(
+    parts: Vec<&'n T>,
+    mut visit: impl FnMut(&'n T) -> Result<TreeNodeRecursion>,
+) -> Result<TreeNodeRecursion> {
+    for part in parts {
+        if visit(part)? == TreeNodeRecursion::Stop {
+            return Ok(TreeNodeRecursion::Stop);
+        }
+    }
+    Ok(TreeNodeRecursion::Continue)
+}
+
 /// A tree.
 pub trait TreeNode: Sized {
     /// Calls `visit` with each part right below, in order, until one says stop.

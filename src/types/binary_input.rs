@@ -1,7 +1,6 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
-use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS};
-use super::datetime::MICROS_PER_DAY;
+use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::{CatalogType, Interval, Numeric, SqlType, Value, json, precision, strings};
 use crate::{Error, Result};
 

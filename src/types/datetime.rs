@@ -6,6 +6,10 @@ use chrono_tz::Tz;
 
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
+/// Microseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's binary timestamps begin.
+pub(super) const EPOCH_MICROS: i64 = 10_957 * MICROS_PER_DAY;
+/// Days from 1970-01-01 to 2000-01-01.
+pub(super) const EPOCH_DAYS: i32 = 10_957;
 /// Days in which the Gregorian calendar repeats itself: 400 years.
 const DAYS_PER_CYCLE: i64 = 146_097;
 /// 2100-01-01: from here on zones are asked about a like year.

@@ -13,7 +13,6 @@
 mod array;
 mod array_quotes;
 mod arrow_type;
-mod binary_format;
 mod binary_input;
 pub(crate) mod calendar;
 mod cell;

@@ -1,7 +1,7 @@
 //! Digits behind the second and fields of an interval: what `timestamp(p)`, `timestamptz(p)`, `time(p)` and
 //! `interval …(p)` keep of a value. Asked wherever text, bytes or another value becomes one of such a type.
 
-use super::binary_format::EPOCH_MICROS;
+use super::datetime::EPOCH_MICROS;
 use super::sql_type::SECOND_DIGITS_MAX;
 use super::{Interval, SqlType, Value};
 use crate::{Error, Result};

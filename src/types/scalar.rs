@@ -1,7 +1,8 @@
 //! `Scalar`: one value that is not NULL, borrowed from wherever it stands (an Arrow array, a stored row, a key), and how
 //! PostgreSQL prints and sends it. `ColumnEncoder` and the row formatter of `table` call it; it knows neither.
 
-use super::binary_format::{EPOCH_DAYS, EPOCH_MICROS, NUMERIC_NEGATIVE};
+use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
+use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats,
     interval_output,

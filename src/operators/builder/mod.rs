@@ -35,7 +35,7 @@ use super::physical_expr::{ExprBuilder, column_name};
 use super::planning::Planning;
 use super::rows_exec::RowsExec;
 use super::shared_rows_exec::SharedRowsExec;
-use crate::operators::only_input::only_input;
+use crate::operators::node_properties::only_input;
 use crate::tree::{Limit, Plan, Projection, RecursiveQuery, RowCount, RowSchema, Unnest};
 
 /// With less stack than this left, a new segment is taken: plans nest as deep as statements do.

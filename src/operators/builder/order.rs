@@ -18,7 +18,7 @@ use super::{Builder, Operator};
 use crate::operators::columns_below::{below, column_of};
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::needed_orders::is_in_order;
-use crate::operators::ordered_aggregates::sees_order;
+use crate::operators::needed_orders::sees_order;
 use crate::tree::Sort;
 
 impl Builder<'_> {

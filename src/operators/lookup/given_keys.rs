@@ -86,7 +86,7 @@ impl GivenKeys {
 /// Rows by their keys.
 #[derive(Debug)]
 pub(super) struct RowKeys {
-    keys: GivenKeys,
+    pub(super) keys: GivenKeys,
     layout: Arc<RowLayout>,
 }
 
@@ -106,11 +106,6 @@ impl RowKeys {
         let keys = GivenKeys::new(table, key, columns).filter(|_| key.columns.len() == columns.len())?;
         let layout = Arc::new(RowLayout::new(table, positions));
         Some(RowKeys { keys, layout })
-    }
-
-    /// Whether keys can be made of values in these arrays.
-    pub(super) fn takes(&self, given: &[ArrayRef]) -> bool {
-        self.keys.takes(given)
     }
 
     /// The rows whose keys so many outer rows give.

@@ -1,11 +1,12 @@
 //! `InnerRead`: what a join by lookup reads of its inner table, worked out once for all runs. Called by `table_lookup`.
 
+use std::sync::Arc;
+
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 
 use super::given_keys::{GivenKeys, RowKeys};
 use super::partners::JoinedSchema;
-use crate::catalog::TableDef;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
 use crate::table::row_schema;
@@ -21,35 +22,28 @@ pub(super) struct InnerRead {
     /// What is looked up is the primary key.
     pub(super) row_keys: Option<RowKeys>,
     /// What is looked up is the beginning of a key: ranges of it hold the rows, and nothing else.
-    ranges: Option<(GivenKeys, AccessPath)>,
+    range_keys: Option<GivenKeys>,
+    /// How one outer row's rows are reached.
+    path: Arc<AccessPath>,
     pub(super) joined: JoinedSchema,
 }
 
 impl InnerRead {
     /// Of what is looked up by `columns`, as `path` does for one outer row, to give `positions`.
-    pub(super) fn new(
-        table: &TableDef,
-        path: &AccessPath,
-        columns: &[usize],
-        positions: &[usize],
-    ) -> InnerRead {
-        let read = [columns, positions].concat();
-        let is_of_one_row = matches!(path.class, AccessClass::MultiGet { .. }) && path.index == 0;
+    pub(super) fn new(path: &Arc<AccessPath>, columns: &[usize], positions: &[usize]) -> InnerRead {
+        let (table, read) = (&path.table, [columns, positions].concat());
         let is_of_ranges = matches!(path.class, AccessClass::RangeScan { .. })
             && path.residual.is_none()
             && path.derived.is_empty()
             && path.merge.is_none();
-        let given = || GivenKeys::new(table, path.key(), columns);
+        let row_keys = || RowKeys::new(table, columns, positions);
+        let range_keys = || GivenKeys::new(table, path.key(), columns);
         InnerRead {
             schema: row_schema(table, &read),
             is_covered: path.covers(&read),
-            row_keys: is_of_one_row
-                .then(|| RowKeys::new(table, columns, positions))
-                .flatten(),
-            ranges: is_of_ranges
-                .then(given)
-                .flatten()
-                .map(|given| (given, path.clone())),
+            row_keys: path.is_of_row_gets().then(row_keys).flatten(),
+            range_keys: is_of_ranges.then(range_keys).flatten(),
+            path: Arc::clone(path),
             joined: JoinedSchema::default(),
             columns: read,
         }
@@ -57,16 +51,13 @@ impl InnerRead {
 
     /// How many keys so many outer rows give, and the path to their rows; none where all are NULL. `None`: it takes planning.
     pub(super) fn path_to(&self, given: &[ArrayRef], rows: usize) -> Option<(usize, Option<AccessPath>)> {
-        let (keys, path) = self.ranges.as_ref()?;
-        if !keys.takes(given) {
-            return None;
-        }
+        let keys = self.range_keys.as_ref().filter(|keys| keys.takes(given))?;
         let (keys, _) = keys.made(given, rows);
         let count = keys.len();
         let ranges: Vec<KeyRange> = keys.iter().map(|key| KeyRange::of_prefix(key)).collect();
         let path = (count > 0).then(|| AccessPath {
             class: AccessClass::RangeScan { ranges, whole: false },
-            ..path.clone()
+            ..self.path.as_ref().clone()
         });
         Some((count, path))
     }

@@ -4,13 +4,11 @@
 mod given_keys;
 mod inner_read;
 mod inner_rows;
-mod lookup_figures;
 mod partners;
 mod story;
 mod table_lookup;
 mod whole_inner;
 
-pub(crate) use lookup_figures::LookupFigures;
 pub(crate) use partners::{Joined, JoinedSchema};
 pub(crate) use story::LookupStory;
-pub(crate) use table_lookup::{Lookup, RunningLookup};
+pub(crate) use table_lookup::{Lookup, LookupFigures, RunningLookup};

@@ -2,7 +2,7 @@
 //! rows one multi-get, or one scan of several ranges; when these prove to be many, all of it is read in one piece (`whole_inner`). The
 //! order of the outer rows stays.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
@@ -16,7 +16,6 @@ use futures::stream::BoxStream;
 use super::given_keys::RowKeys;
 use super::inner_read::InnerRead;
 use super::inner_rows::InnerRows;
-use super::lookup_figures::LookupFigures;
 use super::partners::Joined;
 use super::whole_inner::{LookupCost, all_rows};
 use crate::catalog::{IndexDef, TableDef};
@@ -25,11 +24,10 @@ use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::parse::IndexHint;
-use crate::plan::{
-    AccessClass, AccessPath, CompareOp, FullScanPolicy, PlanRules, Predicate, Wanted, plan_equality,
-};
+use crate::plan::{AccessPath, CompareOp, FullScanPolicy, PlanRules, Predicate, Wanted, plan_equality};
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::planned_access::plan_predicates;
+use crate::scan::scan_metrics::ScanMetrics;
 use crate::system::StatementContext;
 use crate::system::query_threads::is_leavable;
 use crate::system::statement_memory::HeldBytes;
@@ -52,7 +50,7 @@ pub(crate) struct Lookup {
     /// For each of them its value, computed of the outer row.
     keys: Vec<Computed>,
     /// How one outer row's rows are reached.
-    path: AccessPath,
+    path: Arc<AccessPath>,
     /// Positions in `TableDef::columns` of the columns that the join gives, or its conditions ask for.
     positions: Vec<usize>,
     /// So many columns of an outer row stand before them.
@@ -93,7 +91,7 @@ impl Lookup {
             first_in_order: &[],
         };
         Some(Lookup {
-            path: plan_equality(&inner.table, &columns, wanted, &inner.index_hint)?,
+            path: Arc::new(plan_equality(&inner.table, &columns, wanted, &inner.index_hint)?),
             table: inner.table,
             alias: inner.alias,
             columns,
@@ -109,7 +107,7 @@ impl Lookup {
 
     /// Whether an outer row has one inner row at most, which one get finds.
     pub(crate) fn is_of_one_row(&self) -> bool {
-        matches!(self.path.class, AccessClass::MultiGet { .. }) && self.path.index == 0
+        self.path.is_of_row_gets()
     }
 
     pub(crate) fn outer_columns(&self) -> usize {
@@ -193,7 +191,7 @@ impl Lookup {
     }
 
     fn read(&self) -> &Arc<InnerRead> {
-        let read = || InnerRead::new(&self.table, &self.path, &self.columns, &self.positions);
+        let read = || InnerRead::new(&self.path, &self.columns, &self.positions);
         self.read.get_or_init(|| Arc::new(read()))
     }
 
@@ -294,6 +292,19 @@ fn only_asked(positions: Vec<usize>, outer_columns: usize, conditions: &mut [Com
         .iter()
         .map(|column| positions[*column - outer_columns])
         .collect()
+}
+
+/// What lookups are counted in, for EXPLAIN ANALYZE.
+#[derive(Debug, Default)]
+pub struct LookupFigures {
+    /// What is read for them.
+    pub scan: Arc<ScanMetrics>,
+    /// Keys that were looked up.
+    pub keys: AtomicU64,
+    /// Reads that they were looked up by.
+    pub batches: AtomicU64,
+    /// Rows that were kept once lookups gave way to reading all of them.
+    pub kept: AtomicU64,
 }
 
 /// A lookup under way.
@@ -397,7 +408,11 @@ impl RunningLookup {
     async fn joined(&mut self, outer: RecordBatch, keys: &[ArrayRef], rows: usize) -> Result<Option<Joined>> {
         if self.whole.is_none() {
             let read = Arc::clone(&self.read);
-            if let Some(row_keys) = read.row_keys.as_ref().filter(|row_keys| row_keys.takes(keys)) {
+            if let Some(row_keys) = read
+                .row_keys
+                .as_ref()
+                .filter(|row_keys| row_keys.keys.takes(keys))
+            {
                 return self.joined_by_row_keys(row_keys, outer, keys, rows).await;
             }
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arrow::datatypes::SchemaRef;
 
 use super::read::{Access, TableRead};
-use super::sort_key::SortKey;
 use super::step::{Source, Step};
+use super::top_rows::SortKey;
 use super::totals::Total;
 use super::{Arrival, ShortPlan, rows_wanted};
 use crate::Result;

@@ -23,7 +23,6 @@ mod read;
 mod recursion;
 mod row_expressions;
 mod run;
-mod sort_key;
 mod sorted_runs;
 mod start;
 mod step;

@@ -2,8 +2,8 @@
 //! that is columns of the table.
 
 use super::read::TableRead;
-use super::sort_key::SortKey;
 use super::step::Step;
+use super::top_rows::SortKey;
 use crate::operators::computed::Computed;
 use crate::plan::OrderColumn;
 

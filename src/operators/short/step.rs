@@ -7,7 +7,7 @@ use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
 use super::read::TableRead;
 use super::recursion::Recursion;
-use super::sort_key::SortKey;
+use super::top_rows::SortKey;
 use super::totals::Total;
 use crate::logical::rows_source::MadeRows;
 use crate::operators::computed::Computed;

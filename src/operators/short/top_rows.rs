@@ -8,10 +8,18 @@ use arrow::compute::{
 };
 use datafusion_physical_expr::PhysicalExpr;
 
-use super::sort_key::SortKey;
 use crate::functions::evaluate::values;
 use crate::logical::placeholder::Constants;
+use crate::operators::computed::Computed;
 use crate::{Error, Result};
+
+/// A key of a sort, of `Step::Sort` and of the rows that it keeps.
+#[derive(Debug)]
+pub(super) struct SortKey {
+    pub(super) computed: Computed,
+    pub(super) descending: bool,
+    pub(super) nulls_first: bool,
+}
 
 /// The first `wanted` rows by `keys`; those that the keys do not tell apart stay in the order they came in.
 pub(super) struct TopRows {

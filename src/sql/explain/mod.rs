@@ -43,14 +43,13 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         return Err(Error::internal("EXPLAIN of nothing"));
     };
     let options = Options::of(&statement.parsed.ast)?;
-    let inner = statement.with_tree((**explained).clone());
     let explained = match explained.as_ref() {
         ast::Statement::Query(query) if has_writes(query) => {
             with_writes::explain_with_writes(ctx, query, options, begun).await?
         }
         ast::Statement::Query(query) => query::explain_query(ctx, query, options, begun).await?,
-        ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_) => {
-            write::explain_write(ctx, &inner, options, begun).await?
+        write @ (ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_)) => {
+            write::explain_write(ctx, write, options, begun).await?
         }
         ast::Statement::CreateTable(ast::CreateTable {
             query: Some(query), ..

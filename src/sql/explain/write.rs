@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use sqlparser::ast;
+
 use super::query::{bound_form, query_node};
 use super::{BoundForm, Explained, Run};
 use crate::Result;
@@ -9,20 +11,20 @@ use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;
-use crate::sql::Statement;
 use crate::sql::dml::{Operation, RowsRead, WritePlan};
 use crate::system::StatementContext;
+use crate::system::plan_cache::PlanCache;
 
 pub(super) async fn explain_write(
     ctx: &StatementContext,
-    statement: &Statement,
+    statement: &ast::Statement,
     options: Options,
     begun: Instant,
 ) -> Result<Explained> {
     if !options.analyze {
         // Columns that the write adds are there while it is planned.
         let savepoint = ctx.txn.savepoint();
-        let planned = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await;
+        let planned = WritePlan::of(ctx, statement, &PlanCache::default()).await;
         ctx.txn.rollback_to(savepoint);
         let plan = planned?;
         let bound = rows_bound(ctx, &plan, options, None).await?;
@@ -32,7 +34,7 @@ pub(super) async fn explain_write(
             ..Explained::planned(node, begun)
         });
     }
-    let plan = WritePlan::of(ctx, &statement.parsed.ast, &statement.write).await?;
+    let plan = WritePlan::of(ctx, statement, &PlanCache::default()).await?;
     let observation = Observation::default();
     let run = Run::after(begun);
     let written = plan.run(ctx, Some(&observation)).await?;

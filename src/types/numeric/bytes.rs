@@ -30,11 +30,13 @@ use bigdecimal::num_bigint::{BigInt, BigUint};
 
 use super::{Decimal, Numeric, SCALE_MAX, Unscaled, big_power_of_ten, power_of_ten};
 use crate::Result;
-use crate::types::binary_format::{
-    NUMERIC_INFINITY, NUMERIC_NAN, NUMERIC_NEGATIVE, NUMERIC_NEGATIVE_INFINITY,
-};
 use crate::types::digits;
 
+/// Signs of PostgreSQL's binary form.
+pub(in crate::types) const NUMERIC_NEGATIVE: u16 = 0x4000;
+const NUMERIC_NAN: u16 = 0xC000;
+const NUMERIC_INFINITY: u16 = 0xD000;
+const NUMERIC_NEGATIVE_INFINITY: u16 = 0xF000;
 const HEAD_NEGATIVE_INFINITY: u8 = 0x60;
 const HEAD_NEGATIVE: u8 = 0x7E;
 const HEAD_ZERO: u8 = 0x7F;

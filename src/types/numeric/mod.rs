@@ -31,6 +31,7 @@ use crate::{Error, Result};
 
 pub use arithmetic::DISPLAY_SCALE_MAX;
 pub(crate) use arithmetic::result_scale;
+pub(super) use bytes::NUMERIC_NEGATIVE;
 pub use bytes::{NumericBytes, numeric_key};
 
 /// Digits before the point that a numeric has at most.
