@@ -118,6 +118,12 @@ pub fn are_bounded(name: &str) -> bool {
     rows.peek().is_some() && rows.all(|row| row.is_bounded)
 }
 
+/// Whether a function of this name gives a set.
+pub fn is_set_returning(name: &str) -> bool {
+    let gives_rows = |row: &FunctionDef| matches!(row.body, Body::Rows(_) | Body::CatalogRows(_));
+    set_function(name).is_some() || functions_named(name).any(gives_rows)
+}
+
 /// Every function name, for hints and pg_proc.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     every_function().map(|row| row.name)

@@ -134,7 +134,7 @@ fn is_drop(operation: &AlterTableOperation) -> bool {
     )
 }
 
-fn is_select_into(query: &Query) -> bool {
+pub(crate) fn is_select_into(query: &Query) -> bool {
     matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
 }
 

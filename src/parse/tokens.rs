@@ -1,7 +1,7 @@
 //! A message's tokens, statement by statement, as the parser takes them: without blanks, literals joined over line
 //! breaks. One walk, which also refuses what must not reach the parser, and does what the dialect has no hook for:
 //!
-//! - FOR UPDATE and kin are taken out: they lock nothing yet, and the statement says so.
+//! - FOR UPDATE and kin go behind LIMIT, in words that it knows ([`super::row_locks`]).
 //! - A hint counts behind a verb anywhere, and ALLOW FILTERING may stand behind what ends no expression
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
@@ -12,7 +12,8 @@
 //!   the operator.
 //! - A word that begins a clause is the name of a relation to the parser.
 //! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
-//! - `INSERT INTO t (VALUES …)` would be a list of columns: its parentheses go.
+//! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
+//! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
@@ -56,7 +57,7 @@ pub(super) struct StatementTokens {
     pub(super) hints: Hints,
     /// A hint that stands where none counts.
     pub(super) misplaced_hint: Option<String>,
-    /// The first locking clause (FOR UPDATE …): the tokens have none.
+    /// The first locking clause (FOR UPDATE …), as it was written.
     pub(super) row_locks: Option<String>,
 }
 
@@ -79,7 +80,7 @@ pub(super) fn statements(
                 return Some(Err(error));
             }
             if !reader.tokens.is_empty() {
-                return Some(Ok(reader.finish()));
+                return Some(reader.finish());
             }
         }
         None
@@ -113,7 +114,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn take(&mut self, token: TokenWithSpan) -> Result<()> {
+    fn take(&mut self, mut token: TokenWithSpan) -> Result<()> {
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
@@ -149,8 +150,22 @@ impl<'t> Reader<'t> {
         self.reach(token.span);
         self.nesting.take(&token.token)?;
         self.name_operator(&token);
+        self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
+    }
+
+    /// Makes of the UPSERT that a query of WITH begins with an INSERT that is spelt so.
+    fn begin_write(&self, token: &mut TokenWithSpan) {
+        let before = keyword_of(self.tokens.iter().rev().nth(1));
+        let begins = self.tokens.last().is_some_and(|last| last.token == Token::LParen)
+            && matches!(before, Keyword::AS | Keyword::MATERIALIZED);
+        if begins
+            && let Token::Word(word) = &mut token.token
+            && is_word(word, "UPSERT")
+        {
+            word.keyword = Keyword::INSERT;
+        }
     }
 
     /// Turns the `OPERATOR(schema.op)` taken last into `op`, where the parser does not read it before `next`.
@@ -197,7 +212,10 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         self.has_for |= keyword == Keyword::FOR;
-        if matches!(keyword, Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH) {
+        if matches!(
+            keyword,
+            Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
+        ) {
             self.take_allow_filtering();
         }
         if matches!(keyword, Keyword::ROW | Keyword::ROWS) {
@@ -277,9 +295,11 @@ impl<'t> Reader<'t> {
         self.span = Some(Span::new(start, span.end));
     }
 
-    fn finish(mut self) -> StatementTokens {
-        // A locking clause may stand before or behind it.
-        let row_locks = self.has_for.then(|| row_locks::take(&mut self.tokens)).flatten();
+    fn finish(mut self) -> Result<StatementTokens> {
+        let row_locks = match self.has_for {
+            true => row_locks::settle(&mut self.tokens, self.text)?,
+            false => None,
+        };
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
@@ -294,13 +314,13 @@ impl<'t> Reader<'t> {
         if is_insert {
             open_values(&mut self.tokens);
         }
-        StatementTokens {
+        Ok(StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
             hints: self.hints,
             misplaced_hint: self.misplaced_hint,
             row_locks,
-        }
+        })
     }
 }
 
@@ -371,12 +391,12 @@ fn opening(tokens: &[TokenWithSpan]) -> Option<usize> {
     None
 }
 
-/// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`.
+/// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`; so with WITH.
 fn open_values(tokens: &mut Vec<TokenWithSpan>) {
     let Some(open) = tokens.iter().position(|token| token.token == Token::LParen) else {
         return;
     };
-    if keyword_of(tokens.get(open + 1)) != Keyword::VALUES {
+    if !matches!(keyword_of(tokens.get(open + 1)), Keyword::VALUES | Keyword::WITH) {
         return;
     }
     let closes = |at: &usize| tokens[*at].token == Token::RParen && opening(&tokens[..=*at]) == Some(open);

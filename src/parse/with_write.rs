@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
+    self, Cte, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
     VisitorMut, With,
 };
 use sqlparser::dialect::PostgreSqlDialect;
@@ -20,11 +20,12 @@ use crate::error::StatementFault;
 
 /// The statement whose WITH is next.
 pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> {
-    let with = With {
+    let mut with = With {
         with_token: parser.next_token().into(),
         recursive: parser.parse_keyword(Keyword::RECURSIVE),
         cte_tables: parser.parse_comma_separated(Parser::parse_cte)?,
     };
+    with.cte_tables.iter_mut().for_each(mark_upsert);
     let Token::Word(verb) = &parser.peek_token_ref().token else {
         return parse_query(parser, with);
     };
@@ -33,6 +34,16 @@ pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> 
         Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE => Ok(around(parser.parse_statement()?, with)),
         _ if is_word(verb, "UPSERT") => Ok(around(parser.parse_statement()?, with)),
         _ => parse_query(parser, with),
+    }
+}
+
+/// Makes an UPSERT of the INSERT that is spelt so.
+fn mark_upsert(cte: &mut Cte) {
+    if let SetExpr::Insert(ast::Statement::Insert(insert)) = cte.query.body.as_mut()
+        && let Token::Word(verb) = &insert.insert_token.0.token
+        && verb.value.eq_ignore_ascii_case("UPSERT")
+    {
+        insert.replace_into = true;
     }
 }
 

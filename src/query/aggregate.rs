@@ -106,6 +106,7 @@ impl Binder<'_> {
             ..place
         };
         let (accumulation, distinct, order_by) = self.accumulation(name, function, inside)?;
+        self.refuse_outer(&accumulation, place)?;
         let filter = match &function.filter {
             Some(filter) => Some(Box::new(self.condition(
                 filter,

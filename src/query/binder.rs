@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
+pub(crate) use super::clause::Clause;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
@@ -30,67 +31,6 @@ pub(super) struct Place<'a> {
     pub(super) clause: Clause,
     /// `WINDOW` definitions.
     pub(super) windows: &'a [ast::NamedWindowDefinition],
-}
-
-/// A clause of a query, for the rules on aggregates and window functions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clause {
-    /// The select list, ORDER BY, DISTINCT ON: anything goes.
-    Select,
-    /// HAVING: aggregates, no window functions.
-    Having,
-    /// WHERE.
-    Where,
-    /// JOIN … ON.
-    JoinOn,
-    /// SET.
-    Set,
-    /// GROUP BY.
-    GroupBy,
-    /// VALUES.
-    Values,
-    /// RETURNING.
-    Returning,
-    /// DEFAULT.
-    Default,
-    /// GENERATED ALWAYS AS.
-    Generated,
-    /// LIMIT.
-    Limit,
-    /// OFFSET.
-    Offset,
-    /// Functions in FROM.
-    From,
-    /// An aggregate's arguments.
-    Aggregate,
-    /// An aggregate's FILTER.
-    Filter,
-    /// A window function's arguments, PARTITION BY and ORDER BY.
-    Window,
-}
-
-impl Clause {
-    /// As PostgreSQL names it: `aggregate functions are not allowed in …`.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Clause::Select => "SELECT",
-            Clause::Having => "HAVING",
-            Clause::Where => "WHERE",
-            Clause::JoinOn => "JOIN conditions",
-            Clause::Set => "UPDATE",
-            Clause::GroupBy => "GROUP BY",
-            Clause::Values => "VALUES",
-            Clause::Returning => "RETURNING",
-            Clause::Default => "DEFAULT expressions",
-            Clause::Generated => "column generation expressions",
-            Clause::Limit => "LIMIT",
-            Clause::Offset => "OFFSET",
-            Clause::From => "functions in FROM",
-            Clause::Aggregate => "aggregate arguments",
-            Clause::Filter => "FILTER",
-            Clause::Window => "window definitions",
-        }
-    }
 }
 
 /// A query of WITH that later parts may name.
@@ -150,6 +90,8 @@ pub(super) struct Binder<'c> {
     pub(super) unwritten: BTreeSet<(String, String)>,
     /// How many views the binder is inside of: their text is not the statement's.
     pub(super) views: usize,
+    /// Whether it is inside of the second term of a recursion.
+    pub(super) is_in_step: bool,
     names: HashMap<String, usize>,
 }
 
@@ -168,6 +110,7 @@ impl<'c> Binder<'c> {
             reads_unwritten: false,
             unwritten: BTreeSet::new(),
             views: 0,
+            is_in_step: false,
             names: HashMap::new(),
         }
     }

@@ -89,7 +89,7 @@ impl Binder<'_> {
                 alias,
                 ..
             } => {
-                let around = Outer::new(&left.scope, outer);
+                let around = Outer::new(&left.scope, outer, None);
                 let bound = self.query(subquery, Some(&around))?;
                 let captured = around.captured.into_inner();
                 let (mut right, fields) = self.derived(bound, alias.as_ref())?;

@@ -183,6 +183,14 @@ impl QueryPlan {
         Box::pin(query_threads::run(planned)).await
     }
 
+    /// Whether it gives one row, of what PostgreSQL computes as it plans.
+    pub(crate) fn is_of_constants(&self) -> bool {
+        let Plan::Projection(row) = &self.query.plan else {
+            return false;
+        };
+        matches!(row.input.as_ref(), Plan::EmptyRelation(_))
+    }
+
     /// Runs it, counted in the observation if there is one.
     pub(crate) async fn run_observed(
         &self,

@@ -11,6 +11,7 @@ use super::coercion::{
     CastContext, common_type, implicit, no_common_type, type_name, without_scale_of_constants,
 };
 use super::recursion_form::{check_step, in_order};
+use super::row_locks::refuse_in_term;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select::ordinal;
@@ -56,6 +57,7 @@ impl Binder<'_> {
             }
         };
         bound.plan = self.limit(bound.plan, query, outer)?;
+        self.row_locks(query)?;
         Ok(bound)
     }
 
@@ -183,6 +185,8 @@ impl Binder<'_> {
         }
         refuse_order_and_limit(&cte.query)?;
         check_step(name, right)?;
+        refuse_in_term(left)?;
+        refuse_in_term(right)?;
         let mut start = self.set_expr(left, outer)?;
         for column in &mut start.columns {
             if matches!(column.ty, SqlType::Unknown | SqlType::Void) {
@@ -213,7 +217,9 @@ impl Binder<'_> {
             name: name.to_string(),
             source: work_table(&internal, &start)?,
         });
+        let around = std::mem::replace(&mut self.is_in_step, true);
         let step = self.set_expr(right, outer);
+        self.is_in_step = around;
         self.common_tables.truncate(outside);
         let step = step?;
         if step.columns.len() != start.columns.len() {
@@ -308,6 +314,8 @@ impl Binder<'_> {
             ast::SetOperator::Intersect => "INTERSECT",
             _ => "EXCEPT",
         };
+        refuse_in_term(left)?;
+        refuse_in_term(right)?;
         let all = matches!(quantifier, ast::SetQuantifier::All);
         let (left, right) = self.both_branches(left, right, outer)?;
         if left.columns.len() != right.columns.len() {
@@ -496,6 +504,7 @@ fn refuse_order_and_limit(query: &ast::Query) -> Result<()> {
         ("ORDER BY", query.order_by.is_some()),
         ("OFFSET", offset),
         ("LIMIT", limit),
+        ("FOR UPDATE/SHARE", !query.locks.is_empty()),
     ];
     match clauses.into_iter().find(|(_, is_there)| *is_there) {
         Some((clause, _)) => Err(fault(

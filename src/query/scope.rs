@@ -6,6 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::Field;
 
 use super::bound::Bound;
+use super::clause::Clause;
 use crate::error::StatementFault;
 use crate::tree::{Column, Expr};
 use crate::{Error, Result};
@@ -55,6 +56,8 @@ pub(super) struct Outer<'a> {
     pub(super) scope: &'a Scope,
     /// The query around that one.
     pub(super) parent: Option<&'a Outer<'a>>,
+    /// Where the subquery stands in it; `None`: among the items of FROM.
+    pub(super) clause: Option<Clause>,
     /// The columns of `scope` that the subquery uses.
     pub(super) captured: RefCell<Vec<Column>>,
     /// Whether the subquery uses columns from further out as well.
@@ -63,10 +66,11 @@ pub(super) struct Outer<'a> {
 
 impl<'a> Outer<'a> {
     /// The surroundings of a subquery that stands where `scope` is visible.
-    pub(super) fn new(scope: &'a Scope, parent: Option<&'a Outer<'a>>) -> Outer<'a> {
+    pub(super) fn new(scope: &'a Scope, parent: Option<&'a Outer<'a>>, clause: Option<Clause>) -> Outer<'a> {
         Outer {
             scope,
             parent,
+            clause,
             captured: RefCell::default(),
             reaches_out: RefCell::new(false),
         }
@@ -74,6 +78,13 @@ impl<'a> Outer<'a> {
 }
 
 impl Scope {
+    /// Whether it is the scope of this column.
+    pub(super) fn has(&self, column: &Column) -> bool {
+        let is_it = |known: &ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
+        let mut relations = self.relations.iter().flat_map(|relation| &relation.columns);
+        self.visible.iter().any(is_it) || relations.any(is_it)
+    }
+
     /// An unqualified name. `None`: unknown here. Errors: 42702.
     pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
         let mut found = self.visible.iter().filter(|column| column.name == name);

@@ -30,7 +30,7 @@ use crate::{Error, Result};
 impl Binder<'_> {
     /// Binds a subquery and notes the outer columns it uses.
     fn subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(BoundQuery, Subquery)> {
-        let outer = Outer::new(place.scope, place.outer);
+        let outer = Outer::new(place.scope, place.outer, Some(place.clause));
         let bound = self.query(query, Some(&outer))?;
         let captured = outer.captured.into_inner();
         let marker = Subquery {

@@ -16,6 +16,7 @@ mod statement;
 mod testing;
 use std::sync::Arc;
 
+use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
 use crate::Result;
@@ -124,21 +125,26 @@ async fn execute_query(
 ) -> Result<Outcome> {
     let plan = match kept.get(ctx.plan_basis()).filter(|plan| plan.fits(ctx)) {
         Some(plan) => plan,
-        // On the heap, so that the future of a query that has its plan stays small.
-        None => match Box::pin(ddl::select_into(ctx, query)).await? {
-            Some(tag) => return Ok(Outcome::Done { tag }),
-            None => plan_select(ctx, kept, query, &known_types(ctx))?,
-        },
+        None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
+    let mut stream = plan.run(ctx).await?;
+    if plan.is_of_constants() {
+        // What fails in it does so before the client is told of columns.
+        let first = stream.try_next().await?;
+        stream = futures::stream::iter(first.map(Ok)).chain(stream).boxed();
+    }
     Ok(Outcome::Rows {
         columns: plan.columns(),
-        stream: plan.run(ctx).await?,
+        stream,
     })
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     match &statement.parsed.ast {
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        ast::Statement::Query(query) => Ok(Outcome::Done {
+            tag: ddl::select_into(ctx, query).await?,
+        }),
         _ => Ok(Outcome::Done {
             tag: ddl::execute(ctx, statement).await?,
         }),

@@ -7,6 +7,7 @@ use sqlparser::ast;
 use super::dml::{WithWrites, WritePlan};
 use super::effort::Effort;
 use crate::Result;
+use crate::parse::kind::is_select_into;
 use crate::parse::with_write::has_writes;
 use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
@@ -77,6 +78,7 @@ impl KeptPlan {
     /// None yet, of a statement with this tree.
     fn of(ast: &ast::Statement) -> KeptPlan {
         match ast {
+            ast::Statement::Query(query) if is_select_into(query) => KeptPlan::None,
             ast::Statement::Query(query) if has_writes(query) => KeptPlan::WithWrites(PlanCache::default()),
             ast::Statement::Query(_) => KeptPlan::Query(PlanCache::default()),
             ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {

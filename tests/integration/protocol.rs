@@ -223,6 +223,20 @@ async fn assert_lives(server: &TestServer) {
 }
 
 #[tokio::test]
+async fn constants_fail_before_their_columns_are_told() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    for (sql, expected) in [
+        ("SELECT 1/0", "EZ"),
+        ("SELECT CASE WHEN true THEN 1/0 END AS a, 2 AS b", "EZ"),
+        ("SELECT 1/1", "TDCZ"),
+        ("SELECT 1/(1 - a) FROM generate_series(1, 2) a", "TEZ"),
+    ] {
+        assert_eq!(kinds(&raw.run(sql).await), expected, "{sql}");
+    }
+}
+
+#[tokio::test]
 async fn encryption_is_refused_and_the_session_begins() {
     let server = TestServer::start("memory").await;
     let mut raw = Raw::open(server.addr()).await;

@@ -1,8 +1,8 @@
 //! The fields of queries: SELECT and what stands around it, FROM, ORDER BY, windows.
 
 use sqlparser::ast::{
-    Distinct, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, NamedWindowDefinition, NamedWindowExpr,
-    OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectItem,
+    Distinct, GroupByExpr, JoinConstraint, JoinOperator, LimitClause, LockClause, NamedWindowDefinition,
+    NamedWindowExpr, OrderBy, OrderByExpr, OrderByKind, OrderByOptions, Query, Select, SelectItem,
     SelectItemQualifiedWildcardKind, SetExpr, SetOperator, SetQuantifier, TableAlias, TableFactor,
     TableWithJoins, WildcardAdditionalOptions, WindowFrame, WindowFrameBound, WindowSpec, With,
 };
@@ -20,7 +20,7 @@ impl<P: Probe> TreeCheck<P> {
                 order_by: read,
                 limit_clause: read,
                 fetch: read,
-                locks: foreign("FOR"),
+                locks: read,
                 for_clause: foreign("FOR"),
                 settings: foreign("SETTINGS"),
                 format_clause: foreign("FORMAT"),
@@ -30,6 +30,7 @@ impl<P: Probe> TreeCheck<P> {
         with.iter_mut().try_for_each(|with| self.with(with))?;
         order_by.iter_mut().try_for_each(|order| self.order_by(order))?;
         limit_clause.iter_mut().try_for_each(|limit| self.limit(limit))?;
+        locks.iter_mut().try_for_each(|lock| self.lock(lock))?;
         if let Some(fetch) = fetch {
             fields!(
                 self,
@@ -42,6 +43,19 @@ impl<P: Probe> TreeCheck<P> {
             );
         }
         self.set_expr(body)
+    }
+
+    fn lock(&mut self, lock: &mut LockClause) -> Flow {
+        fields!(
+            self,
+            lock,
+            LockClause {
+                lock_type: must,
+                of: read,
+                nonblock: spelling
+            }
+        );
+        Flow::Continue(())
     }
 
     fn with(&mut self, with: &mut With) -> Flow {

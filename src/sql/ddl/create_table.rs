@@ -15,6 +15,7 @@ use crate::catalog::{
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
+use crate::parse::with_write::has_writes;
 use crate::parse::{UNTYPED, names};
 use crate::query;
 use crate::sql::{column_type, dml};
@@ -81,18 +82,14 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
     Ok("CREATE TABLE".to_string())
 }
 
-/// Runs `SELECT … INTO t …` as CREATE TABLE AS; `None` when the query has no INTO.
-pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<Option<String>> {
-    if !matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some()) {
-        return Ok(None);
-    }
+/// Runs `SELECT … INTO t …` as CREATE TABLE AS.
+pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<String> {
     let mut query = query.clone();
-    let SetExpr::Select(select) = query.body.as_mut() else {
-        return Ok(None);
+    let into = match query.body.as_mut() {
+        SetExpr::Select(select) => select.into.take(),
+        _ => None,
     };
-    let Some(into) = select.into.take() else {
-        return Ok(None);
-    };
+    let into = into.ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
     if into.temporary {
         return Err(temporary_table());
     }
@@ -103,9 +100,7 @@ pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result
             name,
         });
     }
-    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query)
-        .await
-        .map(Some)
+    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query).await
 }
 
 /// Errors: 0A000 for what a table here cannot be.
@@ -467,7 +462,15 @@ async fn create_as(
     options: TableOptions,
     query: &Query,
 ) -> Result<String> {
-    let planned = query::plan_query(ctx, query, &[])?;
+    let (ctx, planned) = match has_writes(query) {
+        true => {
+            let (ctx, query) = dml::rows_of_writes(ctx, query).await?;
+            let planned = query::plan_query(&ctx, &query, &[])?;
+            (ctx, planned)
+        }
+        false => (ctx.clone(), query::plan_query(ctx, query, &[])?),
+    };
+    let ctx = &ctx;
     if column_names.len() > planned.columns.len() {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,

@@ -10,6 +10,7 @@ use super::{creation_target, notice};
 use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
+use crate::parse::row_locks::without_row_locks;
 use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
 use crate::scan::OutputColumn;
@@ -151,6 +152,7 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
 /// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
 /// that only their places tell apart, which a column added to a table would shift.
 fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
+    let query = &without_row_locks(query);
     let renamed = columns
         .iter()
         .zip(names)

@@ -34,7 +34,7 @@ use crate::system::plan_cache::PlanCache;
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use generated::{check_generation, compile_generated};
 pub(crate) use insert::{copy_rows, insert_query};
-pub(crate) use with_writes::{PartPlan, WithWrites};
+pub(crate) use with_writes::{PartPlan, WithWrites, rows_of_writes};
 pub(crate) use write_plan::{Operation, RowsRead, WritePlan};
 pub use write_result::WriteResult;
 

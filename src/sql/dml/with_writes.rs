@@ -12,7 +12,7 @@ use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
 use crate::parse::names::fold;
-use crate::parse::parameters;
+use crate::parse::{parameters, parse_query};
 use crate::query::{Experience, Observation, QueryPlan, known_types, plan_query, rename};
 use crate::scan::OutputColumn;
 use crate::sql::Description;
@@ -192,6 +192,38 @@ impl WithWrites {
     pub(crate) fn name(&self, part: &BoundPart) -> Option<&str> {
         part.rows.map(|place| self.common_rows[place].name.as_str())
     }
+}
+
+/// The name of the rows that a query around reads.
+const MADE: &str = "made";
+
+/// Runs a query whose clause writes, unless it is to make no rows; gives a query of its rows, and what that runs in. On an error what it
+/// wrote is for the caller to undo.
+pub(crate) async fn rows_of_writes(
+    ctx: &StatementContext,
+    query: &ast::Query,
+) -> Result<(StatementContext, Box<ast::Query>)> {
+    let (columns, batches) = match ctx.hints.without_rows {
+        true => {
+            let described = WithWrites::describe(ctx, query, Vec::new())?;
+            (described.columns.unwrap_or_default().to_vec(), Vec::new())
+        }
+        false => {
+            let bound = WithWrites::of(ctx, query, &PlanCache::default()).await?;
+            let written = bound.run(ctx).await?;
+            (written.columns, written.batches)
+        }
+    };
+    let columns = columns.into_iter().map(|column| (column.name, column.ty));
+    let rows = CommonRows::new(MADE.to_string(), Some(columns.collect()));
+    rows.fill(&batches)?;
+    let ctx = StatementContext {
+        common_rows: [rows].into(),
+        ..ctx.clone().seeing_definitions().await?
+    };
+    let read = parse_query(&format!("SELECT * FROM {MADE}"));
+    let read = read.map_err(|error| Error::internal(error.to_string()))?;
+    Ok((ctx, read))
 }
 
 impl PartPlan {

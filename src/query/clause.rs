@@ -1,0 +1,62 @@
+//! `Clause`: where in a query an expression stands.
+
+/// A clause of a query, for the rules on aggregates and window functions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clause {
+    /// The select list, ORDER BY, DISTINCT ON: anything goes.
+    Select,
+    /// HAVING: aggregates, no window functions.
+    Having,
+    /// WHERE.
+    Where,
+    /// JOIN … ON.
+    JoinOn,
+    /// SET.
+    Set,
+    /// GROUP BY.
+    GroupBy,
+    /// VALUES.
+    Values,
+    /// RETURNING.
+    Returning,
+    /// DEFAULT.
+    Default,
+    /// GENERATED ALWAYS AS.
+    Generated,
+    /// LIMIT.
+    Limit,
+    /// OFFSET.
+    Offset,
+    /// Functions in FROM.
+    From,
+    /// An aggregate's arguments.
+    Aggregate,
+    /// An aggregate's FILTER.
+    Filter,
+    /// A window function's arguments, PARTITION BY and ORDER BY.
+    Window,
+}
+
+impl Clause {
+    /// As PostgreSQL names it: `aggregate functions are not allowed in …`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Clause::Select => "SELECT",
+            Clause::Having => "HAVING",
+            Clause::Where => "WHERE",
+            Clause::JoinOn => "JOIN conditions",
+            Clause::Set => "UPDATE",
+            Clause::GroupBy => "GROUP BY",
+            Clause::Values => "VALUES",
+            Clause::Returning => "RETURNING",
+            Clause::Default => "DEFAULT expressions",
+            Clause::Generated => "column generation expressions",
+            Clause::Limit => "LIMIT",
+            Clause::Offset => "OFFSET",
+            Clause::From => "functions in FROM",
+            Clause::Aggregate => "aggregate arguments",
+            Clause::Filter => "FILTER",
+            Clause::Window => "window definitions",
+        }
+    }
+}
