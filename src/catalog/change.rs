@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::load::part_key;
 use super::reclaim::encode_dropped;
 use super::{
-    AlteredSettings, COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, TableDef, ViewDef, record,
+    COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, SettingOverrides, TableDef, ViewDef, record,
     record_key, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
@@ -91,7 +91,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Writes the settings of an owner; none left removes the record.
-    pub fn put_settings(&self, settings: &AlteredSettings) -> Result<()> {
+    pub fn put_settings(&self, settings: &SettingOverrides) -> Result<()> {
         let of = settings.owner.key_text();
         let value = match settings.values.is_empty() {
             true => None,

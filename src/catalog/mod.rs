@@ -46,7 +46,6 @@
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
 mod access;
-mod altered;
 mod change;
 pub mod check;
 mod generation;
@@ -57,6 +56,7 @@ mod object_ids;
 mod reclaim;
 mod record;
 mod relations;
+mod setting_overrides;
 mod table_def;
 
 use std::collections::BTreeMap;
@@ -65,7 +65,6 @@ use std::sync::Arc;
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName, sequence_name};
-pub use altered::{AlteredSettings, SettingsOwner};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
 pub use lookups::{Answers, Lookups};
@@ -73,6 +72,7 @@ pub use nearest::nearest_name;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use relations::Relations;
+pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableCache, TableDef, TableOptions,
     Unverified,
@@ -102,7 +102,7 @@ pub struct Catalog {
     /// Tables and views, in the order of schema and name.
     pub relations: Relations,
     /// Settings that sessions begin with, by whom they concern; the later count more.
-    pub altered: BTreeMap<SettingsOwner, AlteredSettings>,
+    pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
     parts: BTreeMap<u32, u64>,
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AlteredSettings, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, TableCache,
+    ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, SettingOverrides, TableCache,
     TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
@@ -96,12 +96,12 @@ pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>>
 }
 
 /// A record of settings.
-pub(super) fn encode_settings(settings: &AlteredSettings, version: u64) -> Result<Vec<u8>> {
+pub(super) fn encode_settings(settings: &SettingOverrides, version: u64) -> Result<Vec<u8>> {
     encode(b'P', version, 0, settings)
 }
 
 /// Settings.
-pub(super) fn decode_settings(bytes: &[u8]) -> Result<AlteredSettings> {
+pub(super) fn decode_settings(bytes: &[u8]) -> Result<SettingOverrides> {
     match open(bytes)? {
         Head { kind: b'P', json, .. } => parse(json),
         Head { kind, .. } => Err(corrupt(format!("kind {kind} is no settings"))),

@@ -372,7 +372,7 @@ fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog,
         (1, _) => {
             let value = rng.random_range(0..3).to_string();
             let values = [("x".to_string(), value)].into_iter();
-            let altered = AlteredSettings {
+            let altered = SettingOverrides {
                 owner: SettingsOwner::Role(name.to_string()),
                 values: values.filter(|(_, value)| value != "0").collect(),
             };

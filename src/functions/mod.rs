@@ -6,6 +6,7 @@
 mod argument;
 pub mod arithmetic;
 mod array;
+mod array_aggregates;
 mod array_order;
 mod array_shape;
 mod backend;
@@ -26,7 +27,6 @@ mod definition;
 pub(crate) mod evaluate;
 mod exponential;
 mod float;
-mod gathered;
 mod hash;
 mod immutability;
 mod integer;
@@ -64,7 +64,7 @@ mod table_size;
 mod text_encoding;
 mod trigonometry;
 pub mod value_array;
-mod waiting;
+mod waits;
 mod width_bucket;
 use arrow::array::{ArrayRef, new_null_array};
 
@@ -77,6 +77,7 @@ pub use array::{
     AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
     quantified,
 };
+pub use array_aggregates::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
@@ -86,7 +87,6 @@ pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use definition::{Body, FunctionDef, Returns, T, Volatility};
 pub use exponential::square_root_at;
-pub use gathered::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use immutability::is_immutable_cast;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
@@ -158,8 +158,8 @@ static TABLES: &[&[FunctionDef]] = &[
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,
-    waiting::FUNCTIONS,
-    waiting::LOCKS.as_flattened(),
+    waits::FUNCTIONS,
+    waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
 

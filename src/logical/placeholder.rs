@@ -30,7 +30,7 @@ pub fn transaction_time() -> Expr {
     })
 }
 
-/// What the placeholders of a plan stand for in one run of it; `bound_constants` makes it.
+/// What the placeholders of a plan stand for in one run of it; `parameter_values` makes it.
 #[derive(Debug, Clone)]
 pub struct Constants {
     /// `$1` first; `None` where the client bound nothing.

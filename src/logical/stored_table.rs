@@ -12,7 +12,7 @@ use crate::Result;
 use crate::catalog::TableDef;
 use crate::parse::{Hints, IndexHint};
 use crate::plan::{AccessPath, Predicate, Wanted};
-use crate::scan::planned_access::plan_conditions;
+use crate::scan::table_access::plan_conditions;
 use crate::system::StatementContext;
 use crate::table::row_schema;
 use crate::tree::{Expr, FilterPushDown, Plan, TableScan, TableSource, Transformed, TreeNode};

@@ -1,5 +1,5 @@
 //! Which scans of an index need not give their rows in its order, so that they may read the table in its place where that is shorter
-//! (`walked_table`). Those of which somebody above takes all rows, and which leave the plan as it is when their order is unknown: no
+//! (`scan_fallback`). Those of which somebody above takes all rows, and which leave the plan as it is when their order is unknown: no
 //! sort is missing, no group ends later, and the result has the order that it had. Called by `planner`.
 
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use datafusion_physical_plan::recursive_query::RecursiveQueryExec;
 use datafusion_physical_plan::sorts::sort::SortExec;
 use datafusion_physical_plan::{ExecutionPlan, replace_children_if_necessary};
 
-use super::narrowed_probes::needs_no_order;
 use super::scan_exec::KeyspanScanExec;
+use super::semi_join_reduction::needs_no_order;
 
 /// The plan, whose scans know that their order is of no use.
 pub(super) fn with_any_order(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {

@@ -12,9 +12,9 @@ use tokio::sync::OnceCell;
 
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
 use crate::scan::costs::ROWS_A_GET;
-use crate::scan::planned_access::plan_predicates;
+use crate::scan::range_cardinality::rows_led_to;
 use crate::scan::row_keys::row_keys;
-use crate::scan::rows_led_to::rows_led_to;
+use crate::scan::table_access::plan_predicates;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{Value, value_at};

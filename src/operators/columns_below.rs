@@ -1,4 +1,4 @@
-//! Which columns of a node's output are columns of its inputs. Asked by `narrowed_probes`, `join_sides` and `builder`.
+//! Which columns of a node's output are columns of its inputs. Asked by `semi_join_reduction`, `join_sides` and `builder`.
 
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use crate::functions::bound_function_of;
 use crate::logical::compared_column;
 use crate::logical::evaluable::{is_evaluable, reads_catalogs};
 use crate::logical::placeholder::Constants;
-use crate::operators::needed_orders::ordered_column;
+use crate::operators::order_requirements::ordered_column;
 use crate::tree::{self, Column, Expr, RelationAlias, RowSchema};
 use crate::{Error, Result};
 

@@ -15,11 +15,11 @@ use futures::{StreamExt, stream};
 
 use super::dependent_join_run::{PhysicalSubPlan, Run};
 use super::node_properties;
-use super::observed::CountMore;
+use super::observer::CountMore;
 use super::physical_expr::ExprBuilder;
 use super::planning::{Planner, Planning, run_constants, serial, statement_catalogs};
-use super::shown_plans::ShownPlans;
 use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
+use super::subquery_plans::SubqueryPlans;
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::logical::outer_values::{bind, example};
@@ -37,7 +37,7 @@ pub struct DependentJoinExec {
     /// What makes its subqueries executable.
     planner: Planner,
     properties: Arc<PlanProperties>,
-    shown: Arc<ShownPlans>,
+    shown: Arc<SubqueryPlans>,
 }
 
 impl fmt::Debug for DependentJoinExec {
@@ -105,7 +105,7 @@ impl DependentJoinExec {
     }
 
     /// What EXPLAIN shows of its subqueries.
-    pub fn shown(&self) -> &ShownPlans {
+    pub fn shown(&self) -> &SubqueryPlans {
         &self.shown
     }
 
@@ -124,7 +124,7 @@ impl DependentJoinExec {
         Ok(())
     }
 
-    fn with_shown(&self, shown: Arc<ShownPlans>) -> DependentJoinExec {
+    fn with_shown(&self, shown: Arc<SubqueryPlans>) -> DependentJoinExec {
         DependentJoinExec {
             shown,
             ..DependentJoinExec::new(
@@ -197,7 +197,7 @@ impl ExecutionPlan for DependentJoinExec {
         let earlier: Option<&DependentJoinExec> = CountMore::earlier(&*state)?;
         let shown = match earlier {
             Some(earlier) => Arc::clone(&earlier.shown),
-            None => Arc::new(ShownPlans::that_run()),
+            None => Arc::new(SubqueryPlans::that_run()),
         };
         Some(Arc::new(self.with_shown(shown)))
     }

@@ -17,8 +17,8 @@ use datafusion_physical_plan::{ExecutionPlan, execute_stream};
 use futures::FutureExt;
 use futures::stream::BoxStream;
 
-use super::narrowed_probes::{are_in, with_narrowed_probes};
 use super::planning::{Planner, Planning, run_context, serial};
+use super::semi_join_reduction::{are_in, with_narrowed_probes};
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;

@@ -1,5 +1,5 @@
 //! Which side a hash join keeps. Of two tables, one much larger than the other, it keeps the smaller one where a key of the larger one
-//! leads from the join's columns to its rows: then that may be narrowed (`narrowed_probes`), and in any case the larger one is not kept
+//! leads from the join's columns to its rows: then that may be narrowed (`semi_join_reduction`), and in any case the larger one is not kept
 //! in memory. How many rows conditions leave is a guess, how many a table has is known. Asked by `builder`.
 
 use std::sync::Arc;

@@ -22,7 +22,7 @@ use crate::Result;
 use crate::operators::allowance::take;
 use crate::operators::lookup::{Lookup, LookupFigures, RunningLookup};
 use crate::operators::node_properties::only_input;
-use crate::operators::observed::CountMore;
+use crate::operators::observer::CountMore;
 use crate::operators::planning::{run_constants, statement_context};
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::tree::LookupJoin;

@@ -28,7 +28,7 @@ use datafusion_physical_plan::{
     ExecutionPlan, ExecutionPlanProperties, InputOrderMode, replace_children_if_necessary,
 };
 
-use super::needed_orders::sees_order;
+use super::order_requirements::sees_order;
 use super::scan_exec::KeyspanScanExec;
 
 /// Lets several readers work where nobody sees the order.

@@ -9,7 +9,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::coop::CooperativeExec;
 use datafusion_physical_plan::execution_plan::SchedulingType;
 
-use super::counted_rows::CountedRows;
+use super::window_memory::WindowMemory;
 
 /// What makes more rows than it reads: joins and set-returning functions.
 const MULTIPLIERS: [&str; 3] = ["JoinExec", "UnnestExec", "RecursiveQueryExec"];
@@ -30,5 +30,5 @@ pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<
 
 /// Whether a node only passes rows on, to pause or to count them, which EXPLAIN leaves out.
 pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
-    plan.name() == "CooperativeExec" || plan.is::<CountedRows>()
+    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>()
 }

@@ -12,15 +12,15 @@ use futures::future::BoxFuture;
 
 use super::any_order::with_any_order;
 use super::builder::build;
-use super::narrowed_probes::with_narrowed_probes;
 use super::parallel::with_parallel_readers;
 use super::pauses::with_pauses;
 use super::planning::Planning;
+use super::semi_join_reduction::with_narrowed_probes;
+use crate::logical::full_scan_rule;
 use crate::logical::lookup_join::{Sizes, looked_up, with_lookups};
 use crate::logical::rewrite::rewrite;
 use crate::logical::semi_join_order::groups_asked_last;
 use crate::logical::stored_table::judge_scan;
-use crate::logical::written_filters;
 use crate::parse::Hints;
 use crate::plan::AccessPath;
 use crate::system::StatementContext;
@@ -70,7 +70,7 @@ fn judge_written(planning: &Planning, plan: &Plan) -> DataFusionResult<Vec<Acces
     let rows_max = ctx.settings.multi_get_keys_max;
     let rewritten = rewritten(plan.clone(), planning)?;
     let looked_up = looked_up(&with_lookups(rewritten, rows_max, &Sizes::default())?)?;
-    written_filters::for_each_scan(planning.known_catalogs(), plan, &mut |scan| {
+    full_scan_rule::for_each_scan(planning.known_catalogs(), plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
             true => Ok(()),

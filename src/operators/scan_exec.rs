@@ -25,20 +25,20 @@ use futures::{StreamExt, TryStreamExt};
 use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::node_properties;
-use super::observed::CountMore;
+use super::observer::CountMore;
 use super::planning::statement_context;
-use super::walked_table::WalkedTable;
+use super::scan_fallback::ScanFallback;
 use crate::catalog::TableDef;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::run_inputs::RunInputs;
-use crate::operators::needed_orders::ordered_column;
+use crate::operators::order_requirements::ordered_column;
 use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::executor::{Demand, scan_batches};
-use crate::scan::planned_access::plan_conditions;
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::{SharedParts, SharedScan};
+use crate::scan::table_access::plan_conditions;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
@@ -68,7 +68,7 @@ pub struct KeyspanScanExec {
     /// What may bound it once a join above has its build side.
     build_keys: Option<BuildKeys>,
     /// Where nobody needs the order of its index: what may be read in place of that.
-    walked: Option<WalkedTable>,
+    walked: Option<ScanFallback>,
     /// More than one part: several readers, in no order.
     shared: Option<SharedParts>,
     /// In a generic plan: what the conditions say in a run.
@@ -179,8 +179,8 @@ impl KeyspanScanExec {
         let may_walk = self.walked.is_none() && self.limit.is_none() && self.index_hint.is_none();
         let properties = self.properties.as_ref().clone();
         let unordered = EquivalenceProperties::new(Arc::clone(&self.schema));
-        (may_walk && WalkedTable::may_replace(&self.path, &self.positions)).then(|| KeyspanScanExec {
-            walked: Some(WalkedTable::default()),
+        (may_walk && ScanFallback::may_replace(&self.path, &self.positions)).then(|| KeyspanScanExec {
+            walked: Some(ScanFallback::default()),
             properties: Arc::new(properties.with_eq_properties(unordered)),
             ..self.clone()
         })
@@ -311,7 +311,7 @@ impl KeyspanScanExec {
         self.build_keys.as_ref()
     }
     /// What may be read in place of what was planned, because there is much of that.
-    pub fn walked(&self) -> Option<&WalkedTable> {
+    pub fn walked(&self) -> Option<&ScanFallback> {
         self.walked.as_ref()
     }
     /// Whether its rows come in the order of the key that was planned to be read.
@@ -392,7 +392,7 @@ impl ExecutionPlan for KeyspanScanExec {
         Ok(Arc::new(KeyspanScanExec {
             path,
             build_keys: None,
-            walked: self.walked.as_ref().map(|_| WalkedTable::default()),
+            walked: self.walked.as_ref().map(|_| ScanFallback::default()),
             shared: self.shared.as_ref().map(|_| SharedParts::default()),
             metrics: Arc::default(),
             ..self.as_ref().clone()

@@ -13,7 +13,7 @@ use futures::stream::BoxStream;
 
 use super::generic_plan::GenericPlan;
 use super::planning::{Planner, Planning, serial};
-use super::shown_plans::ShownPlans;
+use super::subquery_plans::SubqueryPlans;
 use crate::Result;
 use crate::logical::outer_values::{bind, leave_open, named_after};
 use crate::logical::placeholder::Constants;
@@ -81,7 +81,7 @@ pub(super) struct SubPlanRuns {
     catalogs: Arc<CatalogContext>,
     /// What the plan around the join leaves open.
     constants: Arc<Constants>,
-    shown: Arc<ShownPlans>,
+    shown: Arc<SubqueryPlans>,
     /// What plans for one row run in.
     planning: OnceLock<Planning>,
 }
@@ -107,7 +107,7 @@ impl SubPlanRuns {
         planner: Planner,
         catalogs: Arc<CatalogContext>,
         constants: Arc<Constants>,
-        shown: Arc<ShownPlans>,
+        shown: Arc<SubqueryPlans>,
     ) -> SubPlanRuns {
         SubPlanRuns {
             planner,

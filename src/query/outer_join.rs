@@ -11,8 +11,8 @@
 //! ```
 
 use super::binder::Binder;
+use super::cte_materialization::reads_open_recursion;
 use super::decorrelation::refers_out;
-use super::shared_query::reads_open_recursion;
 use crate::tree::{Column, Expr, JoinType, Plan, Ranking, SharedRows, WindowFrame};
 use crate::{Error, Result};
 

@@ -10,13 +10,13 @@ use super::binder::{Binder, Bound, BoundQuery, CommonTable, QueryColumn, fault, 
 use super::coercion::{
     CastContext, common_type, implicit, no_common_type, type_name, without_scale_of_constants,
 };
+use super::cte_materialization::{mentions, shared};
 use super::recursion_form::{check_step, in_order};
 use super::row_locks::refuse_in_term;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
 use super::select::ordinal;
 use super::select_item::SortKey;
-use super::shared_query::{mentions, shared};
 use super::with_name::{names_of, rename, repeated_name};
 use crate::error::StatementFault;
 use crate::functions::Volatility;

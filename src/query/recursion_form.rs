@@ -7,7 +7,7 @@ use sqlparser::ast;
 
 use super::aggregate::is_aggregate;
 use super::binder::{fault, fold};
-use super::shared_query::mentions;
+use super::cte_materialization::mentions;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 

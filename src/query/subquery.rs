@@ -8,9 +8,9 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Place, fault};
-use super::bounded_outer;
 use super::branches::Branches;
 use super::coercion::{self, CastContext};
+use super::correlation_bound;
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
 use super::expression::{operator_name, row_items};
 use super::operator::binary;
@@ -385,7 +385,7 @@ impl Binder<'_> {
                 None => self.lower_subqueries(expr, None, &mut sub_plans)?,
             });
         }
-        let is_bounded = bounded_outer::is_bounded(&plan, if filter { &lowered } else { &[] });
+        let is_bounded = correlation_bound::is_bounded(&plan, if filter { &lowered } else { &[] });
         let (mut plan, mut dependent) = (plan, Vec::new());
         for sub_plan in sub_plans {
             match self.grouped_join(&sub_plan, is_bounded)? {

@@ -6,14 +6,14 @@ pub mod executor;
 pub mod figures;
 mod merged_scan;
 mod pieces;
-pub(crate) mod planned_access;
+pub(crate) mod range_cardinality;
 pub mod residual;
 mod row_filter;
 pub(crate) mod row_keys;
 mod rows;
-pub(crate) mod rows_led_to;
 mod rows_of_entries;
 pub mod scan_metrics;
 pub(crate) mod shared_scan;
+pub(crate) mod table_access;
 
 pub use rows::{OutputColumn, Rows, RowsStream, StoredRows};

@@ -9,7 +9,6 @@ mod command;
 mod cursor;
 mod cursors;
 mod instance;
-mod known_texts;
 mod prepared;
 mod prepared_statement;
 mod replay;
@@ -17,6 +16,7 @@ mod rows;
 mod run;
 mod settings;
 mod statement_run;
+mod text_cache;
 mod transaction;
 
 use std::collections::{HashMap, HashSet};
@@ -32,13 +32,13 @@ use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
 };
 pub use instance::Instance;
-pub use known_texts::KnownText;
-use known_texts::KnownTexts;
 pub use prepared::text_parameter;
 pub use prepared_statement::PreparedStatement;
 use prepared_statement::PreparedStatements;
 pub use rows::{Portal, PortalState, RowStream};
 use settings::SessionSettings;
+pub use text_cache::KnownText;
+use text_cache::TextCache;
 use transaction::TransactionState;
 pub use transaction::TransactionStatus;
 
@@ -57,7 +57,7 @@ pub struct Session {
     statements: PreparedStatements,
     /// What the catalog tells of `statements`.
     prepared: Arc<PreparedList>,
-    known_texts: KnownTexts,
+    known_texts: TextCache,
     portals: HashMap<String, Portal>,
     /// Settings without effect that the client was told of.
     told_without_effect: HashSet<&'static str>,
@@ -126,7 +126,7 @@ impl Session {
             transaction: TransactionState::default(),
             statements: PreparedStatements::default(),
             prepared: Arc::default(),
-            known_texts: KnownTexts::default(),
+            known_texts: TextCache::default(),
             portals: HashMap::new(),
             told_without_effect: HashSet::new(),
             statement_begun: None,

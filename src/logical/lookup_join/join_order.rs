@@ -1,7 +1,7 @@
 //! Which joins of a rewritten plan are lookups, and in which order inner joins are made: by the form of the statement, as long as
 //! what is looked up is not most of a table (`sizes`).
 //!
-//! Rows that are bounded (`bounded`) say what is looked up: in a join whose other side must stay (LEFT JOIN, EXISTS) they are
+//! Rows that are bounded (`cardinality_bound`) say what is looked up: in a join whose other side must stay (LEFT JOIN, EXISTS) they are
 //! that other side; of relations under inner joins one that is bounded is read first, and then whichever a key leads to
 //! from those so far, in the order in which they are written. The first is that from which most can be looked up, then that
 //! which is bounded most closely, then that which is written first.
@@ -9,7 +9,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use super::bounded::bound_of;
+use super::cardinality_bound::bound_of;
 use super::inner::is_over;
 use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;

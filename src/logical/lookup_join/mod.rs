@@ -1,13 +1,13 @@
 //! Joins by lookup: the inner side is read by a key of it that the outer rows give. Which joins of a rewritten plan become such
 //! ([`crate::tree::LookupJoin`]) `join_order` says; `operators::lookup` is the reading itself.
 
-mod bounded;
+mod cardinality_bound;
 mod inner;
 mod inner_joins;
 mod join_order;
-mod joined_table;
 mod node;
 mod sizes;
+mod table_side;
 
 pub(crate) use inner::{first_column, inner_of, is_over, with_outer_columns};
 pub(crate) use inner_joins::is_selection;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::joined_table::JoinedTable;
+use super::table_side::TableSide;
 use crate::Result;
+use crate::logical::column_mapping::replaced_columns;
 use crate::logical::evaluable::is_computable;
-use crate::logical::replaced_columns::replaced_columns;
 use crate::plan::{Wanted, plan_equality};
 use crate::tree::{
     Column, Expr, JoinType, LookupJoin, Partners, Plan, TableSource, TreeNodeRecursion, join_schema,
@@ -14,7 +14,7 @@ use crate::tree::{
 /// The rows of `outer` joined with those of `inner` that are looked up for them. `None`: `inner` is no table, or no key of it
 /// serves the conditions.
 pub(crate) fn look_up(outer: Plan, inner: &Plan, partners: Partners, conditions: Vec<Expr>) -> Option<Plan> {
-    let table = JoinedTable::of(inner)?;
+    let table = TableSide::of(inner)?;
     let (left, right) = (Arc::clone(outer.schema()), inner.schema());
     let join_type = match partners {
         Partners::Needed => JoinType::Inner,

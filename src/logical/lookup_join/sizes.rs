@@ -7,13 +7,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::bounded::bound_of;
+use super::cardinality_bound::bound_of;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::{judge_scan, read_table};
 use crate::plan::Bound;
 use crate::scan::costs::ROWS_A_LOOKUP;
-use crate::scan::rows_led_to::rows_led_to;
+use crate::scan::range_cardinality::rows_led_to;
 use crate::system::StatementContext;
 use crate::table::committed_row_counts;
 use crate::tree::{Plan, TableScan, TableSource, TreeNodeRecursion};

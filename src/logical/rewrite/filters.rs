@@ -14,9 +14,9 @@ use super::Rewriting;
 use super::constants::plain;
 use super::empty_relations::{may_have_row_of_nothing, nothing};
 use super::inner_joins::{InnerJoins, is_inner};
+use super::join_filter_pushdown::SidedJoin;
 use super::operands::{is_truth, operands};
 use super::scan_filters::{filtered, scanned};
-use super::sided_joins::SidedJoin;
 use super::substitution::{substituted, unnamed};
 use crate::Result;
 use crate::tree::{

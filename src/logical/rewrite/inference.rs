@@ -1,5 +1,5 @@
 //! What is asked of one relation because of what is asked of another: of columns that equal those, and of the alternatives of an OR
-//! between relations. It narrows what is read; that a table may be read at all is judged without it (`written_filters`).
+//! between relations. It narrows what is read; that a table may be read at all is judged without it (`full_scan_rule`).
 
 use super::is_asked_by_join;
 use super::operands::operands_of;

@@ -17,8 +17,8 @@ use super::limit::{HEAP_ROWS_MAX, limited};
 use super::{Builder, Operator};
 use crate::operators::columns_below::{below, column_of};
 use crate::operators::lookup_join_exec::LookupJoinExec;
-use crate::operators::needed_orders::is_in_order;
-use crate::operators::needed_orders::sees_order;
+use crate::operators::order_requirements::is_in_order;
+use crate::operators::order_requirements::sees_order;
 use crate::tree::Sort;
 
 impl Builder<'_> {

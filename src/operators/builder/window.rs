@@ -10,8 +10,8 @@ use datafusion_physical_plan::windows::{
 use datafusion_physical_plan::{ExecutionPlanProperties, InputOrderMode};
 
 use super::{Builder, Operator};
-use crate::operators::counted_rows::CountedRows;
 use crate::operators::window_functions::{window_frame, window_function};
+use crate::operators::window_memory::WindowMemory;
 use crate::tree::{Expr, RowSchema, Window, WindowFunction};
 
 impl Builder<'_> {
@@ -30,7 +30,7 @@ impl Builder<'_> {
                 InputOrderMode::Sorted,
                 false,
             )?),
-            false => Arc::new(WindowAggExec::try_new(calls, CountedRows::of(input), false)?),
+            false => Arc::new(WindowAggExec::try_new(calls, WindowMemory::of(input), false)?),
         })
     }
 

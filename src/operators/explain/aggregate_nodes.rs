@@ -11,7 +11,7 @@ use serde_json::json;
 use super::node::PlanNode;
 use super::physical::{Described, Describer, named_columns};
 use crate::logical::expr_text::expr_text;
-use crate::operators::written_expr::as_text;
+use crate::operators::logical_expr::as_text;
 use crate::tree::{Aggregate, Expr};
 
 /// The column by which DataFusion tells the grouping sets apart.

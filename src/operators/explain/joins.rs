@@ -15,9 +15,9 @@ use super::node::PlanNode;
 use super::physical::{Described, Describer, table_columns};
 use crate::logical::expr_text::{Names, all_text, expr_text};
 use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::logical_expr::as_text;
 use crate::operators::lookup::LookupStory;
 use crate::operators::lookup_join_exec::LookupJoinExec;
-use crate::operators::written_expr::as_text;
 use crate::tree::{Expr, SubPlanKind};
 
 impl Describer {

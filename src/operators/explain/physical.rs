@@ -32,13 +32,13 @@ use crate::operators::append::Append;
 use crate::operators::build_keys::BuildKeys;
 use crate::operators::catalog_table::CatalogScanExec;
 use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::logical_expr::Inputs;
 use crate::operators::lookup_join_exec::LookupJoinExec;
-use crate::operators::observed::unwrap;
+use crate::operators::observer::unwrap;
 use crate::operators::pauses::is_pause;
 use crate::operators::rows_exec::RowsExec;
 use crate::operators::scan_exec::KeyspanScanExec;
-use crate::operators::walked_table::WalkedTable;
-use crate::operators::written_expr::Inputs;
+use crate::operators::scan_fallback::ScanFallback;
 use crate::scan::figures::Seen;
 use crate::system::StatementContext;
 use crate::tree::{Column, Expr, TreeNode};
@@ -319,7 +319,7 @@ impl Describer {
             if taken.is_some() {
                 node = node.with_note("Narrowed To", taken);
             }
-            let walked = scan.walked().and_then(WalkedTable::taken);
+            let walked = scan.walked().and_then(ScanFallback::taken);
             if walked.is_some() {
                 node = node.with_note("Read Instead", walked);
             }

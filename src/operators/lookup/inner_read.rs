@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use arrow::datatypes::SchemaRef;
 
-use super::given_keys::{GivenKeys, RowKeys};
+use super::lookup_keys::{LookupKeys, RowKeys};
 use super::partners::JoinedSchema;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
@@ -22,7 +22,7 @@ pub(super) struct InnerRead {
     /// What is looked up is the primary key.
     pub(super) row_keys: Option<RowKeys>,
     /// What is looked up is the beginning of a key: ranges of it hold the rows, and nothing else.
-    range_keys: Option<GivenKeys>,
+    range_keys: Option<LookupKeys>,
     /// How one outer row's rows are reached.
     path: Arc<AccessPath>,
     pub(super) joined: JoinedSchema,
@@ -37,7 +37,7 @@ impl InnerRead {
             && path.derived.is_empty()
             && path.merge.is_none();
         let row_keys = || RowKeys::new(table, columns, positions);
-        let range_keys = || GivenKeys::new(table, path.key(), columns);
+        let range_keys = || LookupKeys::new(table, path.key(), columns);
         InnerRead {
             schema: row_schema(table, &read),
             is_covered: path.covers(&read),

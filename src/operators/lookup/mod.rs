@@ -1,9 +1,9 @@
 //! Joins by lookup, as they run: the inner side is read by a key of it that the outer rows give. A step of short statements (`short`),
 //! and what the nodes of general plans run (`lookup_join_exec`).
 
-mod given_keys;
 mod inner_read;
 mod inner_rows;
+mod lookup_keys;
 mod partners;
 mod story;
 mod table_lookup;

@@ -15,22 +15,22 @@ mod explain;
 mod extent;
 mod figures;
 mod groups;
+mod incremental_sort;
 mod join_group;
-mod numbered;
 mod order;
 mod prune;
 mod read;
 mod recursion;
 mod row_expressions;
+mod row_limit;
+mod row_number;
 mod run;
-mod sorted_runs;
 mod start;
 mod step;
 mod sub_chain;
 mod subquery;
 mod top_rows;
 mod totals;
-mod wanted_rows;
 use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
@@ -53,16 +53,16 @@ pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 use extent::{Extent, stream_run};
 pub use figures::StepFigures;
 use groups::RunningGroups;
+use incremental_sort::IncrementalSort;
 use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
 pub use row_expressions::RowExpressions;
+use row_limit::{rows_wanted, skip_rows};
 use run::RunningStep;
-use sorted_runs::SortedRuns;
 use start::{limit_counts, start_step};
 use step::{Source, Step};
 use top_rows::TopRows;
 use totals::{RowCount, RunningTotals};
-use wanted_rows::{rows_wanted, skip_rows};
 
 /// A query's plan as a chain.
 #[derive(Debug)]
@@ -535,7 +535,7 @@ impl ShortPlan {
                     let is_first = !self.steps[..at].iter().any(|step| matches!(step, Step::Sort(_)));
                     match arrival.first_ordered {
                         first_keys if is_first && first_keys > 0 => {
-                            RunningStep::SortedRuns(SortedRuns::new(rows, first_keys))
+                            RunningStep::IncrementalSort(IncrementalSort::new(rows, first_keys))
                         }
                         _ => RunningStep::TopRows(rows),
                     }

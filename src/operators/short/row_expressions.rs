@@ -9,7 +9,6 @@ use arrow::datatypes::SchemaRef;
 
 use crate::functions::evaluate::{project, truth};
 use crate::logical::placeholder::Constants;
-use crate::logical::row_plan::RowEvaluator;
 use crate::operators::computed::Computed;
 use crate::tree::Plan;
 use crate::{Error, Result};
@@ -48,10 +47,9 @@ impl RowExpressions {
             schema: Arc::clone(projection.schema.inner()),
         })
     }
-}
 
-impl RowEvaluator for RowExpressions {
-    fn evaluate(
+    /// Which rows satisfy the condition (`None`: all), and the select list of these. Errors: the expressions', 42P02.
+    pub fn evaluate(
         &self,
         rows: &RecordBatch,
         constants: &Constants,

@@ -15,8 +15,8 @@ use super::beside::RunningBeside;
 use super::catalog_lookup::RunningCatalogLookup;
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
-use super::numbered::RunningNumbered;
-use super::sorted_runs::SortedRuns;
+use super::incremental_sort::IncrementalSort;
+use super::row_number::RunningNumbered;
 use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
@@ -45,7 +45,7 @@ pub(super) enum RunningStep {
     Beside(Box<RunningBeside>),
     Numbered(RunningNumbered),
     TopRows(TopRows),
-    SortedRuns(SortedRuns),
+    IncrementalSort(IncrementalSort),
     Groups(RunningGroups),
     Totals(RunningTotals),
 }
@@ -55,7 +55,7 @@ impl RunningStep {
     /// others are better at it.
     fn collects(&self) -> bool {
         match self {
-            RunningStep::TopRows(_) | RunningStep::SortedRuns(_) | RunningStep::Totals(_) => true,
+            RunningStep::TopRows(_) | RunningStep::IncrementalSort(_) | RunningStep::Totals(_) => true,
             RunningStep::CatalogLookup(_)
             | RunningStep::SubChain(_)
             | RunningStep::Beside(_)
@@ -117,7 +117,7 @@ impl RunningStep {
                 rows.push(batch)?;
                 return Ok(None);
             }
-            RunningStep::SortedRuns(rows) => return rows.push(batch),
+            RunningStep::IncrementalSort(rows) => return rows.push(batch),
             RunningStep::Groups(groups) => return groups.push(&batch),
             RunningStep::Totals(totals) => {
                 totals.push(&batch)?;
@@ -160,7 +160,7 @@ impl RunningStep {
     fn finish(&mut self) -> Result<Option<RecordBatch>> {
         match self {
             RunningStep::TopRows(rows) => rows.finish(),
-            RunningStep::SortedRuns(rows) => rows.finish(),
+            RunningStep::IncrementalSort(rows) => rows.finish(),
             RunningStep::Groups(groups) => groups.finish(),
             RunningStep::Totals(totals) => totals.finish().map(Some),
             RunningStep::Numbered(rows) => rows.finish(),
@@ -179,7 +179,7 @@ impl RunningStep {
         match self {
             RunningStep::TopRows(rows) => rows.bytes(),
             RunningStep::Numbered(rows) => rows.bytes(),
-            RunningStep::SortedRuns(rows) => rows.bytes(),
+            RunningStep::IncrementalSort(rows) => rows.bytes(),
             RunningStep::Groups(groups) if groups.collects() => groups.bytes(),
             _ => 0,
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::beside::RunningBeside;
 use super::groups::RunningGroups;
-use super::numbered::RunningNumbered;
+use super::row_number::RunningNumbered;
 use super::run::{RunningAnswer, RunningStep, RunningSubChain};
 use super::step::{Answer, Step, SubChain};
 use super::top_rows::TopRows;

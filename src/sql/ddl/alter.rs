@@ -10,7 +10,7 @@ use super::column::{self, NewColumn};
 use super::index::{self, Completion};
 use super::schema::moved_schema;
 use super::table_change::{Change, check_no_views};
-use super::unverified::{self, NoNulls};
+use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_view, constraint, default, generation, notice, options, retype, rewrite,
     role, storage, upkeep, view_text,
@@ -115,7 +115,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
     let in_phases =
         in_phases && !checks.is_empty() && indexes.is_empty() && rewrite.is_none() && !ctx.in_block;
     if in_phases {
-        unverified::mark(old, &mut new, &checks);
+        verification::mark(old, &mut new, &checks);
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
     }
@@ -143,7 +143,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
         new = TableDef::clone(&*writer.put_table(new)?);
     }
     if in_phases {
-        return unverified::publish(ctx, &new, checks).await;
+        return verification::publish(ctx, &new, checks).await;
     }
     for index in indexes {
         new = index::add_within(ctx, &new, index).await?;

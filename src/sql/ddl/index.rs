@@ -6,7 +6,7 @@ use sqlparser::ast::{CreateIndex, Ident};
 
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::key::{self, KeyKind};
-use super::unverified::JobTable;
+use super::verification::JobTable;
 use super::{free_name, notice, storage};
 use crate::catalog::{Access, CatalogWriter, IndexDef, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::unverified::{JobTable, after_undo, begin, change_table, without};
+use super::verification::{JobTable, after_undo, begin, change_table, without};
 use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef};
 use crate::codec::keyspace::TableId;
 use crate::store::Store;

@@ -29,8 +29,8 @@ mod settings;
 mod storage;
 mod table_change;
 mod truncate;
-mod unverified;
 mod upkeep;
+mod verification;
 mod view;
 mod view_text;
 
@@ -47,7 +47,7 @@ use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;
 pub use index_build::build_unattended;
-pub use unverified::undo_unfinished;
+pub use verification::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
 /// it stays in the transaction.
@@ -150,4 +150,4 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod unverified_tests;
+mod verification_tests;

@@ -1,6 +1,6 @@
 //! ALTER SYSTEM, DATABASE and ROLE … SET and RESET: the settings that sessions begin with.
 
-use crate::catalog::{AlteredSettings, CatalogWriter, SettingsOwner};
+use crate::catalog::{CatalogWriter, SettingOverrides, SettingsOwner};
 use crate::parse::command::{SettingsChange, SettingsOf};
 use crate::parse::definition::RoleName;
 use crate::system::pg_catalog::is_role;
@@ -12,7 +12,7 @@ use crate::{Error, Result};
 pub(super) fn alter(ctx: &StatementContext, of: &SettingsOf, change: &SettingsChange) -> Result<()> {
     let owner = owner(ctx, of)?;
     let known = ctx.catalog.altered.get(&owner).cloned();
-    let mut altered = known.unwrap_or(AlteredSettings {
+    let mut altered = known.unwrap_or(SettingOverrides {
         values: Default::default(),
         owner,
     });

@@ -3,7 +3,7 @@
 
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
-use super::unverified::NoNulls;
+use super::verification::NoNulls;
 use crate::catalog::{TableDef, dependents_key};
 use crate::system::StatementContext;
 use crate::{Error, Result};

@@ -8,7 +8,7 @@ use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch
 use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
 
 use super::assign::with_columns;
-use super::generated::with_generated;
+use super::generated_columns::with_generated;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;

@@ -7,9 +7,9 @@ use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
-use super::found_rows::{Finding, FoundPage, FoundRows, append_beside};
-use super::kept_rows::KeptRows;
 use super::returning::Returning;
+use super::row_buffer::RowBuffer;
+use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
 use super::target::Target;
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
@@ -24,7 +24,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct DeletePlan {
     pub(super) target: Target,
-    pub(super) found: FoundRows,
+    pub(super) found: RowSearch,
     /// Positions of the columns that are read.
     columns: Vec<usize>,
     pub(super) returning: Option<Returning>,
@@ -47,7 +47,7 @@ impl DeletePlan {
             selection: delete.selection.as_ref(),
             beside: items.is_some(),
         };
-        let found = FoundRows::bind(ctx, &target, finding, types)?;
+        let found = RowSearch::bind(ctx, &target, finding, types)?;
         let returning = Returning::bind(ctx, &target, &found.beside, items, types)?;
         Ok(DeletePlan {
             target,
@@ -65,7 +65,7 @@ impl DeletePlan {
     ) -> Result<WriteResult> {
         let table = &self.target.table;
         let mut pages = self.found.pages(ctx, observation, false).await?;
-        let (mut deleted, mut returned) = (0, KeptRows::new(ctx));
+        let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         while let Some(page) = pages.try_next().await? {
             let FoundPage { columns, others } = self.found.split(&page);

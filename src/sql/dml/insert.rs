@@ -10,11 +10,11 @@ use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned, TableObject};
 use super::assign::{assign_array, check_assignable};
 use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
-use super::found_rows::reads_table;
-use super::generated::{Writing, check_writable, generates_of_both, with_dependents};
-use super::kept_rows::KeptRows;
+use super::generated_columns::{Writing, check_writable, generates_of_both, with_dependents};
 use super::new_rows::NewRows;
 use super::returning::Returning;
+use super::row_buffer::RowBuffer;
+use super::row_search::reads_table;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
 use super::write_result::WriteResult;
@@ -174,7 +174,7 @@ impl InsertPlan {
             ctx,
             plan: self,
             written: 0,
-            rows: KeptRows::new(ctx),
+            rows: RowBuffer::new(ctx),
         };
         match &self.source {
             Source::Defaults => writer.write(Vec::new(), 1).await?,
@@ -367,7 +367,7 @@ struct Writer<'a> {
     plan: &'a InsertPlan,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
-    rows: KeptRows,
+    rows: RowBuffer,
 }
 
 impl Writer<'_> {
@@ -378,7 +378,7 @@ impl Writer<'_> {
         // Rows must be read before the first is written when the query reads the table it writes to, and kept together
         // when a key that comes twice is an error of the statement.
         if query.reads_target || matches!(self.plan.mode, Mode::OnConflict(_)) {
-            let batches = KeptRows::collect(self.ctx, batches).await?.into_batches();
+            let batches = RowBuffer::collect(self.ctx, batches).await?.into_batches();
             if let Some(first) = batches.first() {
                 let batch = concat_batches(&first.schema(), &batches).map_err(Error::arrow)?;
                 self.write_query_batch(&batch, query).await?;

@@ -1,7 +1,7 @@
 //! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
 //!
 //! Every write is a plan ([`WritePlan`]), bound once, kept with its statement, described, explained and run: where its rows
-//! come from (`values`, a query, `found_rows`), what they will be (`new_rows`, `set`), what stands in their way (`conflict`),
+//! come from (`values`, a query, `row_search`), what they will be (`new_rows`, `set`), what stands in their way (`conflict`),
 //! and what is returned of them (`returning`). A statement whose WITH clause writes has several (`with_parts`, `with_writes`). On an error nothing of the statement stays in the transaction.
 
 mod assign;
@@ -9,13 +9,13 @@ mod cell;
 mod conflict;
 mod default;
 mod delete;
-mod found_rows;
-mod generated;
+mod generated_columns;
 mod insert;
-mod kept_rows;
 mod new_rows;
 mod returning;
+mod row_buffer;
 mod row_expressions;
+mod row_search;
 mod set;
 mod target;
 mod update;
@@ -32,7 +32,7 @@ use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
-pub(crate) use generated::{check_generation, compile_generated};
+pub(crate) use generated_columns::{check_generation, compile_generated};
 pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use with_writes::{PartPlan, WithWrites, rows_of_writes};
 pub(crate) use write_plan::{Operation, RowsRead, WritePlan};

@@ -6,7 +6,7 @@ use arrow::datatypes::SchemaRef;
 
 use super::assign::repeated;
 use super::default::DefaultPlan;
-use super::generated::with_generated;
+use super::generated_columns::with_generated;
 use crate::catalog::TableDef;
 use crate::system::StatementContext;
 use crate::table::write_schema;

@@ -9,7 +9,6 @@ use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
 use sqlparser::ast::{Expr, SelectItem};
 
-use crate::logical::RowPlan;
 use crate::logical::placeholder::Constants;
 use crate::operators::short;
 use crate::query::{self, Clause, PlannedQuery, RowQuery, RowRelation};
@@ -17,6 +16,17 @@ use crate::scan::OutputColumn;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
+
+/// Expressions over rows in memory with their types.
+#[derive(Debug)]
+pub(super) struct RowPlan {
+    /// The select list's columns.
+    pub(super) columns: Vec<OutputColumn>,
+    /// The types of `$1` …
+    pub(super) parameters: Vec<SqlType>,
+    /// What is evaluated.
+    pub(super) expressions: Box<short::RowExpressions>,
+}
 
 /// A select list and a condition over rows.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::Span;
 use super::assign::{assign_array, check_assignable, repeated, with_columns};
 use super::cell::{Cell, Cells, decide_parameter, is_default, parameter_index};
 use super::default::DefaultPlan;
-use super::generated::{Writing, check_writable, with_generated};
+use super::generated_columns::{Writing, check_writable, with_generated};
 use super::target::{Target, column_name, dynamic_type_of};
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::error::StatementFault;

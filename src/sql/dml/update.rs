@@ -3,7 +3,7 @@
 //!
 //! A statement must not see its own writes. A query that reads the target once and leaves keys alone is safe: it meets
 //! each row before the row is written, and never again. Where keys may move, or the target is read at another place as
-//! well, all rows are read before the first is written ([`KeptRows`], bounded by the same limit).
+//! well, all rows are read before the first is written ([`RowBuffer`], bounded by the same limit).
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
-use super::found_rows::{Finding, FoundPage, FoundRows, append_beside};
-use super::kept_rows::KeptRows;
 use super::returning::Returning;
+use super::row_buffer::RowBuffer;
+use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
 use super::write_result::WriteResult;
@@ -31,7 +31,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct UpdatePlan {
     pub(super) target: Target,
-    pub(super) found: FoundRows,
+    pub(super) found: RowSearch,
     set: SetPlan,
     /// Whether it may change keys.
     keys_move: bool,
@@ -51,7 +51,7 @@ impl UpdatePlan {
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
                 let computed = [expr];
                 let finding = finding(update, &[], &computed);
-                let found = FoundRows::bind(ctx, target, finding, &mut known.clone())?;
+                let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
                 found
                     .types()
                     .pop()
@@ -84,7 +84,7 @@ impl UpdatePlan {
     ) -> Result<UpdatePlan> {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
-        let found = FoundRows::bind(ctx, &target, finding(update, &columns, &computed), types)?;
+        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
         Ok(UpdatePlan {
@@ -110,7 +110,7 @@ impl UpdatePlan {
         let table = &self.target.table;
         let types = self.found.types();
         let mut pages = self.found.pages(ctx, observation, self.keys_move).await?;
-        let (mut updated, mut returned) = (0, KeptRows::new(ctx));
+        let (mut updated, mut returned) = (0, RowBuffer::new(ctx));
         let mut write = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = write_schema(table);

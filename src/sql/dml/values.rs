@@ -5,7 +5,7 @@ use sqlparser::ast::{Expr, Parens};
 
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
 use super::default::DefaultPlan;
-use super::generated::{Writing, check_writable};
+use super::generated_columns::{Writing, check_writable};
 use super::target::Target;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use futures::TryStreamExt;
 use sqlparser::ast;
 
-use super::kept_rows::KeptRows;
+use super::row_buffer::RowBuffer;
 use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
@@ -265,7 +265,7 @@ impl PartPlan {
         };
         let rows = plan.run_observed(&ctx.reading(), observation).await?;
         let batches = rows.and_then(|rows| async move { rows.into_batch() });
-        let kept = KeptRows::collect(ctx, Box::pin(batches)).await?.into_batches();
+        let kept = RowBuffer::collect(ctx, Box::pin(batches)).await?.into_batches();
         let count: usize = kept.iter().map(|batch| batch.num_rows()).sum();
         Ok(WriteResult {
             tag: format!("SELECT {count}"),

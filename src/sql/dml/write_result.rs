@@ -2,8 +2,8 @@
 
 use arrow::array::RecordBatch;
 
-use super::kept_rows::KeptRows;
 use super::returning::Returning;
+use super::row_buffer::RowBuffer;
 use crate::Result;
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
@@ -28,7 +28,7 @@ impl WriteResult {
         verb: &str,
         rows_written: u64,
         returning: Option<&Returning>,
-        rows: KeptRows,
+        rows: RowBuffer,
     ) -> Result<WriteResult> {
         let (columns, batches) = match returning {
             None => (Vec::new(), Vec::new()),

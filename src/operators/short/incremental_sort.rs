@@ -1,4 +1,4 @@
-//! `SortedRuns`: a sort of rows that come in the order of its first keys already: rows that are alike in these are sorted among
+//! `IncrementalSort`: a sort of rows that come in the order of its first keys already: rows that are alike in these are sorted among
 //! themselves as soon as the next come, so that a LIMIT ends the read.
 
 use arrow::array::{ArrayRef, RecordBatch};
@@ -8,7 +8,7 @@ use super::top_rows::TopRows;
 use crate::{Error, Result};
 
 /// A sort by keys of which the rows' order has the first.
-pub(super) struct SortedRuns {
+pub(super) struct IncrementalSort {
     /// Rows that are alike in the first keys, so far, and whole runs before them.
     held: TopRows,
     /// How many keys the order has.
@@ -17,10 +17,10 @@ pub(super) struct SortedRuns {
     last: Option<Vec<ArrayRef>>,
 }
 
-impl SortedRuns {
+impl IncrementalSort {
     /// `rows`: the sort, empty.
-    pub(super) fn new(rows: TopRows, first_keys: usize) -> SortedRuns {
-        SortedRuns {
+    pub(super) fn new(rows: TopRows, first_keys: usize) -> IncrementalSort {
+        IncrementalSort {
             held: rows,
             first_keys,
             last: None,

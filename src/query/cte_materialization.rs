@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast;
 
 use super::binder::{BoundQuery, fold};
-use super::bounded_outer::{is_bounded, is_pinned};
+use super::correlation_bound::{is_bounded, is_pinned};
 use super::decorrelation::refers_out;
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};

@@ -1,4 +1,4 @@
-//! `CountedRows`: the rows that a window over whole partitions collects, counted in the statement's memory. DataFusion's
+//! `WindowMemory`: the rows that a window over whole partitions collects, counted in the statement's memory. DataFusion's
 //! window keeps all of its input and counts nothing. Put below such windows by `builder`.
 
 use std::sync::Arc;
@@ -19,26 +19,26 @@ const COPIES: usize = 2;
 
 /// Passes rows on, and holds the memory that they take until whoever collects them is done.
 #[derive(Debug)]
-pub(super) struct CountedRows {
+pub(super) struct WindowMemory {
     input: Arc<dyn ExecutionPlan>,
 }
 
-impl CountedRows {
+impl WindowMemory {
     /// The rows of the input.
     pub(super) fn of(input: Arc<dyn ExecutionPlan>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(CountedRows { input })
+        Arc::new(WindowMemory { input })
     }
 }
 
-impl DisplayAs for CountedRows {
+impl DisplayAs for WindowMemory {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "CountedRows")
+        write!(f, "WindowMemory")
     }
 }
 
-impl ExecutionPlan for CountedRows {
+impl ExecutionPlan for WindowMemory {
     fn name(&self) -> &str {
-        "CountedRows"
+        "WindowMemory"
     }
     fn properties(&self) -> &Arc<PlanProperties> {
         self.input.properties()
@@ -60,7 +60,7 @@ impl ExecutionPlan for CountedRows {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
-        Ok(Arc::new(CountedRows { input }))
+        Ok(Arc::new(WindowMemory { input }))
     }
     fn execute(
         &self,

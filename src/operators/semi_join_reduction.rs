@@ -16,7 +16,7 @@ use datafusion_physical_plan::{
 
 use super::build_keys::{JoinKeys, Order};
 use super::columns_below::{below, column_of};
-use super::needed_orders::is_in_needed_orders;
+use super::order_requirements::is_in_needed_orders;
 use super::scan_exec::KeyspanScanExec;
 
 /// The plan, whose scans know what joins above them keep.

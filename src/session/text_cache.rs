@@ -1,4 +1,4 @@
-//! `KnownTexts`: statements of the simple protocol whose text came before, but for its constants. They are prepared
+//! `TextCache`: statements of the simple protocol whose text came before, but for its constants. They are prepared
 //! statements without a name, whose parameters are the constants: parsed and planned once for each session.
 
 use std::collections::VecDeque;
@@ -19,7 +19,7 @@ const COUNTED_MAX: usize = 128;
 
 /// The statements of a session that are kept by their text.
 #[derive(Debug, Default)]
-pub(super) struct KnownTexts {
+pub(super) struct TextCache {
     hasher: RandomState,
     /// Hashes of texts that are not kept, with how often they came; the newest first.
     counted: VecDeque<(u64, usize)>,
@@ -65,7 +65,7 @@ enum Known {
     Statement(Arc<PreparedStatement>),
 }
 
-impl KnownTexts {
+impl TextCache {
     fn hash(&self, text: &str, types: &[Option<SqlType>]) -> u64 {
         let integers = types.iter().map(|ty| match ty {
             None => 0u8,
@@ -293,13 +293,13 @@ mod tests {
         }
     }
 
-    fn find(known: &mut KnownTexts, hash: u64, text: &str, threshold: usize) -> Known {
+    fn find(known: &mut TextCache, hash: u64, text: &str, threshold: usize) -> Known {
         known.find((hash, text, &[]), threshold, &newest(Catalog::empty()))
     }
 
     #[test]
     fn what_was_not_used_for_longest_goes() {
-        let mut known = KnownTexts::default();
+        let mut known = TextCache::default();
         for (hash, text) in [(1, "a"), (2, "b"), (3, "c")] {
             known.keep(kept(text, hash), 3);
         }
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn a_text_is_known_by_its_text_and_types() {
-        let mut known = KnownTexts::default();
+        let mut known = TextCache::default();
         assert!(matches!(find(&mut known, 1, "a", 3), Known::No));
         assert!(matches!(find(&mut known, 2, "b", 3), Known::No));
         assert!(matches!(find(&mut known, 1, "a", 3), Known::No));
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn a_refused_text_is_tried_again_when_what_it_looked_up_is_there() {
-        let mut known = KnownTexts::default();
+        let mut known = TextCache::default();
         let refused = kept("a", 1);
         refused.lookups.has_schema(&Catalog::empty(), "app");
         known.keep(refused, 3);

@@ -1,4 +1,4 @@
-//! `GivenKeys`: the bytes of the keys that outer rows give, made of their columns as they are: no condition, no access planned. `RowKeys`:
+//! `LookupKeys`: the bytes of the keys that outer rows give, made of their columns as they are: no condition, no access planned. `RowKeys`:
 //! the commonest lookup, by the whole primary key, which fetches rows by them. Called by `table_lookup`.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::types::SqlType;
 
 /// How keys, or their beginnings, are made of the values that an outer row gives.
 #[derive(Debug)]
-pub(super) struct GivenKeys {
+pub(super) struct LookupKeys {
     prefix: Vec<u8>,
     /// The first columns of the key, in its order: which of the values, and how it stands there.
     parts: Vec<KeyPart>,
@@ -31,10 +31,10 @@ struct KeyPart {
     carrier: DataType,
 }
 
-impl GivenKeys {
+impl LookupKeys {
     /// Of values of these columns (positions in `TableDef::columns`). `None`: they are not the first of the key, or not every value of a
     /// type is a key as it is.
-    pub(super) fn new(table: &TableDef, key: &IndexDef, columns: &[usize]) -> Option<GivenKeys> {
+    pub(super) fn new(table: &TableDef, key: &IndexDef, columns: &[usize]) -> Option<LookupKeys> {
         let part = |(column, field): (&KeyColumn, KeyField)| {
             let position = table.column_index_by_id(column.column)?;
             let given = columns.iter().position(|column| *column == position)?;
@@ -47,7 +47,7 @@ impl GivenKeys {
         };
         let parts = key.columns.iter().zip(table.key_fields(key)).take(columns.len());
         let parts: Vec<KeyPart> = parts.map(part).collect::<Option<_>>()?;
-        (parts.len() == columns.len()).then(|| GivenKeys {
+        (parts.len() == columns.len()).then(|| LookupKeys {
             prefix: entry_prefix(table.id, key.id).to_vec(),
             parts,
         })
@@ -86,7 +86,7 @@ impl GivenKeys {
 /// Rows by their keys.
 #[derive(Debug)]
 pub(super) struct RowKeys {
-    pub(super) keys: GivenKeys,
+    pub(super) keys: LookupKeys,
     layout: Arc<RowLayout>,
 }
 
@@ -99,11 +99,11 @@ pub(super) struct FoundRows {
 }
 
 impl RowKeys {
-    /// By values of these columns (positions in `TableDef::columns`), to read those at `positions`. `None`: as [`GivenKeys::new`], or they
+    /// By values of these columns (positions in `TableDef::columns`), to read those at `positions`. `None`: as [`LookupKeys::new`], or they
     /// are not all of the primary key.
     pub(super) fn new(table: &TableDef, columns: &[usize], positions: &[usize]) -> Option<RowKeys> {
         let key = &table.primary_key;
-        let keys = GivenKeys::new(table, key, columns).filter(|_| key.columns.len() == columns.len())?;
+        let keys = LookupKeys::new(table, key, columns).filter(|_| key.columns.len() == columns.len())?;
         let layout = Arc::new(RowLayout::new(table, positions));
         Some(RowKeys { keys, layout })
     }

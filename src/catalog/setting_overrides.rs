@@ -1,4 +1,4 @@
-//! `AlteredSettings`: the settings that sessions begin with, as ALTER SYSTEM, DATABASE and ROLE … SET left them. What a
+//! `SettingOverrides`: the settings that sessions begin with, as ALTER SYSTEM, DATABASE and ROLE … SET left them. What a
 //! setting is and which values it takes is not known here.
 
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub enum SettingsOwner {
 
 /// The settings of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct AlteredSettings {
+pub struct SettingOverrides {
     /// Whose.
     pub owner: SettingsOwner,
     /// Values by name, as SHOW prints them.

@@ -1,9 +1,9 @@
-//! `JoinedTable`: a side of a join, in a rewritten plan, that is a stored table with conditions on its rows.
+//! `TableSide`: a side of a join, in a rewritten plan, that is a stored table with conditions on its rows.
 
 use std::sync::Arc;
 
 use super::inner::by_equality;
-use crate::logical::replaced_columns::replaced_columns;
+use crate::logical::column_mapping::replaced_columns;
 use crate::logical::stored_table::{ScannedTable, read_table};
 use crate::table::row_schema;
 use crate::tree::{Column, Expr, Inner, Plan, RowSchema, TableScan, TableSource, split_conjunction};
@@ -12,7 +12,7 @@ use crate::tree::{Column, Expr, Inner, Plan, RowSchema, TableScan, TableSource, 
 const OWN: &str = "?joined";
 
 /// A stored table, the columns that a join sees of it, and the conditions on its rows.
-pub(super) struct JoinedTable {
+pub(super) struct TableSide {
     /// With all columns that are seen or asked for.
     scanned: ScannedTable,
     /// These columns, called `OWN`.
@@ -23,24 +23,24 @@ pub(super) struct JoinedTable {
     conditions: Vec<Expr>,
 }
 
-impl JoinedTable {
+impl TableSide {
     /// `None`: it is something else, or what it asks of its rows is another thing at each of them.
-    pub(super) fn of(plan: &Plan) -> Option<JoinedTable> {
+    pub(super) fn of(plan: &Plan) -> Option<TableSide> {
         match plan {
-            Plan::TableScan(scan) => JoinedTable::of_scan(scan),
-            Plan::SubqueryAlias(alias) => JoinedTable::of(&alias.input),
+            Plan::TableScan(scan) => TableSide::of_scan(scan),
+            Plan::SubqueryAlias(alias) => TableSide::of(&alias.input),
             Plan::Projection(projection) => {
-                let input = JoinedTable::of(&projection.input)?;
+                let input = TableSide::of(&projection.input)?;
                 let below = projection.input.schema();
                 let place = |expr: &Expr| match expr.clone().unalias() {
                     Expr::Column(column) => Some(input.seen[below.index_of_column(&column).ok()?]),
                     _ => None,
                 };
                 let seen = projection.expr.iter().map(place).collect::<Option<_>>()?;
-                Some(JoinedTable { seen, ..input })
+                Some(TableSide { seen, ..input })
             }
             Plan::Filter(filter) => {
-                let mut input = JoinedTable::of(&filter.input)?;
+                let mut input = TableSide::of(&filter.input)?;
                 let below = filter.input.schema();
                 let conditions = split_conjunction(&filter.predicate).into_iter();
                 let conditions = conditions.map(|condition| {
@@ -59,7 +59,7 @@ impl JoinedTable {
         }
     }
 
-    fn of_scan(scan: &TableScan) -> Option<JoinedTable> {
+    fn of_scan(scan: &TableScan) -> Option<TableSide> {
         if scan.fetch.is_some() {
             return None;
         }
@@ -76,7 +76,7 @@ impl JoinedTable {
         let own = |column: &Column| Some(Expr::Column(Column::new(Some(OWN), &column.name)));
         let conditions = scan.filters.iter().flat_map(split_conjunction);
         let conditions = conditions.map(|condition| replaced_columns(condition.clone(), own));
-        Some(JoinedTable {
+        Some(TableSide {
             conditions: conditions.collect::<Option<_>>()?,
             scanned,
             schema,

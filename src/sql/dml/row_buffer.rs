@@ -1,4 +1,4 @@
-//! `KeptRows`: rows that a write must hold in memory, counted against `keyspan.transaction_bytes_max`: those of RETURNING, and
+//! `RowBuffer`: rows that a write must hold in memory, counted against `keyspan.transaction_bytes_max`: those of RETURNING, and
 //! those of statements that must be read to their end before the first row is written. They are the statement's memory
 //! until its result has left. Used by every write of this layer.
 
@@ -16,7 +16,7 @@ const HELD_BYTES: usize = 64 << 10;
 
 /// Batches, up to a limit of bytes.
 #[derive(Debug)]
-pub(super) struct KeptRows {
+pub(super) struct RowBuffer {
     batches: Vec<RecordBatch>,
     bytes: usize,
     bytes_max: usize,
@@ -25,10 +25,10 @@ pub(super) struct KeptRows {
     held: usize,
 }
 
-impl KeptRows {
+impl RowBuffer {
     /// None yet; as many may come as the transaction may write.
-    pub(super) fn new(ctx: &StatementContext) -> KeptRows {
-        KeptRows {
+    pub(super) fn new(ctx: &StatementContext) -> RowBuffer {
+        RowBuffer {
             batches: Vec::new(),
             bytes: 0,
             bytes_max: ctx.settings.transaction_bytes_max,
@@ -41,8 +41,8 @@ impl KeptRows {
     pub(super) async fn collect(
         ctx: &StatementContext,
         mut rows: impl Stream<Item = Result<RecordBatch>> + Unpin,
-    ) -> Result<KeptRows> {
-        let mut kept = KeptRows::new(ctx);
+    ) -> Result<RowBuffer> {
+        let mut kept = RowBuffer::new(ctx);
         while let Some(batch) = rows.try_next().await? {
             kept.push(batch)?;
         }

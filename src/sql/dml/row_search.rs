@@ -1,4 +1,4 @@
-//! `FoundRows`: how an UPDATE or DELETE finds its rows, planned; EXPLAIN shows the very plan. They come page by page.
+//! `RowSearch`: how an UPDATE or DELETE finds its rows, planned; EXPLAIN shows the very plan. They come page by page.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 
-use super::kept_rows::KeptRows;
+use super::row_buffer::RowBuffer;
 use super::target::Target;
 use crate::catalog::{Access, Object, TableDef};
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
@@ -34,7 +34,7 @@ pub(super) struct Finding<'a> {
 
 /// How rows are found.
 #[derive(Debug)]
-pub(super) struct FoundRows {
+pub(super) struct RowSearch {
     pub(super) plan: Arc<QueryPlan>,
     /// The relations whose columns stand behind the expressions.
     pub(super) beside: Vec<RowRelation>,
@@ -54,14 +54,14 @@ pub(super) struct FoundPage<'a> {
     pub(super) others: &'a [ArrayRef],
 }
 
-impl FoundRows {
+impl RowSearch {
     /// Plans how they are found. `types`: as [`plan_target_rows`]. Errors: as binding a query.
     pub(super) fn bind(
         ctx: &StatementContext,
         target: &Target,
         finding: Finding<'_>,
         types: &mut Vec<Option<SqlType>>,
-    ) -> Result<FoundRows> {
+    ) -> Result<RowSearch> {
         let rows = TargetRows {
             table: &target.table,
             alias: target.alias.as_deref(),
@@ -72,7 +72,7 @@ impl FoundRows {
             beside: finding.beside,
         };
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
-        Ok(FoundRows {
+        Ok(RowSearch {
             plan: Arc::new(QueryPlan::new(query)),
             beside,
             columns: finding.columns.len(),
@@ -104,7 +104,7 @@ impl FoundRows {
         }
         let ctx = ctx.clone();
         let kept = async move {
-            let kept = KeptRows::collect(&ctx, pages).await?.into_batches();
+            let kept = RowBuffer::collect(&ctx, pages).await?.into_batches();
             Ok::<_, Error>(stream::iter(kept.into_iter().map(Ok)))
         };
         Ok(stream::once(kept).try_flatten().boxed())

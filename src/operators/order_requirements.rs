@@ -1,4 +1,4 @@
-//! The orders that nodes of a plan need their inputs in. Asked by `builder` and the scans, which see to it, by `narrowed_probes`, whose
+//! The orders that nodes of a plan need their inputs in. Asked by `builder` and the scans, which see to it, by `semi_join_reduction`, whose
 //! scans may come in another order, and by `parallel`, whose readers come in none.
 
 use std::sync::Arc;

@@ -9,12 +9,11 @@ use sqlparser::ast::{Expr, SelectItem};
 
 use super::assign::{assign_array, with_columns};
 use super::default::parse_expression;
-use super::row_expressions::row_plan;
+use super::row_expressions::{RowPlan, row_plan};
 use crate::catalog::{ColumnDef, ColumnDefault, GeneratedColumns, Generation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::logical::RowPlan;
 use crate::logical::placeholder::Constants;
 use crate::query::{
     Clause, PlannedQuery, RowColumn, RowQuery, RowRelation, is_assignable, names_context_value,

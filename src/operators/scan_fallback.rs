@@ -1,4 +1,4 @@
-//! `WalkedTable`: the table read in one piece in place of a range of an index that proves to be much of it. A condition that bounds an
+//! `ScanFallback`: the table read in one piece in place of a range of an index that proves to be much of it. A condition that bounds an
 //! index says where its rows are and not how many: each entry costs a get where the index does not hold all that is asked for, and
 //! for more than a few rows of a hundred the table itself is shorter. So the entries are counted before the scan begins, as far as it takes to
 //! know. The class of the statement, and whether it may run, stay those of the path that was planned; only the order of the rows is
@@ -13,8 +13,8 @@ use crate::Result;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, FullScanPolicy, PlanRules, Predicate, Wanted};
 use crate::scan::costs::ROWS_A_GET;
-use crate::scan::planned_access::plan_predicates;
-use crate::scan::rows_led_to::rows_led_to;
+use crate::scan::range_cardinality::rows_led_to;
+use crate::scan::table_access::plan_predicates;
 use crate::system::StatementContext;
 use crate::table::committed_row_counts;
 
@@ -23,9 +23,9 @@ const ENTRIES_MIN: u64 = 256;
 
 /// What a run of a scan reads in place of what was planned, if it does: all parts of the scan come to the same.
 #[derive(Debug, Clone, Default)]
-pub struct WalkedTable(Arc<OnceCell<Option<Arc<AccessPath>>>>);
+pub struct ScanFallback(Arc<OnceCell<Option<Arc<AccessPath>>>>);
 
-impl WalkedTable {
+impl ScanFallback {
     /// Whether a path that gives the columns at `positions` fetches its rows by entries of ranges of an index.
     pub(super) fn may_replace(path: &AccessPath, positions: &[usize]) -> bool {
         matches!(path.class, AccessClass::RangeScan { whole: false, .. })

@@ -1,4 +1,4 @@
-//! `ShownPlans`: what EXPLAIN shows of the subqueries of a dependent join, which are planned when they run.
+//! `SubqueryPlans`: what EXPLAIN shows of the subqueries of a dependent join, which are planned when they run.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_plan::ExecutionPlan;
 
-use super::observed::{observe, observe_again};
+use super::observer::{observe, observe_again};
 
 /// The plans of subqueries that EXPLAIN shows: those that ran first, with the figures of all runs, or examples.
 #[derive(Default)]
-pub struct ShownPlans {
+pub struct SubqueryPlans {
     /// Whether runs are kept.
     keeps: bool,
     plans: Mutex<HashMap<usize, ShownPlan>>,
@@ -25,10 +25,10 @@ pub struct ShownPlan {
     pub varies: bool,
 }
 
-impl ShownPlans {
+impl SubqueryPlans {
     /// Those of subqueries that are about to run.
-    pub(super) fn that_run() -> ShownPlans {
-        ShownPlans {
+    pub(super) fn that_run() -> SubqueryPlans {
+        SubqueryPlans {
             keeps: true,
             plans: Mutex::default(),
         }
