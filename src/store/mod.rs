@@ -13,6 +13,7 @@ mod format;
 mod format_1;
 mod inspect;
 mod kind;
+mod locks;
 mod log;
 mod machine;
 pub mod memory;
@@ -48,6 +49,9 @@ use crate::{Error, Result};
 pub use check_log::check_log;
 pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
+pub use locks::{
+    HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait, Unlocked, Wanted,
+};
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
 pub use options::StoreOptions;
@@ -100,6 +104,9 @@ pub struct Batch {
     pub writes: Vec<Write>,
     /// The writes, by their places in `writes`, rising, whose keys count as `unchanged`, too.
     pub checked: Vec<usize>,
+    /// The writes, by their places in `writes`, rising, of which it is known whether a value is under their keys now: keys that the
+    /// transaction has locked.
+    pub known: Vec<(usize, bool)>,
     /// Keys that must not have changed (been put or deleted) since `snapshot`: otherwise `Error::Conflict`, naming one.
     /// A key that was absent then and is absent again counts as unchanged.
     /// A written key that is not listed here is written blind: last one wins.
@@ -166,6 +173,20 @@ pub trait Store: Debug + Send + Sync {
     /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the
     /// store has failed (see [`Store::failed`]), and whether the batch is there shows when it is opened again: whole, or not.
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>>;
+    /// The locks of a transaction that begins, of the session (a process id; 0: none). None yet.
+    fn locks(&self, session: i32) -> HeldLocks;
+    /// Locks keys for a transaction, waiting for those in its way, and tells what is committed under them then: nobody changes that
+    /// who locks what he writes, until the locks are given up. `since`: what was read until now. Errors: 40P01, 55P03, 53200,
+    /// `SnapshotTooOld`; what was locked until then stays so.
+    fn lock<'a>(
+        &'a self,
+        locks: &'a HeldLocks,
+        wanted: Wanted<'a>,
+        since: &'a Arc<dyn Snapshot>,
+        wants_values: bool,
+    ) -> BoxFuture<'a, Result<Locked>>;
+    /// The locks of all transactions.
+    fn lock_table(&self) -> &Arc<LockTable>;
     /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
     /// now on but with snapshots that are open. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
@@ -180,6 +201,17 @@ pub trait Store: Debug + Send + Sync {
     fn failed(&self) -> BoxFuture<'static, Error> {
         Box::pin(std::future::pending())
     }
+}
+
+/// What came of locking keys.
+#[derive(Debug, Clone, Default)]
+pub struct Locked {
+    /// The keys that are not locked.
+    pub unlocked: Unlocked,
+    /// Places of the keys, rising, that were put or deleted since the snapshot.
+    pub changed: Vec<usize>,
+    /// The values that are committed under the keys, whatever the snapshot sees; of none when they were not wanted.
+    pub values: Values,
 }
 
 /// A consistent view of a store. `Any`, so that a store knows its own snapshot again in a [`Batch`].

@@ -2,6 +2,7 @@
 //! promise. Stores call `check_all` from their tests; it knows nothing of any one store.
 
 mod commits;
+mod locks;
 mod reads;
 
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub(crate) async fn check_all(open: impl Fn() -> Arc<dyn Store>) {
     commits::concurrent_commits_all_arrive(open()).await;
     commits::delete_range_removes_exactly_the_range(&*open()).await;
     reads::split_points_cut_inside(&*open()).await;
+    locks::a_lock_tells_what_is_committed_under_its_key(&*open()).await;
+    locks::who_waited_sees_what_the_holder_committed(open()).await;
     commits::a_closed_store_says_so(&*open()).await;
 }
 

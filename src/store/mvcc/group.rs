@@ -8,7 +8,7 @@ use super::counts::{Changed, Counts, count, counts_row};
 use super::snapshot::MvccSnapshot;
 use super::state::Shared;
 use super::view::View;
-use crate::store::{Batch, Write};
+use crate::store::{Batch, Snapshot, Write};
 use crate::{Error, Result};
 
 /// Batches admitted to one group.
@@ -75,14 +75,18 @@ impl<'a> Group<'a> {
         if changed.values().all(Option::is_none) {
             return Ok(changed);
         }
-        let mut checked = batch.checked.iter().zip(checked).peekable();
+        let checked = batch.checked.iter().copied().zip(checked.iter().copied());
+        let mut checked = checked.peekable();
+        let mut known = batch.known.iter().copied().peekable();
         for (at, write) in batch.writes.iter().enumerate() {
-            let checked = checked.next_if(|(place, _)| **place == at);
+            let checked = checked.next_if(|(place, _)| *place == at);
+            let known = known.next_if(|(place, _)| *place == at);
             if !counts_row(&changed, write) {
                 continue;
             }
-            let was_there = match (self.written.get(write.key()), checked) {
-                (Some(was_there), _) | (None, Some((_, was_there))) => *was_there,
+            let was_there = match (self.written.get(write.key()), checked.or(known)) {
+                (Some(was_there), _) => *was_there,
+                (None, Some((_, was_there))) => was_there,
                 (None, None) => self.shared.last_put(write.key())?.is_some(),
             };
             count(&mut changed, write, was_there);
@@ -98,14 +102,19 @@ pub(super) fn view<'a>(shared: &Arc<Shared>, batch: &'a Batch) -> Result<Option<
     }
     let snapshot = batch
         .snapshot
-        .as_deref()
+        .as_ref()
         .ok_or_else(|| Error::internal("unchanged keys without a snapshot"))?;
-    let snapshot: &dyn std::any::Any = snapshot;
+    view_of(shared, snapshot).map(|view| Some(&**view))
+}
+
+/// What a snapshot of this store sees.
+pub(super) fn view_of<'a>(shared: &Arc<Shared>, snapshot: &'a Arc<dyn Snapshot>) -> Result<&'a Arc<View>> {
+    let snapshot: &dyn std::any::Any = &**snapshot;
     snapshot
         .downcast_ref::<MvccSnapshot>()
         .filter(|snapshot| Arc::ptr_eq(&snapshot.view.shared, shared))
-        .map(|snapshot| Some(&*snapshot.view))
-        .ok_or_else(|| Error::internal("a batch over a snapshot of another store"))
+        .map(|snapshot| &snapshot.view)
+        .ok_or_else(|| Error::internal("a snapshot of another store"))
 }
 
 /// Whether the view sees the newest commit: then no key has changed since, and none need be looked for. Only the committer can
@@ -116,15 +125,29 @@ pub(super) fn is_newest(view: &View) -> bool {
 
 /// Whether `key` has a value. Error `Conflict` when a commit behind the view put or deleted it. Check the view afterwards.
 pub(super) fn check_unchanged(view: &View, key: &[u8]) -> Result<bool> {
-    let last = view.shared.last_put(key)?;
-    let is_changed = match last {
-        Some(timestamp) => timestamp > view.timestamp,
-        None => view.sees(key)?,
-    };
-    match is_changed {
-        true => Err(conflict(key)),
-        false => Ok(last.is_some()),
+    match state_of(view, key)? {
+        KeyState { is_changed: true, .. } => Err(conflict(key)),
+        KeyState { is_there, .. } => Ok(is_there),
     }
+}
+
+/// What the newest commits left of a key.
+pub(super) struct KeyState {
+    pub(super) is_there: bool,
+    /// Whether it was put or deleted behind the view.
+    pub(super) is_changed: bool,
+}
+
+/// Check the view afterwards.
+pub(super) fn state_of(view: &View, key: &[u8]) -> Result<KeyState> {
+    let last = view.shared.last_put(key)?;
+    Ok(KeyState {
+        is_there: last.is_some(),
+        is_changed: match last {
+            Some(timestamp) => timestamp > view.timestamp,
+            None => view.sees(key)?,
+        },
+    })
 }
 
 /// The writes, which come in the order of their batches, in the order of keys; of several writes of a key the last.

@@ -74,12 +74,17 @@ impl LargeCommit {
             batch.unchanged.extend(keys);
             batch.unchanged.sort_unstable();
             batch.checked = Vec::new();
+            batch.known = Vec::new();
             batch.writes = merge(batch.writes);
+        }
+        let mut was_there = vec![None; batch.writes.len()];
+        for (at, is_there) in &batch.known {
+            was_there[*at] = Some(*is_there);
         }
         LargeCommit {
             shared,
             guarded: batch.guarded().count(),
-            was_there: vec![None; batch.writes.len()],
+            was_there,
             looked_at: 0,
             batch,
             validated: 0,

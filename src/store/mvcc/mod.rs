@@ -89,6 +89,7 @@ mod counts;
 mod group;
 mod large;
 mod limits;
+mod lock;
 mod memtable;
 mod replay;
 mod room;

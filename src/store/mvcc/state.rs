@@ -11,7 +11,7 @@ use super::stored::split_stored;
 use super::undo::Undo;
 use crate::store::engine::Engine;
 use crate::store::log::{Origin, Position, Timestamp};
-use crate::store::{Batch, StoreOptions};
+use crate::store::{Batch, LockTable, StoreOptions};
 use crate::{Error, Result};
 
 /// What the store's threads, snapshots and scans share.
@@ -20,6 +20,7 @@ pub(super) struct Shared {
     pub(super) engine: Arc<dyn Engine>,
     pub(super) memtable: Memtable,
     pub(super) undo: Undo,
+    pub(super) locks: Arc<LockTable>,
     pub(super) options: StoreOptions,
     /// Whose the commits of this process are.
     pub(super) origin: Origin,
@@ -53,6 +54,7 @@ impl Shared {
             engine,
             memtable: Memtable::default(),
             undo: Undo::new(clock, options.undo_bytes_max),
+            locks: Arc::default(),
             options: options.clone(),
             origin,
             applied: AtomicU64::new(clock),

@@ -14,6 +14,7 @@ use super::commit::Size;
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
 use super::limits::{DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAITING_BATCHES_MAX};
+use super::lock;
 use super::replay;
 use super::scan::{Cursor, Limits, Wait, fill};
 use super::snapshot::MvccSnapshot;
@@ -24,7 +25,10 @@ use super::view::{View, run_blocking};
 use crate::codec::successor;
 use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
-use crate::store::{Batch, KeyRange, Page, Snapshot, Store, StoreOptions, StoreStats, Write};
+use crate::store::{
+    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats, Wanted,
+    Write,
+};
 use crate::{Error, Result};
 
 /// A store over an embedded engine. Dropping it ends the committer after the batches that already wait.
@@ -256,6 +260,24 @@ impl Store for MvccStore {
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>> {
         self.commit_and_wait(batch).boxed()
+    }
+
+    fn locks(&self, session: i32) -> HeldLocks {
+        HeldLocks::new(&self.shared.locks, session)
+    }
+
+    fn lock<'a>(
+        &'a self,
+        locks: &'a HeldLocks,
+        wanted: Wanted<'a>,
+        since: &'a Arc<dyn Snapshot>,
+        wants_values: bool,
+    ) -> BoxFuture<'a, Result<Locked>> {
+        lock::lock_keys(&self.shared, locks, wanted, since, wants_values).boxed()
+    }
+
+    fn lock_table(&self) -> &Arc<LockTable> {
+        &self.shared.locks
     }
 
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>> {

@@ -1,0 +1,58 @@
+//! What `Store::lock` promises.
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+
+use super::{delete, put, write};
+use crate::store::{LockMode, LockPolicy, LockWait, Store, Wanted};
+
+fn update(keys: &[Vec<u8>]) -> Wanted<'_> {
+    Wanted {
+        keys,
+        mode: LockMode::Update,
+        wait: LockWait::Block,
+        policy: LockPolicy::default(),
+    }
+}
+
+fn keys(names: &[&str]) -> Vec<Vec<u8>> {
+    names.iter().map(|name| name.as_bytes().to_vec()).collect()
+}
+
+pub(super) async fn a_lock_tells_what_is_committed_under_its_key(store: &dyn Store) {
+    write(store, vec![put("a", "1"), put("b", "1"), put("c", "1")]).await;
+    let since = store.snapshot().await.unwrap();
+    let locks = store.locks(1);
+    let (before, asked) = (keys(&["a"]), keys(&["a", "b", "c", "d", "e"]));
+    let locked = store.lock(&locks, update(&before), &since, true).await.unwrap();
+    assert_eq!((locked.changed, locked.values.get(0)), (vec![], Some(&b"1"[..])));
+    write(store, vec![put("b", "2"), delete("c"), put("d", "2")]).await;
+    let locked = store.lock(&locks, update(&asked), &since, true).await.unwrap();
+    assert_eq!(locked.changed, [1, 2, 3]);
+    let values = (0..asked.len()).map(|at| locked.values.get(at));
+    let expected = [Some(&b"1"[..]), Some(b"2"), None, Some(b"2"), None];
+    assert_eq!(values.collect::<Vec<_>>(), expected);
+    let known = asked.iter().map(|key| locks.known(key));
+    let there = [true, true, false, true, false].map(|is_there| Some(Some(is_there)));
+    assert_eq!(known.collect::<Vec<_>>(), there);
+    assert_eq!(store.lock_table().rows().len(), 5);
+    drop(locks);
+    assert!(store.lock_table().rows().is_empty());
+}
+
+pub(super) async fn who_waited_sees_what_the_holder_committed(store: Arc<dyn Store>) {
+    write(&*store, vec![put("k", "old")]).await;
+    let since = store.snapshot().await.unwrap();
+    let (holder, waiter, key) = (store.locks(1), store.locks(2), keys(&["k"]));
+    store.lock(&holder, update(&key), &since, false).await.unwrap();
+    let mut wait = store.lock(&waiter, update(&key), &since, true);
+    assert!(wait.as_mut().now_or_never().is_none());
+    write(&*store, vec![put("k", "new")]).await;
+    holder.release_all();
+    let locked = wait.await.unwrap();
+    assert_eq!(
+        (locked.changed, locked.values.get(0)),
+        (vec![0], Some(&b"new"[..]))
+    );
+}

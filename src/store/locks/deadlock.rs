@@ -1,0 +1,114 @@
+//! Deadlocks: a circle of owners each of which waits for the next. Looked for when a wait has lasted for `deadlock_timeout`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard};
+
+use super::{LockMode, LockOwner, LockTable, SHARDS, Shard, lock_of};
+use crate::{Error, Result};
+
+/// The whole table, held still.
+struct Still<'a> {
+    table: &'a LockTable,
+    waits: MutexGuard<'a, HashMap<LockOwner, Arc<[u8]>>>,
+    shards: Vec<MutexGuard<'a, Shard>>,
+}
+
+/// One owner's wait for another.
+struct Edge {
+    waiter: LockOwner,
+    mode: LockMode,
+    blocker: LockOwner,
+}
+
+impl LockTable {
+    /// Errors: 40P01 when those in the way of a waiting owner wait, over others, for it.
+    pub(super) fn require_no_circle(&self, owner: LockOwner) -> Result<()> {
+        let still = Still {
+            table: self,
+            waits: lock_of(&self.waits),
+            shards: self.shards.iter().map(lock_of).collect(),
+        };
+        match still.circle(owner) {
+            None => Ok(()),
+            Some(circle) => Err(Error::Deadlock {
+                detail: detail(&circle),
+            }),
+        }
+    }
+}
+
+impl Still<'_> {
+    /// The shortest circle of waits that the owner is in.
+    fn circle(&self, owner: LockOwner) -> Option<Vec<Edge>> {
+        // Who was reached first over which edge.
+        let mut reached: HashMap<LockOwner, Edge> = HashMap::new();
+        let mut open = std::collections::VecDeque::from([owner]);
+        while let Some(waiter) = open.pop_front() {
+            for edge in self.edges(waiter) {
+                let blocker = edge.blocker;
+                if reached.contains_key(&blocker) {
+                    continue;
+                }
+                reached.insert(blocker, edge);
+                if blocker == owner {
+                    return Some(path_to(owner, reached));
+                }
+                open.push_back(blocker);
+            }
+        }
+        None
+    }
+
+    fn edges(&self, waiter: LockOwner) -> Vec<Edge> {
+        use std::hash::BuildHasher;
+        let Some(key) = self.waits.get(&waiter) else {
+            return Vec::new();
+        };
+        let place = (self.table.hasher.hash_one(&**key) % SHARDS as u64) as usize;
+        let Some(lock) = self.shards[place].get(key) else {
+            return Vec::new();
+        };
+        let mut asked = lock.waiting.iter();
+        let Some(asked) = asked.find(|other| other.owner == waiter) else {
+            return Vec::new();
+        };
+        let blockers = lock.in_the_way_of(waiter);
+        let edges = blockers.map(|blocker| Edge {
+            waiter,
+            mode: asked.mode,
+            blocker,
+        });
+        edges.collect()
+    }
+}
+
+/// The edges that lead from the owner back to it, in their order.
+fn path_to(owner: LockOwner, mut reached: HashMap<LockOwner, Edge>) -> Vec<Edge> {
+    let mut path = Vec::new();
+    let mut at = owner;
+    while let Some(edge) = reached.remove(&at) {
+        at = edge.waiter;
+        path.push(edge);
+        if at == owner {
+            break;
+        }
+    }
+    path.reverse();
+    path
+}
+
+/// As PostgreSQL tells it: a line for each wait.
+fn detail(circle: &[Edge]) -> String {
+    let lines = circle.iter().map(|edge| {
+        let what = match edge.mode.is_of_rows() {
+            // PostgreSQL waits for a row by waiting for the transaction that has it.
+            true => format!("ShareLock on transaction {}", edge.blocker.number),
+            false => format!("{} on relation", edge.mode.name()),
+        };
+        format!(
+            "Process {} waits for {what}; blocked by process {}.",
+            edge.waiter.session, edge.blocker.session
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,205 @@
+//! `HeldLocks`: what one transaction has locked, until it ends. It knows of each key what was committed under it, which stays so as
+//! long as the key is locked.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
+use crate::Result;
+use crate::store::{MemoryAccount, out_of_server_memory};
+
+/// What a lock costs beside two copies of its key's reference: nodes of two maps, the list of holders, the journal.
+const LOCK_OVERHEAD_BYTES: usize = 256;
+
+/// Bytes are told to the server's memory in steps of so many: what few locks hold costs nothing.
+const COUNTED_BYTES: usize = 64 << 10;
+
+/// The locks of one transaction. Dropping them gives them up.
+#[derive(Debug)]
+pub struct HeldLocks {
+    table: Arc<LockTable>,
+    owner: LockOwner,
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    keys: HashMap<Arc<[u8]>, HeldKey>,
+    /// Each lock in the order they came, and what of its key was held before.
+    journal: Vec<(Arc<[u8]>, LockModes)>,
+    bytes: usize,
+    counted: usize,
+    account: Option<MemoryAccount>,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct HeldKey {
+    modes: LockModes,
+    /// Whether a value is committed under the key; `None`: nobody has looked.
+    is_there: Option<bool>,
+}
+
+/// The modes that are wanted of some keys.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// In the order in which they are locked.
+    pub keys: &'a [Vec<u8>],
+    /// How.
+    pub mode: LockMode,
+    /// What to do where others are in the way.
+    pub wait: LockWait,
+    /// How long to wait for them.
+    pub policy: LockPolicy,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Unlocked {
+    /// The keys that were left out, by their places, rising: SKIP LOCKED.
+    pub skipped: Vec<usize>,
+    /// The key that somebody else has locked: NOWAIT.
+    pub refused: Option<usize>,
+}
+
+impl HeldLocks {
+    /// None yet, of a transaction of the session.
+    pub fn new(table: &Arc<LockTable>, session: i32) -> HeldLocks {
+        HeldLocks {
+            table: Arc::clone(table),
+            owner: table.new_owner(session),
+            held: Mutex::default(),
+        }
+    }
+
+    /// Who holds them.
+    pub fn owner(&self) -> LockOwner {
+        self.owner
+    }
+
+    /// From now on what they take is taken from this account.
+    pub fn count_in(&self, account: MemoryAccount) {
+        self.lock().account = Some(account);
+    }
+
+    /// Locks keys one after the other. Those that were locked stay so when it fails. Errors: 40P01, 55P03, 53200.
+    pub async fn acquire(&self, wanted: Wanted<'_>) -> Result<Unlocked> {
+        let mut unlocked = Unlocked::default();
+        for (at, key) in wanted.keys.iter().enumerate() {
+            if self.includes(key, wanted.mode) {
+                continue;
+            }
+            let locked = match (self.table.try_lock(self.owner, key, wanted.mode), wanted.wait) {
+                (Some(key), _) => key,
+                (None, LockWait::Block) => {
+                    self.table
+                        .lock(self.owner, key, wanted.mode, wanted.policy)
+                        .await?
+                }
+                (None, LockWait::SkipLocked) => {
+                    unlocked.skipped.push(at);
+                    continue;
+                }
+                (None, LockWait::NoWait) => {
+                    unlocked.refused = Some(at);
+                    return Ok(unlocked);
+                }
+            };
+            self.note(locked, wanted.mode)?;
+        }
+        Ok(unlocked)
+    }
+
+    /// Whether what is held of a key includes the mode.
+    pub fn includes(&self, key: &[u8], mode: LockMode) -> bool {
+        let held = self.lock();
+        held.keys.get(key).is_some_and(|key| key.modes.include(mode))
+    }
+
+    /// Whether anything is held of a key, and if so, whether a value is committed under it (`None`: nobody has looked).
+    pub fn known(&self, key: &[u8]) -> Option<Option<bool>> {
+        self.lock().keys.get(key).map(|key| key.is_there)
+    }
+
+    /// Keeps in mind whether values are committed under keys that are locked.
+    pub fn note_there<'a>(&self, keys: impl Iterator<Item = (&'a [u8], bool)>) {
+        let mut held = self.lock();
+        for (key, is_there) in keys {
+            if let Some(key) = held.keys.get_mut(key) {
+                key.is_there = Some(is_there);
+            }
+        }
+    }
+
+    /// How many came so far: a mark for [`HeldLocks::release_after`].
+    pub fn mark(&self) -> usize {
+        self.lock().journal.len()
+    }
+
+    /// Gives up what came after the mark.
+    pub fn release_after(&self, mark: usize) {
+        let mut held = self.lock();
+        while held.journal.len() > mark {
+            let Some((key, before)) = held.journal.pop() else {
+                break;
+            };
+            self.table.release(self.owner, &key, before);
+            match before.is_empty() {
+                true => drop(held.keys.remove(&key)),
+                false => {
+                    if let Some(key) = held.keys.get_mut(&key) {
+                        key.modes = before;
+                    }
+                }
+            }
+            held.bytes -= bytes_of(&key);
+        }
+        // To hold less is never refused.
+        let _ = held.count();
+    }
+
+    /// Gives up everything.
+    pub fn release_all(&self) {
+        self.release_after(0);
+    }
+
+    fn note(&self, key: Arc<[u8]>, mode: LockMode) -> Result<()> {
+        let mut held = self.lock();
+        let known = held.keys.entry(Arc::clone(&key)).or_default();
+        let before = known.modes;
+        known.modes = before.with(mode);
+        held.bytes += bytes_of(&key);
+        held.journal.push((key, before));
+        held.count()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Held> {
+        lock_of(&self.held)
+    }
+}
+
+impl Held {
+    /// Errors: 53200 when the server has no memory for so many locks.
+    fn count(&mut self) -> Result<()> {
+        let steps = self.bytes / COUNTED_BYTES;
+        if steps == self.counted {
+            return Ok(());
+        }
+        if let Some(account) = &self.account
+            && !account.resize(steps * COUNTED_BYTES)
+        {
+            return Err(out_of_server_memory());
+        }
+        self.counted = steps;
+        Ok(())
+    }
+}
+
+impl Drop for HeldLocks {
+    fn drop(&mut self) {
+        self.release_all();
+    }
+}
+
+fn bytes_of(key: &[u8]) -> usize {
+    key.len() + LOCK_OVERHEAD_BYTES
+}

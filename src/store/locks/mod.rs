@@ -1,0 +1,290 @@
+//! `LockTable`: locks on keys, in memory, for the stores of one process. Nothing of it is on disk: it ends with the process, as the
+//! transactions do that hold them. Called by `mvcc` for [`Store::lock`](super::Store::lock); what a key means it does not know.
+//!
+//! Invariants
+//!
+//! 1. Two owners never hold conflicting modes of one key; an owner never conflicts with itself.
+//! 2. Who waits is granted in the order of asking, but for those that no earlier one conflicts with, and owners that hold the key
+//!    already, which go to the head. A lock is handed over to whoever waits: nobody comes between.
+//! 3. A wait that is given up (dropped, timed out) leaves nothing behind, also when it was granted in the meantime.
+//! 4. No circle of waits stands longer than the `deadlock_timeout` of one in it: that one's wait ends (40P01).
+//! 5. One shard is locked at a time, never across an await; only the search for circles locks all, in their order.
+
+mod deadlock;
+mod held;
+mod mode;
+mod wait;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+use tokio::sync::oneshot;
+
+pub use held::{HeldLocks, Unlocked, Wanted};
+pub use mode::{LockMode, LockModes};
+pub use wait::{LockPolicy, LockWait};
+
+/// Parts of the table that are locked on their own.
+const SHARDS: usize = 64;
+
+/// Who holds and waits: a transaction of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LockOwner {
+    /// Its own; see [`LockTable::new_owner`].
+    pub number: u64,
+    /// The session's process id, as others see it; 0: none.
+    pub session: i32,
+}
+
+/// A lock that is held or waited for.
+#[derive(Debug, Clone)]
+pub struct LockRow {
+    /// On what.
+    pub key: Arc<[u8]>,
+    /// By whom.
+    pub owner: LockOwner,
+    /// How.
+    pub mode: LockMode,
+    /// Since when it is waited for, in microseconds since 1970; `None`: it is held.
+    pub waits_since_us: Option<i64>,
+}
+
+/// The locks.
+#[derive(Debug)]
+pub struct LockTable {
+    shards: [Mutex<Shard>; SHARDS],
+    hasher: RandomState,
+    /// What each owner waits for. Locked before any shard.
+    waits: Mutex<HashMap<LockOwner, Arc<[u8]>>>,
+    owners: AtomicU64,
+}
+
+type Shard = HashMap<Arc<[u8]>, Lock>;
+
+#[derive(Debug, Default)]
+struct Lock {
+    held: SmallVec<[Held; 1]>,
+    waiting: VecDeque<Waiter>,
+}
+
+#[derive(Debug)]
+struct Held {
+    owner: LockOwner,
+    modes: LockModes,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    owner: LockOwner,
+    mode: LockMode,
+    since_us: i64,
+    granted: oneshot::Sender<()>,
+}
+
+/// What came of asking for a lock.
+enum Asked {
+    Granted(Arc<[u8]>),
+    /// Somebody is in the way.
+    Refused,
+    Waits(Arc<[u8]>, oneshot::Receiver<()>),
+}
+
+impl Default for LockTable {
+    fn default() -> LockTable {
+        LockTable {
+            shards: std::array::from_fn(|_| Mutex::default()),
+            hasher: RandomState::new(),
+            waits: Mutex::default(),
+            owners: AtomicU64::new(1),
+        }
+    }
+}
+
+impl LockTable {
+    /// An owner that there was never before.
+    pub fn new_owner(&self, session: i32) -> LockOwner {
+        LockOwner {
+            number: self.owners.fetch_add(1, Ordering::Relaxed),
+            session,
+        }
+    }
+
+    /// Gives up the modes of a key that the owner holds beyond those that are kept, and grants what waited for it.
+    pub fn release(&self, owner: LockOwner, key: &[u8], kept: LockModes) {
+        let mut shard = self.shard(key);
+        let Some(lock) = shard.get_mut(key) else { return };
+        if let Some(at) = lock.held.iter().position(|held| held.owner == owner) {
+            match kept.is_empty() {
+                true => drop(lock.held.swap_remove(at)),
+                false => lock.held[at].modes = kept,
+            }
+        }
+        lock.grant_waiting();
+        if lock.is_unused() {
+            shard.remove(key);
+        }
+    }
+
+    /// All locks, those waited for too.
+    pub fn rows(&self) -> Vec<LockRow> {
+        let mut rows = Vec::new();
+        for shard in &self.shards {
+            for (key, lock) in &*lock_of(shard) {
+                for Held { owner, modes } in &lock.held {
+                    rows.extend(modes.iter().map(|mode| LockRow {
+                        key: Arc::clone(key),
+                        owner: *owner,
+                        mode,
+                        waits_since_us: None,
+                    }));
+                }
+                rows.extend(lock.waiting.iter().map(|waiter| LockRow {
+                    key: Arc::clone(key),
+                    owner: waiter.owner,
+                    mode: waiter.mode,
+                    waits_since_us: Some(waiter.since_us),
+                }));
+            }
+        }
+        rows
+    }
+
+    /// The sessions that keep a session waiting: those that hold what it waits for, and those before it in the queue.
+    pub fn blockers(&self, session: i32) -> Vec<i32> {
+        let waits = lock_of(&self.waits);
+        let mut found = Vec::new();
+        for (owner, key) in waits.iter().filter(|(owner, _)| owner.session == session) {
+            if let Some(lock) = self.shard(key).get(key) {
+                found.extend(lock.in_the_way_of(*owner).map(|blocker| blocker.session));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether the session waits for a lock.
+    pub fn is_waiting(&self, session: i32) -> bool {
+        lock_of(&self.waits).keys().any(|owner| owner.session == session)
+    }
+
+    /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.
+    fn ask(&self, owner: LockOwner, key: &[u8], mode: LockMode, waits: bool) -> Asked {
+        let mut shard = self.shard(key);
+        let Some((known, _)) = shard.get_key_value(key) else {
+            let key: Arc<[u8]> = Arc::from(key);
+            let mut lock = Lock::default();
+            lock.grant(owner, mode);
+            shard.insert(Arc::clone(&key), lock);
+            return Asked::Granted(key);
+        };
+        let key = Arc::clone(known);
+        let Some(lock) = shard.get_mut(&key) else {
+            return Asked::Refused;
+        };
+        if lock.is_free(owner, mode, lock.waiting.len()) {
+            lock.grant(owner, mode);
+            return Asked::Granted(key);
+        }
+        if !waits {
+            return Asked::Refused;
+        }
+        let (granted, receiver) = oneshot::channel();
+        lock.enqueue(Waiter {
+            owner,
+            mode,
+            since_us: chrono::Utc::now().timestamp_micros(),
+            granted,
+        });
+        Asked::Waits(key, receiver)
+    }
+
+    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
+        lock_of(&self.shards[(self.hasher.hash_one(key) % SHARDS as u64) as usize])
+    }
+}
+
+impl Lock {
+    fn is_unused(&self) -> bool {
+        self.held.is_empty() && self.waiting.is_empty()
+    }
+
+    fn holds(&self, owner: LockOwner) -> bool {
+        self.held.iter().any(|held| held.owner == owner)
+    }
+
+    /// Whether nobody is in the way of a request before which so many wait.
+    fn is_free(&self, owner: LockOwner, mode: LockMode, before: usize) -> bool {
+        let is_held = |held: &Held| held.owner != owner && held.modes.conflict(mode);
+        let is_wanted = |waiter: &Waiter| waiter.owner != owner && waiter.mode.conflicts(mode);
+        !self.held.iter().any(is_held)
+            && (self.holds(owner) || !self.waiting.iter().take(before).any(is_wanted))
+    }
+
+    fn grant(&mut self, owner: LockOwner, mode: LockMode) {
+        match self.held.iter_mut().find(|held| held.owner == owner) {
+            Some(held) => held.modes = held.modes.with(mode),
+            None => self.held.push(Held {
+                owner,
+                modes: LockModes::default().with(mode),
+            }),
+        }
+    }
+
+    /// Who holds the key already waits before those who do not.
+    fn enqueue(&mut self, waiter: Waiter) {
+        let at = match self.holds(waiter.owner) {
+            true => {
+                let upgrades = self.waiting.iter().take_while(|other| self.holds(other.owner));
+                upgrades.count()
+            }
+            false => self.waiting.len(),
+        };
+        self.waiting.insert(at, waiter);
+    }
+
+    /// Grants what can be, from the head.
+    fn grant_waiting(&mut self) {
+        let mut at = 0;
+        while let Some(waiter) = self.waiting.get(at) {
+            if !self.is_free(waiter.owner, waiter.mode, at) {
+                at += 1;
+                continue;
+            }
+            if let Some(waiter) = self.waiting.remove(at)
+                && waiter.granted.send(()).is_ok()
+            {
+                self.grant(waiter.owner, waiter.mode);
+            }
+        }
+    }
+
+    /// Who keeps a waiting owner from its lock.
+    fn in_the_way_of(&self, owner: LockOwner) -> impl Iterator<Item = LockOwner> + '_ {
+        let place = self.waiting.iter().position(|waiter| waiter.owner == owner);
+        let mode = place.map(|place| self.waiting[place].mode);
+        let holders = self
+            .held
+            .iter()
+            .filter(move |held| held.owner != owner && mode.is_some_and(|mode| held.modes.conflict(mode)));
+        let before = if self.holds(owner) { 0 } else { place.unwrap_or(0) };
+        let earlier =
+            self.waiting.iter().take(before).filter(move |other| {
+                other.owner != owner && mode.is_some_and(|mode| other.mode.conflicts(mode))
+            });
+        holders
+            .map(|held| held.owner)
+            .chain(earlier.map(|waiter| waiter.owner))
+    }
+}
+
+/// Nothing is left half done under these locks, so a panic elsewhere does not spoil them.
+fn lock_of<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

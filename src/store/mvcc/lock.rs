@@ -1,0 +1,79 @@
+//! Locking keys of an `MvccStore`: the lock, then what is committed under the keys. The order counts: who held them before has given
+//! them up only once his commit was visible.
+
+use std::sync::Arc;
+
+use super::group::{KeyState, is_newest, state_of, view_of};
+use super::snapshot::MvccSnapshot;
+use super::state::Shared;
+use super::view::{View, run_blocking};
+use crate::Result;
+use crate::store::{HeldLocks, Locked, Snapshot, Values, Wanted};
+
+/// This many keys are looked for on the caller's thread; more on a blocking one.
+const INLINE_KEYS_MAX: usize = 256;
+
+/// See [`Store::lock`](crate::store::Store::lock).
+pub(super) async fn lock_keys(
+    shared: &Arc<Shared>,
+    locks: &HeldLocks,
+    wanted: Wanted<'_>,
+    since: &Arc<dyn Snapshot>,
+    wants_values: bool,
+) -> Result<Locked> {
+    let unlocked = locks.acquire(wanted).await?;
+    let seen = view_of(shared, since)?;
+    let keys = wanted.keys;
+    let mut locked = Locked {
+        unlocked,
+        ..Locked::default()
+    };
+    // Where nothing was committed since, nothing has changed.
+    let newest = match is_newest(seen) {
+        true => None,
+        false => Some(MvccSnapshot {
+            view: Arc::new(View::open(Arc::clone(shared))),
+        }),
+    };
+    if newest.is_some() {
+        let states = states(seen, keys).await?;
+        locks.note_there(
+            keys.iter()
+                .zip(&states)
+                .map(|(key, state)| (key.as_slice(), state.is_there)),
+        );
+        let changed = states.iter().enumerate().filter(|(_, state)| state.is_changed);
+        locked.changed = changed.map(|(at, _)| at).collect();
+    }
+    if wants_values {
+        let values = match &newest {
+            Some(newest) => newest.get_many(keys).await?,
+            None => since.get_many(keys).await?,
+        };
+        locks.note_there(there(keys, &values));
+        locked.values = values;
+    }
+    Ok(locked)
+}
+
+fn there<'a>(keys: &'a [Vec<u8>], values: &'a Values) -> impl Iterator<Item = (&'a [u8], bool)> {
+    let keys = keys.iter().enumerate();
+    keys.map(|(at, key)| (key.as_slice(), values.get(at).is_some()))
+}
+
+/// What has become of keys since the view.
+async fn states(view: &Arc<View>, keys: &[Vec<u8>]) -> Result<Vec<KeyState>> {
+    if keys.len() <= INLINE_KEYS_MAX {
+        return look(view, keys);
+    }
+    let (view, keys) = (Arc::clone(view), keys.to_vec());
+    run_blocking(move || look(&view, &keys)).await
+}
+
+fn look(view: &View, keys: &[Vec<u8>]) -> Result<Vec<KeyState>> {
+    let states = keys.iter().map(|key| state_of(view, key));
+    let states = states.collect::<Result<Vec<_>>>()?;
+    // Only now is it sure that what the undo map did not have was not there.
+    view.check()?;
+    Ok(states)
+}
