@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
-use super::{LockMode, LockOwner, LockTable, SHARDS, Shard, lock_of};
+use super::{LockMode, LockOwner, LockTable, Shard, lock_of};
 use crate::{Error, Result};
 
 /// The whole table, held still.
@@ -60,12 +60,10 @@ impl Still<'_> {
     }
 
     fn edges(&self, waiter: LockOwner) -> Vec<Edge> {
-        use std::hash::BuildHasher;
         let Some(key) = self.waits.get(&waiter) else {
             return Vec::new();
         };
-        let place = (self.table.hasher.hash_one(&**key) % SHARDS as u64) as usize;
-        let Some(lock) = self.shards[place].get(key) else {
+        let Some(lock) = self.shards[self.table.place(key)].get(key) else {
             return Vec::new();
         };
         let mut asked = lock.waiting.iter();

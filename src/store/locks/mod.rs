@@ -206,7 +206,12 @@ impl LockTable {
     }
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
-        lock_of(&self.shards[(self.hasher.hash_one(key) % SHARDS as u64) as usize])
+        lock_of(&self.shards[self.place(key)])
+    }
+
+    /// Which of the shards a key is in.
+    fn place(&self, key: &[u8]) -> usize {
+        (self.hasher.hash_one(key) % SHARDS as u64) as usize
     }
 }
 
