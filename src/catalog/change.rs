@@ -12,7 +12,7 @@ use super::{
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
 use crate::error::Limit;
-use crate::store::Write;
+use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -55,7 +55,11 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Writes a table's record, new or changed; answers it with its new version.
-    pub fn put_table(&self, mut table: TableDef) -> Result<Arc<TableDef>> {
+    pub fn put_table(&self, table: TableDef) -> Result<Arc<TableDef>> {
+        self.put_table_in(table, LockMode::Update)
+    }
+
+    fn put_table_in(&self, mut table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
         if table.visible_columns().count() > COLUMNS_MAX {
             return Err(too_many_columns());
         }
@@ -63,7 +67,7 @@ impl<'a> CatalogWriter<'a> {
         let known = self.relation_of(table.oid);
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         let value = record::encode_table(&table)?;
-        self.write_record(Keyspace::Relation { id: table.id }, Some(value))?;
+        self.write_record(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
     }
 
@@ -81,13 +85,17 @@ impl<'a> CatalogWriter<'a> {
             }
         }
         let value = record::encode_view(view, self.version)?;
-        self.write_record(Keyspace::Relation { id: view.id }, Some(value))
+        self.write_record(Keyspace::Relation { id: view.id }, Some(value), LockMode::Update)
     }
 
     /// Writes a schema's record, new or changed.
     pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
         let value = record::encode_schema(schema, self.version)?;
-        self.write_record(Keyspace::Schema { name: &schema.name }, Some(value))
+        self.write_record(
+            Keyspace::Schema { name: &schema.name },
+            Some(value),
+            LockMode::Update,
+        )
     }
 
     /// Writes the settings of an owner; none left removes the record.
@@ -97,7 +105,7 @@ impl<'a> CatalogWriter<'a> {
             true => None,
             false => Some(record::encode_settings(settings, self.version)?),
         };
-        self.write_record(Keyspace::Settings { of: &of }, value)
+        self.write_record(Keyspace::Settings { of: &of }, value, LockMode::Update)
     }
 
     /// Removes a schema's record; what it held must be gone.
@@ -119,7 +127,7 @@ impl<'a> CatalogWriter<'a> {
         self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
         for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
-            self.txn.write(Write::Delete { key }, false)?;
+            self.txn.write(Write::Delete { key }, None)?;
         }
         self.drop_keys(table.id, IndexId::MAX)
     }
@@ -132,16 +140,16 @@ impl<'a> CatalogWriter<'a> {
                 key,
                 value: encode_dropped(table, index),
             },
-            true,
+            Some(LockMode::Update),
         )
     }
 
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counters (`table::Sequences::move_to`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.write_record(Keyspace::Relation { id: table.id }, None)?;
+        self.write_record(Keyspace::Relation { id: table.id }, None, LockMode::Update)?;
         let key = written_key(table.id);
-        self.txn.write(Write::Delete { key }, false)?;
+        self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
         self.put_table(new)
     }
@@ -176,7 +184,8 @@ impl<'a> CatalogWriter<'a> {
                     Keyspace::Name { schema, name }.encode(),
                     oid.to_be_bytes().to_vec(),
                 );
-                self.txn.write(Write::Put { key, value }, true)?;
+                self.txn
+                    .write(Write::Put { key, value }, Some(LockMode::Update))?;
             }
         }
         Ok(())
@@ -184,26 +193,26 @@ impl<'a> CatalogWriter<'a> {
 
     fn drop_name(&self, schema: &str, name: &str) -> Result<()> {
         let key = Keyspace::Name { schema, name }.encode();
-        self.txn.write(Write::Delete { key }, true)
+        self.txn.write(Write::Delete { key }, Some(LockMode::Update))
     }
 
     /// Removes the record of an object that nothing depends on.
     fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
-        self.write_record(record, None)?;
+        self.write_record(record, None, LockMode::Update)?;
         self.guard_dependents(oid);
         let key = Keyspace::Dependents { oid }.encode();
-        self.txn.write(Write::Delete { key }, false)
+        self.txn.write(Write::Delete { key }, None)
     }
 
-    /// Writes a record, or removes it, and gives its part of the catalog the new version.
-    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
+    /// Writes a record, or removes it, and gives its part of the catalog the new version. `mode`: how it is locked.
+    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>, mode: LockMode) -> Result<()> {
         put_version(self.txn, part_key(&record), self.version)?;
         let key = record.encode();
         let write = match value {
             Some(value) => Write::Put { key, value },
             None => Write::Delete { key },
         };
-        self.txn.write(write, true)
+        self.txn.write(write, Some(mode))
     }
 
     /// The relation as it was before the statement.
@@ -229,14 +238,15 @@ impl<'a> CatalogWriter<'a> {
                 comment: None,
             })?;
         }
-        self.put_table(table)
+        // Rows of those who do not know the columns yet are right beside them.
+        self.put_table_in(table, LockMode::NoKeyUpdate)
     }
 }
 
 /// Blind: see the invariants in `catalog`.
 fn put_version(txn: &Transaction, key: Vec<u8>, version: u64) -> Result<()> {
     let value = version.to_be_bytes().to_vec();
-    txn.write(Write::Put { key, value }, false)
+    txn.write(Write::Put { key, value }, None)
 }
 
 /// The names that a relation takes in its schema, with the oids of whose they are.

@@ -54,10 +54,23 @@ fn range_of(part: u32) -> KeyRange {
     keyspace::relations_between(start..start.saturating_add(PART_IDS))
 }
 
-/// The catalog's version as the transaction sees it; 0 before the first change.
+/// The catalog's version as the transaction sees it; 0 before the first change. Where it has changed the catalog itself, its version
+/// and that of the others together: a later statement may see what they committed meanwhile.
 pub(super) async fn version(txn: &Transaction) -> Result<u64> {
-    let values = txn.get_many(&[Keyspace::CatalogVersion.encode()]).await?;
-    values.get(0).map_or(Ok(0), decode_version)
+    let key = [Keyspace::CatalogVersion.encode()];
+    let seen = txn.get_many(&key).await?.get(0).map_or(Ok(0), decode_version)?;
+    match txn.has_written(&key[0]) {
+        false => Ok(seen),
+        true => {
+            let stored = txn.get_stored(&key).await?;
+            Ok(of_both(seen, stored.get(0).map_or(Ok(0), decode_version)?))
+        }
+    }
+}
+
+/// The version of what a transaction changed over what others committed.
+fn of_both(own: u64, stored: u64) -> u64 {
+    own ^ stored.rotate_left(1)
 }
 
 async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>) -> Result<Catalog> {
@@ -115,7 +128,12 @@ async fn read_parts(txn: &Transaction) -> Result<BTreeMap<u32, u64>> {
     let mut parts = BTreeMap::new();
     for (key, value) in &read {
         if let Keyspace::CatalogPart { part } = Keyspace::decode(key)? {
-            parts.insert(part, decode_version(value)?);
+            let mut version = decode_version(value)?;
+            if txn.has_written(key) {
+                let stored = txn.get_stored(std::slice::from_ref(key)).await?;
+                version = of_both(version, stored.get(0).map_or(Ok(0), decode_version)?);
+            }
+            parts.insert(part, version);
         }
     }
     Ok(parts)

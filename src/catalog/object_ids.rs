@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::FIRST_OID;
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::error::Limit;
-use crate::store::{Store, Write};
+use crate::store::{LockMode, Store, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -81,7 +81,7 @@ impl ObjectIds {
             });
         }
         let value = end.to_be_bytes().to_vec();
-        txn.write(Write::Put { key, value }, true)?;
+        txn.write(Write::Put { key, value }, Some(LockMode::Update))?;
         // Durable at the latest with the commit of whatever takes a number.
         txn.commit(true).await?;
         let mut block = self.block();

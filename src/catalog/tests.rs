@@ -304,7 +304,7 @@ async fn records_of_parts_that_did_not_change_are_not_read_again() {
         key: record_key(kept.id),
         value: vec![7; 30],
     };
-    txn.write(damage, true).unwrap();
+    txn.write(damage, None).unwrap();
     txn.commit(false).await.unwrap();
     let txn = begin(&store).await;
     let writer = CatalogWriter::begin(&txn, &cached).unwrap();
@@ -648,7 +648,7 @@ async fn a_guarded_write_conflicts_with_a_schema_change() {
             key: vec![9; 9],
             value: vec![],
         },
-        false,
+        None,
     )
     .unwrap();
 
@@ -677,7 +677,7 @@ async fn dropped_keys_are_reclaimed_and_ids_never_come_back() {
     };
     let txn = begin(&store).await;
     for key in [rows(table.id), rows(other.id)] {
-        txn.write(Write::Put { key, value: vec![1] }, false).unwrap();
+        txn.write(Write::Put { key, value: vec![1] }, None).unwrap();
     }
     txn.commit(false).await.unwrap();
 

@@ -245,9 +245,6 @@ pub enum Error {
     /// A session idle for longer than its time limit (25P03 in a transaction, 57P05 outside).
     #[error("terminating connection due to {} timeout", if *in_transaction { "idle-in-transaction" } else { "idle-session" })]
     IdleTimeout { in_transaction: bool },
-    /// A statement outside a block that lost race after race for the same key (55P03).
-    #[error("could not obtain lock on row after {attempts} attempts")]
-    Contention { attempts: usize },
     /// Something that is not in the state the statement needs (55000).
     #[error("{message}")]
     NotInState { message: String },

@@ -72,7 +72,6 @@ impl Error {
             Error::IdleTimeout {
                 in_transaction: false,
             } => "57P05",
-            Error::Contention { .. } => "55P03",
             Error::NotInState { .. } | Error::ForwardOnly => "55000",
             Error::TooManyClients => "53300",
             Error::InvalidAuthorization { .. } => "28000",
@@ -162,7 +161,6 @@ impl Error {
             | Error::StatementTimeout
             | Error::ClientGone
             | Error::IdleTimeout { .. }
-            | Error::Contention { .. }
             | Error::NotInState { .. }
             | Error::ForwardOnly
             | Error::TooManyClients
@@ -281,7 +279,6 @@ impl Error {
             | Error::StatementTimeout
             | Error::ClientGone
             | Error::IdleTimeout { .. }
-            | Error::Contention { .. }
             | Error::NotInState { .. }
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }

@@ -406,7 +406,7 @@ mod tests {
                 key: b"elsewhere".to_vec(),
                 value: Vec::new(),
             },
-            false,
+            None,
         )
         .unwrap();
         let scan = SharedScan::new(Arc::new(txn), &path(&table, None), vec![0], Arc::default()).unwrap();

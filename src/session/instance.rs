@@ -1,21 +1,16 @@
-//! `Instance`: what every session of one running Keyspan shares: the store, the newest catalog, server-wide settings,
-//! and the queue for keys that many sessions write at once.
+//! `Instance`: what every session of one running Keyspan shares: the store, the newest catalog, server-wide settings.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Mutex as Queue, MutexGuard as Turn, Notify};
+use tokio::sync::Notify;
 
 use crate::catalog::{Catalog, SettingsOwner, reclaim_dropped};
 use crate::sql::ddl::build_unattended;
 use crate::store::Store;
 use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
-use crate::txn::Transaction;
+use crate::txn::{Transaction, TransactionOptions};
 use crate::{Error, Result};
-
-/// Queues for contended keys: keys share one by hash, which only makes some wait needlessly.
-const QUEUES: usize = 64;
 
 /// One running Keyspan.
 #[derive(Debug)]
@@ -24,7 +19,6 @@ pub struct Instance {
     sequences: Arc<Sequences>,
     settings: Arc<Settings>,
     catalog: Mutex<Option<Shared>>,
-    queues: [Queue<()>; QUEUES],
     /// Something was dropped: its keys are to be removed.
     dropped: Notify,
     index_builds: Arc<IndexBuilds>,
@@ -48,7 +42,6 @@ impl Instance {
             store,
             settings: Arc::new(settings),
             catalog: Mutex::new(None),
-            queues: std::array::from_fn(|_| Queue::new(())),
             dropped: Notify::new(),
             index_builds: Arc::default(),
             state: Arc::default(),
@@ -88,7 +81,7 @@ impl Instance {
     /// Gives settings the values that sessions of the user begin with; answers what is wrong with those that are left out.
     /// Errors: the store's.
     pub(super) async fn begin_with(&self, settings: &mut Settings, user: &str) -> Result<Vec<Error>> {
-        let txn = self.begin().await?;
+        let txn = self.begin(self.transaction_options()).await?;
         let catalog = self.catalog(&txn, None).await?;
         let mut unusable = Vec::new();
         for (owner, altered) in catalog.altered.iter().filter(|(owner, _)| owner.concerns(user)) {
@@ -159,10 +152,19 @@ impl Instance {
     }
 
     /// Begins a transaction at the newest snapshot.
-    pub(super) async fn begin(&self) -> Result<Arc<Transaction>> {
-        let bytes_max = self.settings.transaction_bytes_max;
-        let txn = Transaction::begin(self.store.clone(), bytes_max).await?;
-        Ok(Arc::new(txn.counted_in(&self.settings.memory)))
+    pub(super) async fn begin(&self, options: TransactionOptions) -> Result<Arc<Transaction>> {
+        Transaction::begin_with(self.store.clone(), options)
+            .await
+            .map(Arc::new)
+    }
+
+    /// What the transactions of nobody's session begin with.
+    pub(super) fn transaction_options(&self) -> TransactionOptions {
+        TransactionOptions {
+            bytes_max: self.settings.transaction_bytes_max,
+            memory: Some(Arc::clone(&self.settings.memory)),
+            ..TransactionOptions::default()
+        }
     }
 
     /// The catalog as the transaction sees it. `own`: what the transaction's last statement saw. Only catalogs without
@@ -181,16 +183,6 @@ impl Instance {
             *shared = Some(Shared { as_of, catalog });
         }
         Ok(catalog)
-    }
-
-    /// Waits until no other session that lost a race for this key runs again. Those who lose line up here, so that
-    /// each round one more of them gets through.
-    pub(super) async fn turn(&self, key: &[u8]) -> Turn<'_, ()> {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        self.queues[(hasher.finish() % QUEUES as u64) as usize]
-            .lock()
-            .await
     }
 
     pub(super) fn shared_catalog(&self) -> Option<Arc<Catalog>> {

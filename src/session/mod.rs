@@ -11,7 +11,6 @@ mod cursors;
 mod instance;
 mod prepared;
 mod prepared_statement;
-mod replay;
 mod rows;
 mod run;
 mod settings;
@@ -146,7 +145,7 @@ impl Session {
 
     /// Whether a table or view of this name can be seen. Errors: the store's.
     pub async fn has_relation(&mut self, name: &str) -> Result<bool> {
-        let txn = self.instance.begin().await?;
+        let txn = self.instance.begin(self.instance.transaction_options()).await?;
         let catalog = self.instance.catalog(&txn, None).await?;
         let name = RelationName::searched(name, &self.settings().search_path);
         Ok(catalog.get_relation(name, Access::Name)?.is_some())

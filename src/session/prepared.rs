@@ -188,7 +188,7 @@ impl Session {
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
         let snapshot = async {
             if self.transaction.block == Block::None {
-                let txn = instance.begin().await?;
+                let txn = instance.begin(instance.transaction_options()).await?;
                 let catalog = instance.catalog(&txn, None).await?;
                 Ok((txn, catalog))
             } else {

@@ -1,4 +1,6 @@
-//! Running one statement: on its own (begin, execute, commit, and again when it lost a race) or in a block.
+//! Running one statement: on its own (begin, execute, commit) or in a block. Where it comes upon what others committed behind its
+//! snapshot, it is undone and run again from a newer one, with its locks kept, so that nobody comes between a second time; only a
+//! block that keeps its snapshot fails then (40001).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +15,9 @@ use crate::parse::{count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Outcome, Statement};
 use crate::store::out_of_server_memory;
-use crate::system::{LoggedStatements, Parameters, StatementContext, now_us, query_threads};
+use crate::system::{LoggedStatements, Parameters, SharedMark, StatementContext, now_us, query_threads};
 use crate::txn::Transaction;
 use crate::{Error, Result};
-
-/// How often a statement outside a block is run again after losing a race. Losers queue for the key that they lost, so
-/// that this many defeats mean something is wrong.
-const ATTEMPTS_MAX: usize = 200;
 
 /// What the tokens and the tree of a statement take for each of its expressions.
 const TREE_BYTES: usize = 640;
@@ -75,9 +73,7 @@ impl Session {
         self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
         if let Some(command) = own.filter(|command| !command.is_definition()) {
-            let reply =
-                Box::pin(self.run_command(command, &statement.parsed.text, parameters.clone())).await?;
-            self.transaction.ran(statement, &parameters, &reply);
+            let reply = Box::pin(self.run_command(command, &statement.parsed.text, parameters)).await?;
             self.end_statement();
             return Ok(reply);
         }
@@ -108,7 +104,6 @@ impl Session {
         {
             self.dropped();
         }
-        self.transaction.ran(statement, &run.parameters, &reply);
         self.apply_requested_settings()?;
         if let Reply::Done { .. } = reply {
             self.end_statement();
@@ -145,7 +140,7 @@ impl Session {
         if self.transaction.block == Block::None {
             self.before_commit()?;
         }
-        if let Some(txn) = txn.filter(|txn| txn.has_writes()) {
+        if let Some(txn) = txn {
             txn.commit(!self.settings().synchronous_commit).await?;
         }
         self.apply_requested_settings()
@@ -243,48 +238,43 @@ impl Session {
         }
     }
 
-    /// Outside a block: a transaction of its own, run again when it loses a race, and once when others wrote so much while it waited
-    /// that its snapshot was given up.
+    /// Outside a block: a transaction of its own. Run again where it came upon what was committed behind its snapshot, and once when
+    /// others wrote so much while it waited that its snapshot was given up.
     pub(super) async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
-        let instance = self.instance.clone();
-        let interrupt = self.interrupt.clone();
-        let notices_before = self
-            .notices
-            .lock()
-            .map(|notices| notices.len())
-            .unwrap_or_default();
-        let mut turn = None;
-        let mut was_too_old = false;
-        for _ in 0..ATTEMPTS_MAX {
-            let lost = match self.attempt(run).await {
-                Err(Error::Conflict { key }) => Some(key),
-                Err(Error::SnapshotTooOld) if !std::mem::replace(&mut was_too_old, true) => None,
-                other => return other,
+        let mut attempts = Attempts::of(self);
+        let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
+        let options = self.transaction_options(false);
+        let begin = instance.begin(options.clone());
+        let mut txn = interrupt.guard(run.deadline, begin).await?;
+        let origin = txn.savepoint();
+        loop {
+            let error = match self.attempt(run, &txn).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
             };
-            drop(turn.take());
-            if let Some(lost) = lost {
-                let waited = async { Ok(instance.turn(&lost).await) };
-                turn = Some(interrupt.guard(run.deadline, waited).await?);
+            let is_again = attempts.may_begin_again(self, &error);
+            match is_again && !txn.is_over() {
+                true => txn.undo_to(origin),
+                // A statement that commits on its way has nothing to keep.
+                false => txn.roll_back(),
             }
-            if let Ok(mut notices) = self.notices.lock() {
-                notices.truncate(notices_before);
+            if !is_again {
+                return Err(error);
             }
-            self.settings().take_requested();
-            self.shared.end_transaction(false);
+            let begin = async {
+                match txn.is_over() {
+                    true => instance.begin(options.clone()).await,
+                    false => txn.again().await.map(Arc::new),
+                }
+            };
+            txn = interrupt.guard(run.deadline, begin).await?;
         }
-        Err(Error::Contention {
-            attempts: ATTEMPTS_MAX,
-        })
     }
 
-    async fn attempt(&mut self, run: &Run<'_>) -> Result<Reply> {
+    async fn attempt(&mut self, run: &Run<'_>, txn: &Arc<Transaction>) -> Result<Reply> {
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
-        let begin = async {
-            let txn = instance.begin().await?;
-            let catalog = instance.catalog(&txn, None).await?;
-            Ok((txn, catalog))
-        };
-        let (txn, catalog) = interrupt.guard(run.deadline, begin).await?;
+        txn.set_lock_policy(self.settings().lock_policy());
+        let catalog = interrupt.guard(run.deadline, instance.catalog(txn, None)).await?;
         let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
         let outcome = interrupt
             .guard(run.deadline, sql::execute(&ctx, run.statement))
@@ -297,43 +287,58 @@ impl Session {
         let streams = matches!(outcome, Outcome::Rows { .. });
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {
-            Reply::Rows(rows) if streams => rows.txn = Some(txn),
-            // Not under the guard: once it is on its way a commit ends as it ends.
+            Reply::Rows(rows) if streams => rows.txn = Some(txn.clone()),
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
                 self.before_commit()?;
                 // Whoever stops it now is still in time.
-                interrupt.guard(run.deadline, async { Ok(()) }).await?;
+                interrupt.guard(run.deadline, txn.settle()).await?;
+                // Not under the guard: once it is on its way a commit ends as it ends.
                 txn.commit(!self.settings().synchronous_commit).await?;
             }
-            _ => {}
+            _ => txn.roll_back(),
         }
         Ok(reply)
     }
 
     /// In a block: in the block's transaction, atomic in itself.
     pub(super) async fn run_in_block(&mut self, run: &Run<'_>) -> Result<Reply> {
-        let interrupt = self.interrupt.clone();
-        let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
-        let (before, progress) = (txn.savepoint(), txn.progress());
-        let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
-        let executed = interrupt
-            .guard(run.deadline, sql::execute(&ctx, run.statement))
-            .await;
-        match executed.and_then(|outcome| run.reply(outcome, &ctx.memory)) {
-            Ok(reply) => {
-                if txn.progress() > progress {
-                    txn.note_statement(run.statement.parsed.kind.frees_space());
-                }
-                Ok(reply)
-            }
-            Err(error) => {
-                // What was dropped may still be writing.
-                ctx.jobs.ended().await;
+        let mut attempts = Attempts::of(self);
+        loop {
+            let interrupt = self.interrupt.clone();
+            let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
+            let before = txn.savepoint();
+            let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
+            let error = match self.attempt_in_block(run, &ctx).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => error,
+            };
+            // What was dropped may still be writing.
+            ctx.jobs.ended().await;
+            if txn.keeps_snapshot() || !attempts.may_begin_again(self, &error) {
                 txn.rollback_to(before);
-                Err(error)
+                return Err(error);
             }
+            txn.undo_to(before);
+            // A catalog that was changed and changed back may bear a version that comes again.
+            self.forget_catalog();
         }
+    }
+
+    async fn attempt_in_block(&mut self, run: &Run<'_>, ctx: &StatementContext) -> Result<Reply> {
+        let (txn, interrupt) = (&ctx.txn, self.interrupt.clone());
+        let progress = txn.progress();
+        let executed = async {
+            let outcome = sql::execute(ctx, run.statement).await?;
+            txn.settle().await?;
+            Ok(outcome)
+        };
+        let outcome = interrupt.guard(run.deadline, executed).await?;
+        let reply = run.reply(outcome, &ctx.memory)?;
+        if txn.progress() > progress {
+            txn.note_statement(run.statement.parsed.kind.frees_space());
+        }
+        Ok(reply)
     }
 
     /// Applies what `set_config` asked for while the statement ran.
@@ -345,5 +350,39 @@ impl Session {
             self.tell_without_effect(&change.name);
         }
         Ok(())
+    }
+}
+
+/// The runs of one statement: what the earlier ones left in the session is taken back before the next.
+struct Attempts {
+    notices: usize,
+    shared: SharedMark,
+    was_too_old: bool,
+}
+
+impl Attempts {
+    fn of(session: &Session) -> Attempts {
+        Attempts {
+            notices: session.notices.lock().map_or(0, |notices| notices.len()),
+            shared: session.shared.mark(),
+            was_too_old: false,
+        }
+    }
+
+    /// Whether the statement that failed so begins anew; if it does, it has left nothing in the session.
+    fn may_begin_again(&mut self, session: &Session, error: &Error) -> bool {
+        let is_again = match error {
+            Error::Conflict { .. } => true,
+            Error::SnapshotTooOld => !std::mem::replace(&mut self.was_too_old, true),
+            _ => false,
+        };
+        if is_again {
+            if let Ok(mut notices) = session.notices.lock() {
+                notices.truncate(self.notices);
+            }
+            session.settings().take_requested();
+            session.shared.roll_back_to(self.shared);
+        }
+        is_again
     }
 }

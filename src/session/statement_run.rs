@@ -1,5 +1,4 @@
-//! `Run`: one run of a statement, and the reply to what it gave. `run` makes one of each statement, `replay` of those that
-//! it runs again.
+//! `Run`: one run of a statement, and the reply to what it gave. `run` makes one of each statement.
 
 use std::sync::Arc;
 

@@ -257,7 +257,6 @@ impl KnownText {
         !matches!(
             error,
             Error::Conflict { .. }
-                | Error::Contention { .. }
                 | Error::FailedTransaction
                 | Error::QueryCanceled
                 | Error::StatementTimeout

@@ -1,21 +1,21 @@
 //! A session's transaction: none, implicit (several statements of one message or pipeline), a block between BEGIN and
 //! COMMIT, or a failed block; savepoints.
 //!
-//! - A block's snapshot is taken by its first statement, not by BEGIN.
+//! - A block's transaction begins with its first statement, not with BEGIN. At READ COMMITTED each statement takes a snapshot; a
+//!   higher level keeps the first.
 //! - A failed block keeps its transaction only when there is a savepoint to roll back to.
 //! - Portals end with the transaction, and with the savepoint they are younger than; cursors WITH HOLD that it committed
 //!   stay.
 
 use std::sync::Arc;
 
-use super::replay::Replay;
+use super::Session;
 use super::settings::SettingsMark;
-use super::{Reply, Session};
 use crate::catalog::Catalog;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
-use crate::system::{Parameters, SharedMark, now_us};
-use crate::txn::{Savepoint, Transaction};
+use crate::system::{SharedMark, now_us};
+use crate::txn::{Savepoint, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
 /// What ReadyForQuery tells of a session.
@@ -40,8 +40,6 @@ pub(super) struct TransactionState {
     modes: Modes,
     /// Something was dropped, whose keys are to be removed after the commit.
     drops: bool,
-    /// What an implicit transaction ran.
-    replay: Replay,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,13 +61,6 @@ impl TransactionState {
         match self.block == Block::Failed && !ends_failed_block(statement) {
             true => Err(Error::FailedTransaction),
             false => Ok(()),
-        }
-    }
-
-    /// A statement ran; of an implicit transaction it is remembered, should the commit lose a race.
-    pub(super) fn ran(&mut self, statement: &Arc<Statement>, parameters: &Parameters, reply: &Reply) {
-        if self.block == Block::Implicit {
-            self.replay.ran(statement, parameters, reply);
         }
     }
 }
@@ -123,13 +114,7 @@ impl Session {
     pub async fn close_implicit(&mut self) -> Result<()> {
         self.stop_clock();
         match self.transaction.block {
-            Block::Implicit => {
-                let replay = std::mem::take(&mut self.transaction.replay);
-                match self.commit_transaction().await {
-                    Err(Error::Conflict { key }) => Box::pin(self.replay(replay, key)).await,
-                    ended => ended,
-                }
-            }
+            Block::Implicit => self.commit_transaction().await,
             Block::None => {
                 self.end_portals(true);
                 self.shared.end_transaction(true);
@@ -147,10 +132,19 @@ impl Session {
             Block::None | Block::Implicit => self.rollback_transaction(),
             Block::Explicit => {
                 self.transaction.block = Block::Failed;
+                let active = self.transaction.active.as_ref();
                 let kept = match self.transaction.savepoints.last() {
-                    Some(savepoint) => savepoint.portals_made,
+                    Some(savepoint) => {
+                        // Others need not wait until the client has noticed.
+                        if let Some(active) = active {
+                            active.txn.rollback_to(savepoint.mark.unwrap_or(active.origin));
+                        }
+                        savepoint.portals_made
+                    }
                     None => {
-                        self.transaction.active = None;
+                        if let Some(active) = self.transaction.active.take() {
+                            active.txn.roll_back();
+                        }
                         0
                     }
                 };
@@ -250,11 +244,12 @@ impl Session {
         let at = self.find_savepoint(name)?;
         self.transaction.savepoints.truncate(at + 1);
         let savepoint = &self.transaction.savepoints[at];
-        if let Some(active) = &mut self.transaction.active {
+        if let Some(active) = &self.transaction.active {
             active.txn.rollback_to(savepoint.mark.unwrap_or(active.origin));
-            // A catalog that was changed and changed back may bear a version that comes again.
-            active.catalog = None;
         }
+        // A catalog that was changed and changed back may bear a version that comes again.
+        self.forget_catalog();
+        let savepoint = &self.transaction.savepoints[at];
         self.settings.restore(&savepoint.settings);
         self.shared.roll_back_to(savepoint.shared);
         let portals_made = savepoint.portals_made;
@@ -308,19 +303,40 @@ impl Session {
 
     /// The transaction of an implicit or explicit block, begun by its first statement, and the catalog as it sees it.
     pub(super) async fn block_transaction(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
-        if self.transaction.active.is_none() {
-            let txn = self.instance.begin().await?;
-            let origin = txn.savepoint();
-            self.transaction.active = Some(Active {
-                txn,
-                origin,
-                catalog: None,
-            });
-        }
-        let active = self.transaction.active.as_mut().expect("begun above");
-        let catalog = self.instance.catalog(&active.txn, active.catalog.clone()).await?;
+        let txn = match &self.transaction.active {
+            Some(active) => Arc::new(active.txn.next_statement().await?),
+            None => {
+                let keeps_snapshot = self.settings().keeps_snapshot;
+                self.instance
+                    .begin(self.transaction_options(keeps_snapshot))
+                    .await?
+            }
+        };
+        txn.set_lock_policy(self.settings().lock_policy());
+        let active = self.transaction.active.get_or_insert_with(|| Active {
+            txn: Arc::clone(&txn),
+            origin: txn.savepoint(),
+            catalog: None,
+        });
+        let catalog = self.instance.catalog(&txn, active.catalog.clone()).await?;
         active.catalog = Some(catalog.clone());
-        Ok((active.txn.clone(), catalog))
+        Ok((txn, catalog))
+    }
+
+    /// What a transaction of the session begins with.
+    pub(super) fn transaction_options(&self, keeps_snapshot: bool) -> TransactionOptions {
+        TransactionOptions {
+            session: self.process_id,
+            keeps_snapshot,
+            ..self.instance.transaction_options()
+        }
+    }
+
+    /// The next statement loads the catalog anew.
+    pub(super) fn forget_catalog(&mut self) {
+        if let Some(active) = &mut self.transaction.active {
+            active.catalog = None;
+        }
     }
 
     /// 25P01 outside a block; `statement` is named in the message.
@@ -368,9 +384,14 @@ impl Session {
         let state = std::mem::take(&mut self.transaction);
         let relaxed = !self.settings.current().synchronous_commit;
         let committed = match (held.and_then(|()| self.before_commit()), state.active) {
-            (Err(error), _) => Err(error),
-            (Ok(()), Some(active)) if active.txn.has_writes() => active.txn.commit(relaxed).await,
-            (Ok(()), _) => Ok(()),
+            (Err(error), active) => {
+                if let Some(active) = active {
+                    active.txn.roll_back();
+                }
+                Err(error)
+            }
+            (Ok(()), Some(active)) => active.txn.commit(relaxed).await,
+            (Ok(()), None) => Ok(()),
         };
         self.end_portals(committed.is_ok());
         self.settings.end(committed.is_ok());
@@ -382,7 +403,10 @@ impl Session {
     }
 
     fn rollback_transaction(&mut self) {
-        self.transaction = TransactionState::default();
+        let state = std::mem::take(&mut self.transaction);
+        if let Some(active) = state.active {
+            active.txn.roll_back();
+        }
         self.end_portals(false);
         self.settings.end(false);
         self.end_shared(false);

@@ -58,7 +58,7 @@ pub use options::StoreOptions;
 pub use page::{Entry, Page};
 pub use permissions::{create_data_dir, restrict};
 pub use server_memory::{
-    ACCOUNT_BYTES_SMALL, MemoryAccount, ProcessBytes, ServerMemory, out_of_server_memory,
+    ACCOUNT_BYTES_SMALL, CountedBytes, MemoryAccount, ProcessBytes, ServerMemory, out_of_server_memory,
 };
 
 /// What a scan walks, and how.

@@ -16,11 +16,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::machine;
-use crate::Error;
 use crate::error::Limit;
+use crate::{Error, Result};
 
 /// An account up to this grows also where others are told that the process is short of memory.
 pub const ACCOUNT_BYTES_SMALL: usize = 1 << 20;
+
+/// What [`CountedBytes`] tells at once.
+const STEP_BYTES: usize = 64 << 10;
 
 /// The part of the bound that every account may take from, in quarters.
 const QUARTERS_FOR_ALL: usize = 3;
@@ -183,6 +186,42 @@ impl MemoryAccount {
 impl Drop for MemoryAccount {
     fn drop(&mut self) {
         self.change(|_| 0, true);
+    }
+}
+
+/// Bytes that somebody counts one by one, told to an account in steps: few bytes cost nothing.
+#[derive(Debug, Default)]
+pub struct CountedBytes {
+    /// `None`: nothing counts them.
+    account: Option<MemoryAccount>,
+    /// Steps of [`STEP_BYTES`] that the account holds.
+    steps: usize,
+}
+
+impl CountedBytes {
+    /// From now on they are taken from this account.
+    pub fn count_in(&mut self, account: MemoryAccount) {
+        self.account = Some(account);
+    }
+
+    /// The account with what was told to it, which the caller holds from now on.
+    pub fn take_account(&mut self) -> Option<MemoryAccount> {
+        self.account.take()
+    }
+
+    /// They are so many now. Errors: 53200 when there are not so many; fewer are never refused.
+    pub fn resize(&mut self, bytes: usize) -> Result<()> {
+        let steps = bytes / STEP_BYTES;
+        if steps == self.steps {
+            return Ok(());
+        }
+        if let Some(account) = &self.account
+            && !account.resize(steps * STEP_BYTES)
+        {
+            return Err(out_of_server_memory());
+        }
+        self.steps = steps;
+        Ok(())
     }
 }
 

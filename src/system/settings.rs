@@ -10,13 +10,14 @@ mod value;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use chrono_tz::Tz;
 
 use super::{SpillFiles, StatementMemory};
 use crate::catalog::nearest_name;
 use crate::plan::FullScanPolicy;
-use crate::store::ServerMemory;
+use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
 use crate::types::{DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 use crate::{Error, Result};
@@ -71,6 +72,10 @@ pub struct Settings {
     pub idle_session_timeout_ms: u64,
     /// lock_timeout in milliseconds; 0: none.
     pub lock_timeout_ms: u64,
+    /// deadlock_timeout in milliseconds.
+    pub deadlock_timeout_ms: u64,
+    /// transaction_isolation: all statements of a transaction read one snapshot.
+    pub keeps_snapshot: bool,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -379,6 +384,14 @@ impl Settings {
             .unwrap_or_default()
     }
 
+    /// How long transactions wait for locks.
+    pub fn lock_policy(&self) -> LockPolicy {
+        LockPolicy {
+            timeout: (self.lock_timeout_ms > 0).then(|| Duration::from_millis(self.lock_timeout_ms)),
+            deadlock_after: Duration::from_millis(self.deadlock_timeout_ms),
+        }
+    }
+
     /// The memory of a statement that begins now.
     pub fn statement_memory(&self) -> Arc<StatementMemory> {
         StatementMemory::new(&self.memory, self.query_memory_bytes_max)
@@ -418,6 +431,8 @@ impl Settings {
             idle_in_transaction_timeout_ms: 0,
             idle_session_timeout_ms: 0,
             lock_timeout_ms: 0,
+            deadlock_timeout_ms: 0,
+            keeps_snapshot: false,
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
@@ -488,6 +503,11 @@ impl Settings {
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.lock_timeout_ms = self.number("lock_timeout") as u64;
+        self.deadlock_timeout_ms = self.number("deadlock_timeout") as u64;
+        self.keeps_snapshot = matches!(
+            self.value("transaction_isolation"),
+            "repeatable read" | "serializable"
+        );
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";

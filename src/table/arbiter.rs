@@ -1,12 +1,15 @@
 //! `Arbiter`: a unique key of a table that says which row stands in the way of another, for ON CONFLICT.
 
+use std::collections::HashMap;
+
 use arrow::array::RecordBatch;
 
-use super::write::whole_rows;
+use super::write::{require_seen, sorted, whole_rows};
 use super::{EntryEncoder, EntryReader, Limits, RowEncoder};
 use crate::Result;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
+use crate::store::LockMode;
 use crate::txn::Transaction;
 
 /// A unique key.
@@ -47,7 +50,8 @@ impl<'a> Arbiter<'a> {
     }
 
     /// The rows that stand in the way of the batch's: for each of these whether there is one, and those that are, whole, in
-    /// the batch's order.
+    /// the batch's order. All keys are locked: what is there stays so, and what is not is the transaction's to make. Errors: `Conflict`
+    /// where a transaction that keeps its snapshot does not see such a row.
     pub async fn rows_in_the_way(
         &self,
         txn: &Transaction,
@@ -55,45 +59,74 @@ impl<'a> Arbiter<'a> {
     ) -> Result<(Vec<bool>, RecordBatch)> {
         let keys = self.keys(batch)?;
         let asked: Vec<Vec<u8>> = keys.iter().flatten().cloned().collect();
-        let row_keys = match self.index {
-            None => asked.into_iter().map(Some).collect(),
-            Some(index) => self.row_keys(txn, index, asked).await?,
+        let rows = match self.index {
+            None => StandingRows::lock(txn, asked.iter()).await?,
+            Some(index) => {
+                let entries = StandingRows::lock(txn, asked.iter()).await?;
+                self.rows_of(txn, index, entries).await?
+            }
         };
-        let mut row_keys = row_keys.into_iter();
-        let of_rows = keys
-            .iter()
-            .map(|key| key.as_ref().and_then(|_| row_keys.next().flatten()));
-        let of_rows: Vec<Option<Vec<u8>>> = of_rows.collect();
-        let wanted: Vec<Vec<u8>> = of_rows.iter().flatten().cloned().collect();
-        let values = txn.get_many(&wanted).await?;
         let mut decoder = whole_rows(self.table);
-        let (mut found, mut at) = (Vec::with_capacity(of_rows.len()), 0);
-        for key in &of_rows {
-            let value = key.as_ref().and_then(|key| {
-                at += 1;
-                values.get(at - 1).map(|value| (key, value))
-            });
-            found.push(value.is_some());
-            if let Some((key, value)) = value {
+        let mut found = Vec::with_capacity(keys.len());
+        for key in &keys {
+            let row = key.as_ref().and_then(|key| rows.get(key));
+            found.push(row.is_some());
+            if let Some((key, value)) = row {
                 decoder.push(key, value)?;
             }
         }
         Ok((found, decoder.finish()?))
     }
 
-    /// The keys of the rows that these entries are of; `None` where there is no such entry.
-    async fn row_keys(
+    /// The rows that these entries are of, by their entries.
+    async fn rows_of(
         &self,
         txn: &Transaction,
         index: &IndexDef,
-        entries: Vec<Vec<u8>>,
-    ) -> Result<Vec<Option<Vec<u8>>>> {
-        let values = txn.get_many(&entries).await?;
+        entries: StandingRows,
+    ) -> Result<StandingRows> {
         let mut reader = EntryReader::new(self.table, index);
-        let row_keys = entries.iter().enumerate().map(|(at, entry)| {
-            let value = values.get(at);
-            value.map(|value| reader.row_key(entry, value)).transpose()
+        let row_keys = entries.rows.into_iter().map(|(entry, (_, value))| {
+            let key = reader.row_key(&entry, &value)?;
+            Ok((entry, key))
         });
-        row_keys.collect()
+        let row_keys: Vec<(Vec<u8>, Vec<u8>)> = row_keys.collect::<Result<_>>()?;
+        let rows = StandingRows::lock(txn, row_keys.iter().map(|(_, key)| key)).await?;
+        let of_entries = row_keys.into_iter().filter_map(|(entry, key)| {
+            let (key, value) = rows.get(&key)?;
+            Some((entry, (key.to_vec(), value.to_vec())))
+        });
+        Ok(StandingRows {
+            rows: of_entries.collect(),
+        })
+    }
+}
+
+/// What stands under locked keys.
+struct StandingRows {
+    /// By what they are looked for: the keys and values of those that are there.
+    rows: HashMap<Vec<u8>, (Vec<u8>, Vec<u8>)>,
+}
+
+impl StandingRows {
+    async fn lock(txn: &Transaction, keys: impl Iterator<Item = &Vec<u8>>) -> Result<StandingRows> {
+        let keys: Vec<Vec<u8>> = keys.cloned().collect();
+        let keys = sorted(&keys);
+        let locked = txn.lock_newest(&keys, LockMode::Update).await?;
+        require_seen(txn, &keys, &locked)?;
+        let values = (0..keys.len()).map(|at| locked.values.get(at).map(<[u8]>::to_vec));
+        let values: Vec<Option<Vec<u8>>> = values.collect();
+        let rows = keys.into_iter().zip(values);
+        Ok(StandingRows {
+            rows: rows
+                .filter_map(|(key, value)| Some((key.clone(), (key, value?))))
+                .collect(),
+        })
+    }
+
+    fn get(&self, key: &[u8]) -> Option<(&[u8], &[u8])> {
+        self.rows
+            .get(key)
+            .map(|(key, value)| (key.as_slice(), value.as_slice()))
     }
 }

@@ -23,7 +23,7 @@ use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::successor;
-use crate::store::{KeyRange, Page, ScanRequest, Write};
+use crate::store::{KeyRange, LockMode, Page, ScanRequest, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -82,10 +82,11 @@ pub async fn build_index_page(
             continue;
         }
         if !alone {
-            txn.guard(row_key);
+            // Whoever changes the row is shut out: it may be in the index's columns.
+            txn.guard_in(row_key, LockMode::Share);
         }
         let (key, value) = (entry.key, entry.value);
-        txn.write(Write::Put { key, value }, true)?;
+        txn.write(Write::Put { key, value }, Some(LockMode::Update))?;
     }
     let rows = page.len();
     Ok(Some(BuiltPage { rows, next }))

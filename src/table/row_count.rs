@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use super::write::begin_write;
 use crate::Result;
-use crate::catalog::{TableDef, written_key};
+use crate::catalog::{TableDef, record_key, written_key};
 use crate::codec::keyspace::index_range;
-use crate::store::Write;
+use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 
 /// Keys that are looked up at a time.
@@ -21,6 +21,8 @@ pub fn begin_count(txn: &Transaction, table: &TableDef) -> Result<()> {
 /// since.
 pub fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
     begin_write(txn, table)?;
+    // Those who write rows leave their marks without locks of them, but hold the record.
+    txn.guard_in(&record_key(table.id), LockMode::Update);
     txn.guard(&written_key(table.id));
     put_count(txn, table, rows)
 }
@@ -60,5 +62,5 @@ fn read_count(value: Option<&[u8]>) -> Option<u64> {
 
 fn put_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
     let (key, value) = (written_key(table.id), rows.to_be_bytes().to_vec());
-    txn.write(Write::Put { key, value }, false)
+    txn.write(Write::Put { key, value }, None)
 }

@@ -12,7 +12,7 @@ use crate::catalog::{ObjectIds, TableDef};
 use crate::codec::keyspace::Keyspace;
 use crate::codec::row::ColumnId;
 use crate::error::Limit;
-use crate::store::{Store, Write};
+use crate::store::{LockMode, Store, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -123,7 +123,7 @@ impl Sequences {
             column,
         }
         .encode();
-        txn.write(Write::Delete { key }, false)
+        txn.write(Write::Delete { key }, None)
     }
 
     /// Gives the counters of `old` to `new`, the same table under another id: from 1 on, or from where they are. A counter that
@@ -141,7 +141,7 @@ impl Sequences {
                 true => 1,
                 false => self.next(txn, &old_key).await?,
             };
-            txn.write(Write::Delete { key: old_key }, false)?;
+            txn.write(Write::Delete { key: old_key }, None)?;
             if let Some(new_key) = new_keys.remove(&counter) {
                 set(txn, new_key, next)?;
             }
@@ -252,7 +252,7 @@ fn set(txn: &Transaction, key: Vec<u8>, next: i64) -> Result<()> {
             key,
             value: next.to_be_bytes().to_vec(),
         },
-        true,
+        Some(LockMode::Update),
     )
 }
 

@@ -94,7 +94,7 @@ async fn store() -> Arc<dyn Store> {
             key: record_key(5),
             value: vec![1],
         },
-        true,
+        None,
     )
     .unwrap();
     Sequences::create(&txn, &counted()).unwrap();
@@ -314,7 +314,7 @@ async fn a_built_index_is_what_writes_would_have_kept() {
         .await
         .unwrap();
     let built = entries(&txn, 1).await;
-    let other = begin(&store).await;
+    let other = begin(&self::store().await).await;
     insert_rows(
         &other,
         &table,
@@ -491,7 +491,7 @@ async fn a_write_conflicts_when_the_table_changed() {
                 key: record_key(5),
                 value: vec![2],
             },
-            true,
+            None,
         )
         .unwrap();
     other.commit(false).await.unwrap();

@@ -16,11 +16,11 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::RecordBatch;
 
 use super::write::{
-    EncodedRow, begin_write, encode_rows, take_turns, unique_violation, vacated_keys, write_rows,
+    EncodedRow, begin_write, encode_rows, sorted, take_turns, unique_violation, vacated_keys, write_rows,
 };
 use super::{Limits, RowEncoder};
 use crate::catalog::TableDef;
-use crate::store::Write;
+use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -79,9 +79,12 @@ impl<'a> RowUpdate<'a> {
     /// Rows whose keys and entries stay as they are.
     async fn replace_values(&self, new: &RecordBatch) -> Result<()> {
         let mut encoder = RowEncoder::new(self.table, self.limits);
-        for row in 0..new.num_rows() {
-            let (key, value) = (encoder.key(new, row)?, encoder.value(new, row)?);
-            self.txn.write(Write::Put { key, value }, true)?;
+        let keys = (0..new.num_rows()).map(|row| encoder.key(new, row));
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        self.txn.lock(&keys, LockMode::NoKeyUpdate).await?;
+        for (row, key) in keys.into_iter().enumerate() {
+            let value = encoder.value(new, row)?;
+            self.txn.write(Write::Put { key, value }, None)?;
             take_turns(row).await;
         }
         Ok(())
@@ -107,13 +110,13 @@ impl<'a> RowUpdate<'a> {
         for key in vacated {
             moves.awaited.remove(&key);
             if !moves.written.contains(&key) {
-                self.txn.write(Write::Delete { key }, true)?;
+                self.txn.write(Write::Delete { key }, None)?;
             }
         }
         write_rows(self.txn, rows).await
     }
 
-    /// The rows' unique keys that stand in the table now, but for those given up.
+    /// The rows' unique keys that stand in the table now, but for those given up; all are locked.
     async fn held_keys(&self, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
         let keys: Vec<_> = rows
             .iter()
@@ -124,10 +127,11 @@ impl<'a> RowUpdate<'a> {
         if keys.is_empty() {
             return Ok(HashSet::new());
         }
-        let values = self.txn.get_many(&keys).await?;
+        let keys = sorted(&keys);
+        let locked = self.txn.lock_newest(&keys, LockMode::Update).await?;
         let held = keys.into_iter().enumerate();
         Ok(held
-            .filter(|(at, _)| values.get(*at).is_some())
+            .filter(|(at, _)| locked.values.get(*at).is_some())
             .map(|(_, key)| key)
             .collect())
     }

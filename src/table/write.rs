@@ -2,8 +2,10 @@
 //! `TableDef::columns` in that order (hidden row id included), already of the columns' types.
 //!
 //! Every function guards the table's record, so that nothing lands under a stale schema, and puts its `Written` mark for
-//! those whose statement rests on all rows; writes that rest on what was read are checked, so that a lost race is a
-//! `Conflict`, never a lost update.
+//! those whose statement rests on all rows. Before a row is written its key is locked, and so are the entries that no other row
+//! may have, those it gets and those it gives up; where the row was read before, it must not have changed since (`Conflict`). An
+//! entry that another row cannot have is locked with its row. Keys are locked in their order, so that two statements do not wait for
+//! each other for what is of one of them alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +14,8 @@ use arrow::array::RecordBatch;
 use super::{EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::IndexId;
-use crate::store::Write;
-use crate::txn::Transaction;
+use crate::store::{LockMode, Write};
+use crate::txn::{LockedValues, Transaction};
 use crate::{Error, Result};
 
 /// Rows after which a statement gives its thread to others for a moment: one that writes a million rows must hold up
@@ -38,7 +40,7 @@ pub async fn insert_rows(
 ) -> Result<()> {
     let rows = encode_rows(table, batch, limits).await?;
     begin_write(txn, table)?;
-    let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
+    let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
         if let Some(index) = unique.duplicate(table, row) {
             return Err(unique_violation(table, index, batch, at));
@@ -60,7 +62,9 @@ pub async fn insert_missing_rows(
 ) -> Result<Vec<bool>> {
     let rows = encode_rows(table, batch, limits).await?;
     txn.guard(&record_key(table.id));
-    let mut unique = UniqueKeys::load(txn, &rows, &HashSet::new()).await?;
+    let before = txn.lock_mark();
+    let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
+    let mut kept = HashSet::new();
     let (mut inserted, mut any) = (Vec::with_capacity(rows.len()), false);
     for (at, row) in rows.into_iter().enumerate() {
         let free = match (unique.duplicate(table, &row), conflicts) {
@@ -76,16 +80,21 @@ pub async fn insert_missing_rows(
                 any = true;
             }
             unique.add(&row);
+            kept.extend(row.unique_keys().cloned());
             write_row(txn, row)?;
+        } else {
+            unique.require_seen(txn, &row)?;
         }
         inserted.push(free);
         take_turns(at).await;
     }
+    if inserted.contains(&false) {
+        txn.unlock_after(before, |key| kept.contains(key));
+    }
     Ok(inserted)
 }
 
-/// Writes rows whatever stands under their keys; of two rows with one key the last wins. Unchecked, unless the table
-/// has index entries to keep.
+/// Writes rows whatever stands under their keys; of two rows with one key the last wins.
 pub async fn put_rows(
     txn: &Transaction,
     table: &TableDef,
@@ -115,18 +124,23 @@ pub async fn upsert_rows(
         .zip(named)
         .all(|(column, named)| *named || table.is_key_column(column.id));
     if all_named && table.kept_indexes().next().is_none() {
+        txn.lock_unread(&sorted(&keys), LockMode::Update).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
-            txn.write(Write::Put { key, value }, false)?;
+            txn.write(Write::Put { key, value }, None)?;
             take_turns(row).await;
         }
         return Ok(());
     }
-    let values = txn.get_many(&keys).await?;
+    let keys_locked = sorted(&keys);
+    let locked = txn.lock_newest(&keys_locked, LockMode::Update).await?;
+    require_seen(txn, &keys_locked, &locked)?;
+    let values = locked.values;
     let mut order = Vec::new();
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
-        let old = values.get(row);
+        let at = keys_locked.binary_search(key);
+        let old = at.ok().and_then(|at| values.get(at));
         let before = changes
             .get(key.as_slice())
             .map(|change| change.new.as_slice())
@@ -151,7 +165,7 @@ pub async fn upsert_rows(
                     key: key.to_vec(),
                     value,
                 },
-                true,
+                None,
             )?;
         }
     }
@@ -168,7 +182,7 @@ pub async fn delete_rows(
     begin_write(txn, table)?;
     let vacated = vacated_keys(txn, table, batch, limits).await?;
     for (at, key) in vacated.into_iter().enumerate() {
-        txn.write(Write::Delete { key }, true)?;
+        txn.write(Write::Delete { key }, None)?;
         take_turns(at).await;
     }
     Ok(())
@@ -227,34 +241,52 @@ pub(super) struct EncodedRow {
     entries: Vec<IndexEntry>,
 }
 
-/// The unique keys that may not be written: those the transaction sees, but for those that the statement gives up, and
+/// The unique keys that may not be written: those that are there, but for those that the statement gives up, and
 /// those the statement wrote.
 struct UniqueKeys {
     taken: HashSet<Vec<u8>>,
+    /// Those of them that others put behind the transaction's snapshot.
+    unseen: HashSet<Vec<u8>>,
 }
 
 impl UniqueKeys {
-    /// Looks all unique keys of the rows up in one call.
-    async fn load(txn: &Transaction, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<UniqueKeys> {
-        let keys: Vec<_> = rows
+    /// Locks all unique keys of the rows in one call and looks them up, but for those of rows that nobody else can write.
+    async fn lock(
+        txn: &Transaction,
+        table: &TableDef,
+        rows: &[EncodedRow],
+        vacated: &HashSet<Vec<u8>>,
+    ) -> Result<UniqueKeys> {
+        let is_own = |row: &EncodedRow, key: &Vec<u8>| table.has_hidden_key() && *key == row.key;
+        let keys = rows
             .iter()
-            .flat_map(EncodedRow::unique_keys)
-            .filter(|key| !vacated.contains(*key))
-            .cloned()
-            .collect();
+            .flat_map(|row| row.unique_keys().filter(move |key| !is_own(row, key)));
+        let keys: Vec<_> = keys.filter(|key| !vacated.contains(*key)).cloned().collect();
+        let mut unique = UniqueKeys {
+            taken: HashSet::with_capacity(rows.len()),
+            unseen: HashSet::new(),
+        };
         if keys.is_empty() {
-            return Ok(UniqueKeys {
-                taken: HashSet::with_capacity(rows.len()),
-            });
+            return Ok(unique);
         }
-        let values = txn.get_many(&keys).await?;
-        let taken = keys
-            .into_iter()
-            .enumerate()
-            .filter(|(at, _)| values.get(*at).is_some());
-        Ok(UniqueKeys {
-            taken: taken.map(|(_, key)| key).collect(),
-        })
+        let keys = sorted(&keys);
+        let locked = txn.lock_newest(&keys, LockMode::Update).await?;
+        let unseen = locked.changed.iter().map(|at| keys[*at].clone());
+        unique.unseen.extend(unseen);
+        let taken = keys.into_iter().enumerate();
+        let taken = taken.filter(|(at, _)| locked.values.get(*at).is_some());
+        unique.taken.extend(taken.map(|(_, key)| key));
+        Ok(unique)
+    }
+
+    /// The statement leaves a row out for one that stands in its way. Errors: `Conflict` where a transaction that keeps its snapshot
+    /// does not see that one.
+    fn require_seen(&self, txn: &Transaction, row: &EncodedRow) -> Result<()> {
+        let mut unseen = row.unique_keys().filter(|key| self.unseen.contains(*key));
+        match unseen.next().filter(|_| txn.keeps_snapshot()) {
+            Some(key) => Err(Error::Conflict { key: key.clone() }),
+            None => Ok(()),
+        }
     }
 
     /// The first key of the table in which the row is a duplicate.
@@ -317,7 +349,29 @@ pub(super) async fn encode_rows(
     Ok(rows)
 }
 
-/// The keys that rows give up: their own and those of their entries. Of an index that is being built only the entries that
+/// Keys in their order, each once.
+pub(super) fn sorted(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut keys = keys.to_vec();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+/// Errors: `Conflict` where a transaction that keeps its snapshot does not see what it has locked.
+pub(super) fn require_seen(txn: &Transaction, keys: &[Vec<u8>], locked: &LockedValues) -> Result<()> {
+    let mut unseen = locked
+        .changed
+        .iter()
+        .filter(|at| locked.values.get(**at).is_some());
+    match unseen.next().filter(|_| txn.keeps_snapshot()) {
+        Some(at) => Err(Error::Conflict {
+            key: keys[*at].clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The keys that rows give up, which are locked: their own and those of their entries. Of an index that is being built only the entries that
 /// are theirs: a row may not have its entry yet, and another row with the same columns may (then the build is about to
 /// fail, but until it has, each row's entry is taken away by its own writer and nobody else).
 pub(super) async fn vacated_keys(
@@ -329,11 +383,16 @@ pub(super) async fn vacated_keys(
     let mut encoder = RowEncoder::new(table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut vacated = HashSet::with_capacity(batch.num_rows());
-    let mut unsure = Vec::new();
+    let (mut unsure, mut locked) = (Vec::new(), Vec::with_capacity(batch.num_rows()));
     for row in 0..batch.num_rows() {
-        vacated.insert(encoder.key(batch, row)?);
+        let key = encoder.key(batch, row)?;
+        locked.push(key.clone());
+        vacated.insert(key);
         for (index, encoder) in table.kept_indexes().zip(&mut entries) {
             let entry = encoder.entry(batch, row)?;
+            if entry.exclusive {
+                locked.push(entry.key.clone());
+            }
             if index.building && entry.exclusive {
                 unsure.push(entry);
             } else {
@@ -342,6 +401,7 @@ pub(super) async fn vacated_keys(
         }
         take_turns(row).await;
     }
+    txn.lock(&sorted(&locked), LockMode::Update).await?;
     if unsure.is_empty() {
         return Ok(vacated);
     }
@@ -381,7 +441,7 @@ fn write_row(txn: &Transaction, row: EncodedRow) -> Result<()> {
                 key: entry.key,
                 value: entry.value,
             },
-            true,
+            None,
         )?;
     }
     txn.write(
@@ -389,7 +449,7 @@ fn write_row(txn: &Transaction, row: EncodedRow) -> Result<()> {
             key: row.key,
             value: row.value,
         },
-        true,
+        None,
     )
 }
 
@@ -414,7 +474,7 @@ async fn replace_entries(
     let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits).await?;
     let new_batch = new_rows.finish()?;
     let rows = encode_rows(table, &new_batch, limits).await?;
-    let mut unique = UniqueKeys::load(txn, &rows, &vacated).await?;
+    let mut unique = UniqueKeys::lock(txn, table, &rows, &vacated).await?;
     let mut kept = HashSet::new();
     for (at, row) in rows.iter().enumerate() {
         if let Some(index) = unique.duplicate(table, row) {
@@ -426,7 +486,7 @@ async fn replace_entries(
         take_turns(at).await;
     }
     for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
-        txn.write(Write::Delete { key }, true)?;
+        txn.write(Write::Delete { key }, None)?;
     }
     for entry in rows.into_iter().flat_map(|row| row.entries) {
         txn.write(
@@ -434,7 +494,7 @@ async fn replace_entries(
                 key: entry.key,
                 value: entry.value,
             },
-            true,
+            None,
         )?;
     }
     Ok(())

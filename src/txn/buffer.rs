@@ -11,14 +11,11 @@ use std::sync::Arc;
 
 use super::finished;
 use crate::error::Limit;
-use crate::store::{Batch, KeyRange, MemoryAccount, Write, out_of_server_memory};
+use crate::store::{CountedBytes, KeyRange, LockMode, MemoryAccount, Write};
 use crate::{Error, Result};
 
 /// What a version costs beside key and value: map nodes, reference counts, the journal.
 const VERSION_OVERHEAD_BYTES: usize = 128;
-
-/// Bytes are told to the server's memory in steps of so many: what few transactions write costs nothing.
-const COUNTED_BYTES: usize = 64 << 10;
 
 /// How often a write stands in memory at the most: in the buffer or the batch, in the log's record, in the memtable.
 const COPIES: usize = 2;
@@ -34,8 +31,10 @@ pub(super) type OwnRow = (Arc<[u8]>, Option<Arc<[u8]>>);
 pub(super) struct Buffer {
     /// For each key written its versions, oldest first; never empty.
     keys: BTreeMap<Arc<[u8]>, Vec<Version>>,
-    /// Keys that must not have changed, and when they were first named.
-    guards: HashMap<Vec<u8>, usize>,
+    /// Keys that must not change, when they were first named, and the strongest lock that was asked for.
+    guards: HashMap<Arc<[u8]>, (usize, LockMode)>,
+    /// What is to be locked at the statement's end: when it was named, the key, and how.
+    unsettled: Vec<(usize, Arc<[u8]>, LockMode)>,
     /// Since the first savepoint: each new version and its key, so that a rollback need not walk the whole buffer. A
     /// version that only replaced others newer than every mark is not new: its key stands here already.
     journal: Vec<(usize, Arc<[u8]>)>,
@@ -47,7 +46,7 @@ pub(super) struct Buffer {
     now: usize,
     bytes: usize,
     bytes_max: usize,
-    counted: Counted,
+    counted: CountedBytes,
     is_finished: bool,
 }
 
@@ -55,17 +54,6 @@ pub(super) struct Buffer {
 struct Version {
     at: usize,
     value: Option<Arc<[u8]>>,
-    /// Whether this or an earlier write of the key was checked.
-    checked: bool,
-}
-
-/// What the server's memory knows of a buffer.
-#[derive(Debug, Default)]
-struct Counted {
-    /// `None`: nothing counts it.
-    account: Option<MemoryAccount>,
-    /// Steps of [`COUNTED_BYTES`] that the account holds.
-    steps: usize,
 }
 
 impl Buffer {
@@ -73,25 +61,26 @@ impl Buffer {
         Buffer {
             keys: BTreeMap::new(),
             guards: HashMap::new(),
+            unsettled: Vec::new(),
             journal: Vec::new(),
             savepoints: Vec::new(),
             scans: BTreeMap::new(),
             now: 0,
             bytes: 0,
             bytes_max,
-            counted: Counted::default(),
+            counted: CountedBytes::default(),
             is_finished: false,
         }
     }
 
     /// From now on its bytes are taken from this account.
     pub(super) fn count_in(&mut self, account: MemoryAccount) {
-        self.counted.account = Some(account);
+        self.counted.count_in(account);
     }
 
     /// The account with what was written, which the commit still holds.
     pub(super) fn take_account(&mut self) -> Option<MemoryAccount> {
-        self.counted.account.take()
+        self.counted.take_account()
     }
 
     /// What each key is, as the mark sees it (`None`: now); empty when nothing was written at all.
@@ -115,8 +104,9 @@ impl Buffer {
         keys.iter().map(is_written).collect()
     }
 
-    /// Adds a write; refused whole when the buffer would grow above its limit.
-    pub(super) fn write(&mut self, write: Write, checked: bool) -> Result<()> {
+    /// Adds a write, whose key is to be locked so at the statement's end; refused whole when the buffer would grow above its
+    /// limit.
+    pub(super) fn write(&mut self, write: Write, lock: Option<LockMode>) -> Result<()> {
         if self.is_finished {
             return Err(finished());
         }
@@ -125,10 +115,9 @@ impl Buffer {
             Write::Delete { key } => (key, None),
         };
         let newest_mark = self.newest_mark();
-        let mut version = Version {
+        let version = Version {
             at: self.now + 1,
             value,
-            checked,
         };
         let versions = self.keys.get_mut(key.as_slice());
         // Versions that no mark sees are replaced, the others stay below the new one.
@@ -145,12 +134,14 @@ impl Buffer {
         if bytes > self.bytes_max {
             return Err(too_large(self.bytes_max));
         }
-        self.counted.resize(bytes)?;
+        self.counted.resize(bytes * COPIES)?;
         self.bytes = bytes;
         self.now += 1;
+        if let Some(mode) = lock {
+            self.unsettled.push((self.now, Arc::from(key.as_slice()), mode));
+        }
         let key = match versions {
             Some(versions) => {
-                version.checked |= versions.last().is_some_and(|last| last.checked);
                 let is_replaced = kept < versions.len();
                 versions.truncate(kept);
                 versions.push(version);
@@ -179,7 +170,7 @@ impl Buffer {
             return Ok(());
         }
         let value = Vec::new();
-        self.write(Write::Put { key, value }, false)
+        self.write(Write::Put { key, value }, None)
     }
 
     /// The keys of a range that are written, and whether they are put or deleted.
@@ -198,11 +189,36 @@ impl Buffer {
         written.collect()
     }
 
-    pub(super) fn guard(&mut self, key: &[u8]) {
-        if !self.guards.contains_key(key) {
-            self.now += 1;
-            self.guards.insert(key.to_vec(), self.now);
+    /// The key must stay as it is, and is to be locked so at the statement's end.
+    pub(super) fn guard(&mut self, key: &[u8], mode: LockMode) {
+        if self.guards.get(key).is_some_and(|(_, known)| *known >= mode) {
+            return;
         }
+        self.now += 1;
+        let key: Arc<[u8]> = Arc::from(key);
+        self.unsettled.push((self.now, Arc::clone(&key), mode));
+        self.guards.entry(key).or_insert((self.now, mode)).1 = mode;
+    }
+
+    /// What is to be locked, the strongest first; from now on it counts as being so.
+    pub(super) fn take_unsettled(&mut self) -> Vec<(Arc<[u8]>, LockMode)> {
+        let mut unsettled: Vec<_> = std::mem::take(&mut self.unsettled)
+            .into_iter()
+            .map(|(_, key, mode)| (key, mode))
+            .collect();
+        unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| b_mode.cmp(a_mode).then_with(|| a.cmp(b)));
+        unsettled.dedup();
+        unsettled
+    }
+
+    /// Whether it is to be locked at the statement's end.
+    pub(super) fn is_settled(&self) -> bool {
+        self.unsettled.is_empty()
+    }
+
+    /// Whether the transaction has written the key.
+    pub(super) fn writes(&self, key: &[u8]) -> bool {
+        self.keys.contains_key(key)
     }
 
     pub(super) fn progress(&self) -> usize {
@@ -225,7 +241,8 @@ impl Buffer {
     pub(super) fn rollback_to(&mut self, mark: usize) {
         self.savepoints
             .truncate(self.savepoints.partition_point(|savepoint| *savepoint <= mark));
-        self.guards.retain(|_, at| *at <= mark);
+        self.guards.retain(|_, (at, _)| *at <= mark);
+        self.unsettled.retain(|(at, ..)| *at <= mark);
         while let Some((_, key)) = self.journal.pop_if(|(at, _)| *at > mark) {
             let Some(versions) = self.keys.get_mut(&key) else {
                 continue;
@@ -238,7 +255,7 @@ impl Buffer {
             }
         }
         // To hold less is never refused.
-        let _ = self.counted.resize(self.bytes);
+        let _ = self.counted.resize(self.bytes * COPIES);
     }
 
     /// Registers a scan of everything so far, or of what a mark sees that is open already; answers its mark.
@@ -277,19 +294,16 @@ impl Buffer {
         }
     }
 
-    /// Ends the transaction: its writes, which leave the buffer, in the order of keys; which of them must not have changed;
-    /// and the other keys that must not.
-    pub(super) fn finish(&mut self) -> Result<Batch> {
+    /// Ends the transaction: its writes, which leave the buffer, in the order of keys.
+    pub(super) fn finish(&mut self) -> Result<Vec<Write>> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err(finished());
         }
-        let (mut writes, mut checked) = (Vec::with_capacity(self.keys.len()), Vec::new());
+        let mut writes = Vec::with_capacity(self.keys.len());
         self.journal = Vec::new();
+        self.guards = HashMap::new();
         for (key, mut versions) in std::mem::take(&mut self.keys) {
             let Some(version) = versions.pop() else { continue };
-            if version.checked {
-                checked.push(writes.len());
-            }
             let key = key.to_vec();
             writes.push(match version.value {
                 Some(value) => Write::Put {
@@ -299,13 +313,12 @@ impl Buffer {
                 None => Write::Delete { key },
             });
         }
-        let unchanged = std::mem::take(&mut self.guards).into_keys().collect();
-        Ok(Batch {
-            writes,
-            checked,
-            unchanged,
-            ..Batch::default()
-        })
+        Ok(writes)
+    }
+
+    /// Whether the transaction has ended.
+    pub(super) fn is_finished(&self) -> bool {
+        self.is_finished
     }
 
     fn newest_mark(&self) -> Option<usize> {
@@ -313,23 +326,6 @@ impl Buffer {
             .last()
             .copied()
             .max(self.scans.last_key_value().map(|(mark, _)| *mark))
-    }
-}
-
-impl Counted {
-    /// The buffer holds so many bytes. Errors: 53200 when there are not so many.
-    fn resize(&mut self, bytes: usize) -> Result<()> {
-        let steps = bytes / COUNTED_BYTES;
-        if steps == self.steps {
-            return Ok(());
-        }
-        if let Some(account) = &self.account
-            && !account.resize(steps * COUNTED_BYTES * COPIES)
-        {
-            return Err(out_of_server_memory());
-        }
-        self.steps = steps;
-        Ok(())
     }
 }
 

@@ -1,21 +1,31 @@
-//! Transactions over the store: writes buffered over a snapshot, read-your-writes, savepoints, conflict keys. Sessions
+//! Transactions over the store: writes buffered over a snapshot, read-your-writes, savepoints, locks. Sessions
 //! begin and end them; `catalog`, `table` and `scan` read and write through them. Knows nothing of tables or SQL.
 //!
 //! ```text
-//!   reads ──► buffer (own writes, newest first) ──► snapshot (everything committed before `begin`)
-//!   write ──► buffer                  commit ──► Batch { snapshot, writes, unchanged } ──► Store
+//!   reads ──► buffer (own writes, newest first) ──► snapshot (everything committed before the statement, or the block)
+//!   write ──► buffer          lock ──► the store's lock table         commit ──► Batch ──► Store, then the locks go
 //! ```
+//!
+//! A transaction changes nothing that it has not locked, and so nothing is left to be found out at commit. Rows are locked before
+//! they are written ([`Transaction::lock`]); what a statement has read of records and names and must stay so (guards, writes
+//! with a lock mode) is locked at its end ([`Transaction::settle`]). Whoever locks a key that was changed behind the
+//! statement's snapshot gets `Error::Conflict`: the session undoes the statement and runs it again from a newer one, with its locks
+//! kept, or, where a block keeps its snapshot, fails it.
 //!
 //! Invariants
 //!
 //! 1. A read sees the snapshot and exactly the writes whose call ended before the read began (for a scan: before it was
 //!    opened; of a view: before that was made), whatever other tasks write meanwhile.
-//! 2. After `rollback_to(s)` every read, and the batch at commit, are as they were when `s` was made.
-//! 3. A transaction without writes never touches the store again and never conflicts.
+//! 2. After `rollback_to(s)` every read, the batch at commit and the locks are as they were when `s` was made.
+//! 3. A transaction without writes never conflicts, and touches the store for reads and locks alone.
 //! 4. Buffered keys, values and their bookkeeping never exceed `bytes_max`, nor what the server's memory has left; the write
 //!    that would is refused whole.
+//! 5. A key that the transaction has locked, and has read since or has found unchanged, is committed as the transaction knows it until
+//!    the transaction ends.
+//! 6. Locks are given up after the commit is visible, never before.
 
 mod buffer;
+mod locking;
 mod scan;
 mod view;
 
@@ -25,64 +35,134 @@ mod tests;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::store::{Batch, KeyRange, ScanRequest, ServerMemory, Snapshot, Store, Values, Write};
+use crate::store::{
+    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, ServerMemory, Snapshot, Store, Values,
+    Write,
+};
 use crate::{Error, Result};
 use buffer::Buffer;
+pub use locking::LockedValues;
 pub use scan::TransactionScan;
 use view::View;
 
-/// How many transactions the process has begun.
-static BEGUN: AtomicU64 = AtomicU64::new(0);
+/// How many snapshots transactions of the process have taken.
+static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
 
-/// A transaction: one snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
-/// a write takes effect for reads that start after it. Dropping it without `commit` forgets its writes.
+/// A transaction as one statement sees it: a snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
+/// a write takes effect for reads that start after it. Dropping the last one of a transaction without `commit` forgets its
+/// writes and gives up its locks.
 #[derive(Debug)]
 pub struct Transaction {
     /// See [`Transaction::number`].
     number: u64,
-    store: Arc<dyn Store>,
     snapshot: Arc<dyn Snapshot>,
-    buffer: Arc<Mutex<Buffer>>,
     /// Of a view: what its reads see.
     view: Option<View>,
+    whole: Arc<Whole>,
+}
+
+/// What all statements of a transaction share.
+#[derive(Debug)]
+struct Whole {
+    store: Arc<dyn Store>,
+    buffer: Arc<Mutex<Buffer>>,
+    locks: HeldLocks,
+    policy: Mutex<LockPolicy>,
+    keeps_snapshot: bool,
     /// Whether every statement that wrote only frees space; `None`: none has written.
     frees_space: Mutex<Option<bool>>,
 }
 
-/// Marks a place in a transaction's writes to roll back to.
+/// What a transaction begins with.
+#[derive(Debug, Clone, Default)]
+pub struct TransactionOptions {
+    /// Bounds the buffered writes (54000 `LimitExceeded` above it).
+    pub bytes_max: usize,
+    /// What it writes and locks is taken from what all statements and transactions may hold together (53200 when there is
+    /// none), until the commit is done or it is dropped. `None`: nothing counts it.
+    pub memory: Option<Arc<ServerMemory>>,
+    /// The process id of its session, as others see who holds locks; 0: none.
+    pub session: i32,
+    /// All its statements read the snapshot that it begins with (REPEATABLE READ).
+    pub keeps_snapshot: bool,
+}
+
+/// Marks a place in a transaction's writes and locks to roll back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Savepoint(pub(crate) usize);
+pub struct Savepoint {
+    writes: usize,
+    locks: usize,
+}
 
 impl Transaction {
-    /// Begins at the newest snapshot. `bytes_max` bounds the buffered writes (54000 `LimitExceeded` above it).
+    /// Begins at the newest snapshot, for nobody's session. `bytes_max`: see [`TransactionOptions`].
     pub async fn begin(store: Arc<dyn Store>, bytes_max: usize) -> Result<Transaction> {
-        let number = BEGUN.fetch_add(1, Ordering::Relaxed);
-        let snapshot = store.snapshot().await?;
-        Ok(Transaction {
-            number,
+        let options = TransactionOptions {
+            bytes_max,
+            ..TransactionOptions::default()
+        };
+        Transaction::begin_with(store, options).await
+    }
+
+    /// Begins at the newest snapshot.
+    pub async fn begin_with(store: Arc<dyn Store>, options: TransactionOptions) -> Result<Transaction> {
+        let locks = store.locks(options.session);
+        let mut buffer = Buffer::new(options.bytes_max);
+        if let Some(memory) = &options.memory {
+            buffer.count_in(memory.account());
+            locks.count_in(memory.account());
+        }
+        let whole = Whole {
             store,
-            snapshot,
-            buffer: Arc::new(Mutex::new(Buffer::new(bytes_max))),
-            view: None,
+            buffer: Arc::new(Mutex::new(buffer)),
+            locks,
+            policy: Mutex::default(),
+            keeps_snapshot: options.keeps_snapshot,
             frees_space: Mutex::new(None),
+        };
+        Transaction::at_newest_of(Arc::new(whole)).await
+    }
+
+    /// The same transaction at the newest snapshot, for its next statement; at the same one if it keeps that.
+    pub async fn next_statement(&self) -> Result<Transaction> {
+        match self.whole.keeps_snapshot {
+            true => Ok(Transaction {
+                number: self.number,
+                snapshot: Arc::clone(&self.snapshot),
+                view: None,
+                whole: Arc::clone(&self.whole),
+            }),
+            false => Transaction::at_newest_of(Arc::clone(&self.whole)).await,
+        }
+    }
+
+    /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
+    pub async fn again(&self) -> Result<Transaction> {
+        Transaction::at_newest_of(Arc::clone(&self.whole)).await
+    }
+
+    async fn at_newest_of(whole: Arc<Whole>) -> Result<Transaction> {
+        Ok(Transaction {
+            number: SNAPSHOTS.fetch_add(1, Ordering::Relaxed),
+            snapshot: whole.store.snapshot().await?,
+            view: None,
+            whole,
         })
     }
 
-    /// The transactions that the process began before it: one of a higher number was begun later, and most often sees more.
+    /// The snapshots that the process took before its: one of a higher number was taken later, and most often sees more.
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The same; what it writes is taken from what all statements and transactions may hold together (53200 when there is
-    /// none), until the commit is done or it is dropped.
-    pub fn counted_in(self, memory: &Arc<ServerMemory>) -> Transaction {
-        self.lock().count_in(memory.account());
-        self
+    /// Whether all its statements read one snapshot.
+    pub fn keeps_snapshot(&self) -> bool {
+        self.whole.keeps_snapshot
     }
 
     /// Values of keys, own writes first.
     pub async fn get_many(&self, keys: &[Vec<u8>]) -> Result<Values> {
-        let own = self.lock().get_many(keys, self.seen());
+        let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
         }
@@ -118,34 +198,36 @@ impl Transaction {
 
     /// The keys of a range that the transaction has written, in their order, and whether it put (`true`) or deleted them.
     pub fn own_writes(&self, range: KeyRange) -> Vec<(Vec<u8>, bool)> {
-        self.lock().written(&range)
+        self.lock_buffer().written(&range)
     }
 
     /// Puts an empty value, blind, under a key that the transaction has not written yet.
     pub fn mark(&self, key: Vec<u8>) -> Result<()> {
-        self.lock().mark(key)
+        self.lock_buffer().mark(key)
     }
 
     /// A scan of snapshot and own writes merged, in key order (or reverse).
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
-        TransactionScan::new(&*self.snapshot, (Arc::clone(&self.buffer), self.seen()), request)
+        TransactionScan::new(
+            &*self.snapshot,
+            (Arc::clone(&self.whole.buffer), self.seen()),
+            request,
+        )
     }
 
     /// The same transaction, whose reads see what is there now and nothing that is written later.
     pub fn as_it_is(&self) -> Transaction {
         Transaction {
             number: self.number,
-            store: Arc::clone(&self.store),
             snapshot: Arc::clone(&self.snapshot),
-            buffer: Arc::clone(&self.buffer),
-            view: Some(View::open(&self.buffer)),
-            frees_space: Mutex::new(None),
+            view: Some(View::open(&self.whole.buffer)),
+            whole: Arc::clone(&self.whole),
         }
     }
 
     /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.
     pub fn are_written_since(&self, earlier: &Transaction, keys: &[Vec<u8>]) -> Vec<bool> {
-        let buffer = self.lock();
+        let buffer = self.lock_buffer();
         let now = buffer.progress();
         let mark = |txn: &Transaction| txn.seen().unwrap_or(now);
         buffer.are_written_between(mark(earlier), mark(self), keys)
@@ -153,75 +235,128 @@ impl Transaction {
 
     /// Keys that cut a range into about so many parts of about the same size; own writes do not count.
     pub async fn split_points(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
-        self.store.split_points(range, parts).await
+        self.whole.store.split_points(range, parts).await
     }
 
-    /// Buffers a write. `checked`: the key must not have changed since the snapshot when this commits; once checked, a
-    /// key stays so, whatever is written to it later.
-    pub fn write(&self, write: Write, checked: bool) -> Result<()> {
-        self.lock().write(write, checked)
+    /// Buffers a write. `lock`: the key is locked so at the statement's end, and must not have changed since the snapshot unless
+    /// it was locked before; `None`: it is locked already, or nobody else can write it, or the last one wins.
+    pub fn write(&self, write: Write, lock: Option<LockMode>) -> Result<()> {
+        self.lock_buffer().write(write, lock)
     }
 
-    /// The key must not have changed since the snapshot when this commits (the record of a table written to …).
-    /// Only takes effect when the transaction has writes: read-only transactions never conflict.
+    /// The key must not have changed since the snapshot, nor change until this commits (the record of a table written to …):
+    /// [`Transaction::guard_in`] that many may do at once.
     pub fn guard(&self, key: &[u8]) {
-        self.lock().guard(key);
+        self.guard_in(key, LockMode::KeyShare);
+    }
+
+    /// The key must not have changed since the snapshot, and is locked so at the statement's end. Only takes effect when the
+    /// transaction has writes: read-only transactions never conflict.
+    pub fn guard_in(&self, key: &[u8], mode: LockMode) {
+        self.lock_buffer().guard(key, mode);
+    }
+
+    /// Whether the key was.
+    pub fn has_written(&self, key: &[u8]) -> bool {
+        self.lock_buffer().writes(key)
     }
 
     /// Whether anything was written.
     pub fn has_writes(&self) -> bool {
-        self.lock().has_writes()
+        self.lock_buffer().has_writes()
     }
 
     /// How much was written: a number that rises with each write and guard.
     pub fn progress(&self) -> usize {
-        self.lock().progress()
+        self.lock_buffer().progress()
     }
 
     /// A statement has written, and only `frees` space or not: a transaction all of whose statements do commits even when
     /// the disk is nearly full.
     pub fn note_statement(&self, frees: bool) {
-        let mut frees_space = self.frees_space.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut frees_space = self
+            .whole
+            .frees_space
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *frees_space = Some(frees && frees_space.unwrap_or(true));
     }
 
     /// A mark to roll back to.
     pub fn savepoint(&self) -> Savepoint {
-        Savepoint(self.lock().savepoint())
+        Savepoint {
+            writes: self.lock_buffer().savepoint(),
+            locks: self.whole.locks.mark(),
+        }
     }
 
-    /// Forgets every write and guard since the mark, and every mark made after it; the mark itself stays.
+    /// Forgets every write and guard since the mark, and every mark made after it, and gives up the locks; the mark itself stays.
     pub fn rollback_to(&self, savepoint: Savepoint) {
-        self.lock().rollback_to(savepoint.0);
+        self.undo_to(savepoint);
+        self.whole.locks.release_after(savepoint.locks);
     }
 
-    /// Commits the writes atomically and durably (`relaxed`: durable soon). The transaction is over either way: later
-    /// writes fail. Errors: as [`Store::commit`].
+    /// As [`Transaction::rollback_to`], but for the locks: what is written again after that waits for nobody.
+    pub fn undo_to(&self, savepoint: Savepoint) {
+        self.lock_buffer().rollback_to(savepoint.writes);
+    }
+
+    /// Ends the transaction without its writes; its locks are given up, whoever still reads in it.
+    pub fn roll_back(&self) {
+        // Nothing but that it has ended already can be said of it.
+        let _ = self.lock_buffer().finish();
+        self.whole.locks.release_all();
+    }
+
+    /// Whether it has ended.
+    pub fn is_over(&self) -> bool {
+        self.lock_buffer().is_finished()
+    }
+
+    /// Commits the writes atomically and durably (`relaxed`: durable soon). Errors: those of [`Transaction::settle`], after
+    /// which the transaction is as it was; those of [`Store::commit`], after which it is over, as it is without an error: later
+    /// writes fail.
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
-        let (batch, _account) = {
-            let mut buffer = self.lock();
+        self.settle().await?;
+        let (writes, _account) = {
+            let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
         };
-        if batch.writes.is_empty() {
+        // Given up at the end, and also where the commit fails or is dropped.
+        let _locks = ReleasedAtEnd(&self.whole.locks);
+        if writes.is_empty() {
             return Ok(());
         }
-        let frees_space = *self.frees_space.lock().unwrap_or_else(PoisonError::into_inner);
-        self.store
-            .commit(Batch {
-                snapshot: Some(Arc::clone(&self.snapshot)),
-                relaxed,
-                reclaims: frees_space == Some(true),
-                ..batch
-            })
-            .await
+        let frees_space = *self
+            .whole
+            .frees_space
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let batch = Batch {
+            known: self.whole.locks.known_of(writes.iter().map(Write::key)),
+            writes,
+            relaxed,
+            reclaims: frees_space == Some(true),
+            ..Batch::default()
+        };
+        self.whole.store.commit(batch).await
     }
 
     fn seen(&self) -> Option<usize> {
         self.view.as_ref().map(View::mark)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Buffer> {
-        lock(&self.buffer)
+    fn lock_buffer(&self) -> MutexGuard<'_, Buffer> {
+        lock(&self.whole.buffer)
+    }
+}
+
+/// The locks of a transaction that ends when this is dropped.
+struct ReleasedAtEnd<'a>(&'a HeldLocks);
+
+impl Drop for ReleasedAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.release_all();
     }
 }
 

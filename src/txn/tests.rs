@@ -148,16 +148,16 @@ impl Run {
     fn write(&mut self) {
         for _ in 0..self.random.random_range(1..8) {
             let key = random_key(&mut self.random);
-            let checked = self.random.random_bool(0.3);
+            let lock = self.random.random_bool(0.3).then_some(LockMode::Update);
             for (_, _, written) in &mut self.views {
                 written.insert(key.clone());
             }
             if self.random.random_bool(0.6) {
                 let value = vec![self.random.random(); self.random.random_range(0..5)];
-                self.transaction.write(put(&key, &value), checked).unwrap();
+                self.transaction.write(put(&key, &value), lock).unwrap();
                 self.now.insert(key, value);
             } else {
-                self.transaction.write(delete(&key), checked).unwrap();
+                self.transaction.write(delete(&key), lock).unwrap();
                 self.now.remove(&key);
             }
         }
@@ -305,11 +305,11 @@ async fn large_buffers_merge_in_order() {
     for n in 0..2000u32 {
         match n % 4 {
             0 => {
-                transaction.write(put(n.to_be_bytes(), b"own"), false).unwrap();
+                transaction.write(put(n.to_be_bytes(), b"own"), None).unwrap();
                 expected.insert(n.to_be_bytes().to_vec(), b"own".to_vec());
             }
             1 => {
-                transaction.write(delete(n.to_be_bytes()), false).unwrap();
+                transaction.write(delete(n.to_be_bytes()), None).unwrap();
                 expected.remove(n.to_be_bytes().as_slice());
             }
             _ => {}
@@ -341,9 +341,11 @@ async fn only_checked_keys_and_guards_conflict() {
         let store = store_with(&base).await;
         let transaction = Transaction::begin(Arc::clone(&store), usize::MAX).await.unwrap();
         transaction.guard(b"guard");
-        transaction.write(put(b"checked", b"1"), true).unwrap();
-        transaction.write(put(b"checked", b"2"), false).unwrap();
-        transaction.write(put(b"blind", b"1"), false).unwrap();
+        transaction
+            .write(put(b"checked", b"1"), Some(LockMode::Update))
+            .unwrap();
+        transaction.write(put(b"checked", b"2"), None).unwrap();
+        transaction.write(put(b"blind", b"1"), None).unwrap();
         store
             .commit(Batch {
                 writes: vec![put(changed, b"other")],
@@ -369,7 +371,9 @@ async fn without_writes_a_guard_never_conflicts() {
     let transaction = Transaction::begin(Arc::clone(&store), usize::MAX).await.unwrap();
     let savepoint = transaction.savepoint();
     transaction.guard(b"guard");
-    transaction.write(put(b"key", b"1"), true).unwrap();
+    transaction
+        .write(put(b"key", b"1"), Some(LockMode::Update))
+        .unwrap();
     assert!(transaction.has_writes());
     transaction.rollback_to(savepoint);
     assert!(!transaction.has_writes());
@@ -394,10 +398,12 @@ async fn without_writes_a_guard_never_conflicts() {
 async fn a_rollback_takes_back_guards_and_checks() {
     let store = store_with(&Map::new()).await;
     let transaction = Transaction::begin(Arc::clone(&store), usize::MAX).await.unwrap();
-    transaction.write(put(b"key", b"1"), false).unwrap();
+    transaction.write(put(b"key", b"1"), None).unwrap();
     let savepoint = transaction.savepoint();
     transaction.guard(b"guard");
-    transaction.write(put(b"key", b"2"), true).unwrap();
+    transaction
+        .write(put(b"key", b"2"), Some(LockMode::Update))
+        .unwrap();
     transaction.rollback_to(savepoint);
     let writes = vec![put(b"guard", b"x"), put(b"key", b"x")];
     store
@@ -420,16 +426,16 @@ async fn the_buffer_has_a_limit() {
     let transaction = Transaction::begin(Arc::clone(&store), 10_000).await.unwrap();
     // Overwriting takes no more room, with scans and savepoints before it or not.
     for n in 0..200u8 {
-        transaction.write(put(b"key", [n; 1000]), false).unwrap();
+        transaction.write(put(b"key", [n; 1000]), None).unwrap();
         drop(transaction.scan(everything()));
     }
     let savepoint = transaction.savepoint();
     for n in 0..200u8 {
-        transaction.write(put(b"key", [n; 1000]), false).unwrap();
+        transaction.write(put(b"key", [n; 1000]), None).unwrap();
     }
     let mut written = 0u8;
     let error = loop {
-        match transaction.write(put([written], [0; 1000]), false) {
+        match transaction.write(put([written], [0; 1000]), None) {
             Ok(()) => written += 1,
             Err(error) => break error,
         }
@@ -450,13 +456,13 @@ async fn the_buffer_has_a_limit() {
     assert_eq!(keys.len(), usize::from(written) + 1);
     transaction.rollback_to(savepoint);
     for n in 0..5u8 {
-        transaction.write(put([n], [0; 1000]), false).unwrap();
+        transaction.write(put([n], [0; 1000]), None).unwrap();
     }
     transaction.commit(false).await.unwrap();
     assert_eq!(stored(&store).await.len(), 6);
     assert_eq!(
         transaction
-            .write(delete(b"key"), false)
+            .write(delete(b"key"), None)
             .map_err(|error| error.sqlstate()),
         Err("XX000")
     );

@@ -104,7 +104,7 @@ async fn sound_store() -> Arc<dyn Store> {
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
     let catalog = Catalog::empty();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
-    txn.write(put(Keyspace::NextTableId, 5u32.to_be_bytes()), true)
+    txn.write(put(Keyspace::NextTableId, 5u32.to_be_bytes()), None)
         .unwrap();
     writer.put_table(table()).unwrap();
     writer.put_view(&view()).unwrap();
@@ -116,7 +116,7 @@ async fn sound_store() -> Arc<dyn Store> {
     writer.put_schema(&schema).unwrap();
     writer.drop_keys(9, IndexId::MAX).unwrap();
     let counter = put(Keyspace::Sequence { table: 1, column: 2 }, 1i64.to_be_bytes());
-    txn.write(counter, true).unwrap();
+    txn.write(counter, None).unwrap();
     txn.commit(false).await.unwrap();
     store
 }

@@ -463,13 +463,21 @@ async fn concurrent_writers_of_one_table_do_not_conflict_over_row_ids() {
 }
 
 #[tokio::test]
-async fn racing_inserts_of_one_key_conflict() {
+async fn of_racing_inserts_of_one_key_the_second_waits_for_the_first() {
     let mut left = client("CREATE TABLE t (a int PRIMARY KEY)").await;
     let right = left.other();
     left.begin().await;
     left.ok("INSERT INTO t VALUES (1)").await;
-    right.ok("INSERT INTO t VALUES (1)").await;
-    assert_eq!(left.commit().await.unwrap_err().sqlstate(), "40001");
+    let (error, committed) = tokio::join!(right.fails("INSERT INTO t VALUES (1)"), left.commit());
+    committed.unwrap();
+    assert_eq!(
+        error,
+        "23505 duplicate key value violates unique constraint \"t_pkey\""
+    );
+    left.begin().await;
+    left.ok("INSERT INTO t VALUES (2)").await;
+    let inserted = tokio::join!(right.ok("INSERT INTO t VALUES (2)"), async { left.rollback() });
+    assert_eq!(inserted.0, "INSERT 0 1");
 }
 
 #[tokio::test]

@@ -6,13 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
 use crate::Result;
-use crate::store::{MemoryAccount, out_of_server_memory};
+use crate::store::{CountedBytes, MemoryAccount};
 
 /// What a lock costs beside two copies of its key's reference: nodes of two maps, the list of holders, the journal.
 const LOCK_OVERHEAD_BYTES: usize = 256;
-
-/// Bytes are told to the server's memory in steps of so many: what few locks hold costs nothing.
-const COUNTED_BYTES: usize = 64 << 10;
 
 /// The locks of one transaction. Dropping them gives them up.
 #[derive(Debug)]
@@ -28,8 +25,7 @@ struct Held {
     /// Each lock in the order they came, and what of its key was held before.
     journal: Vec<(Arc<[u8]>, LockModes)>,
     bytes: usize,
-    counted: usize,
-    account: Option<MemoryAccount>,
+    counted: CountedBytes,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -37,6 +33,8 @@ struct HeldKey {
     modes: LockModes,
     /// Whether a value is committed under the key; `None`: nobody has looked.
     is_there: Option<bool>,
+    /// The transaction has read what is committed under it, whatever its snapshot sees.
+    is_read: bool,
 }
 
 /// The modes that are wanted of some keys.
@@ -78,7 +76,7 @@ impl HeldLocks {
 
     /// From now on what they take is taken from this account.
     pub fn count_in(&self, account: MemoryAccount) {
-        self.lock().account = Some(account);
+        self.lock().counted.count_in(account);
     }
 
     /// Locks keys one after the other. Those that were locked stay so when it fails. Errors: 40P01, 55P03, 53200.
@@ -120,6 +118,19 @@ impl HeldLocks {
         self.lock().keys.get(key).map(|key| key.is_there)
     }
 
+    /// The places of keys of which it is known whether a value is committed under them, and whether one is.
+    pub fn known_of<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) -> Vec<(usize, bool)> {
+        let held = self.lock();
+        if held.keys.is_empty() {
+            return Vec::new();
+        }
+        let known = keys.map(|key| held.keys.get(key).and_then(|key| key.is_there));
+        known
+            .enumerate()
+            .filter_map(|(at, is_there)| Some((at, is_there?)))
+            .collect()
+    }
+
     /// Keeps in mind whether values are committed under keys that are locked.
     pub fn note_there<'a>(&self, keys: impl Iterator<Item = (&'a [u8], bool)>) {
         let mut held = self.lock();
@@ -128,6 +139,21 @@ impl HeldLocks {
                 key.is_there = Some(is_there);
             }
         }
+    }
+
+    /// The transaction has read what is committed under these keys.
+    pub fn note_read(&self, keys: &[Vec<u8>]) {
+        let mut held = self.lock();
+        for key in keys {
+            if let Some(key) = held.keys.get_mut(key.as_slice()) {
+                key.is_read = true;
+            }
+        }
+    }
+
+    /// Whether the transaction has read what is committed under a locked key.
+    pub fn is_read(&self, key: &[u8]) -> bool {
+        self.lock().keys.get(key).is_some_and(|key| key.is_read)
     }
 
     /// How many came so far: a mark for [`HeldLocks::release_after`].
@@ -142,19 +168,20 @@ impl HeldLocks {
             let Some((key, before)) = held.journal.pop() else {
                 break;
             };
-            self.table.release(self.owner, &key, before);
-            match before.is_empty() {
-                true => drop(held.keys.remove(&key)),
-                false => {
-                    if let Some(key) = held.keys.get_mut(&key) {
-                        key.modes = before;
-                    }
-                }
-            }
-            held.bytes -= bytes_of(&key);
+            held.release(&self.table, self.owner, key, before);
         }
-        // To hold less is never refused.
-        let _ = held.count();
+    }
+
+    /// Gives up of what came after the mark the keys that are not kept.
+    pub fn release_some(&self, mark: usize, is_kept: impl Fn(&[u8]) -> bool) {
+        let mut held = self.lock();
+        let mark = mark.min(held.journal.len());
+        for (key, before) in held.journal.split_off(mark) {
+            match is_kept(&key) {
+                true => held.journal.push((key, before)),
+                false => held.release(&self.table, self.owner, key, before),
+            }
+        }
     }
 
     /// Gives up everything.
@@ -169,7 +196,8 @@ impl HeldLocks {
         known.modes = before.with(mode);
         held.bytes += bytes_of(&key);
         held.journal.push((key, before));
-        held.count()
+        let bytes = held.bytes;
+        held.counted.resize(bytes)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
@@ -178,19 +206,24 @@ impl HeldLocks {
 }
 
 impl Held {
-    /// Errors: 53200 when the server has no memory for so many locks.
-    fn count(&mut self) -> Result<()> {
-        let steps = self.bytes / COUNTED_BYTES;
-        if steps == self.counted {
-            return Ok(());
+    /// Gives up what is held of a key beyond what was before.
+    fn release(&mut self, table: &LockTable, owner: LockOwner, key: Arc<[u8]>, before: LockModes) {
+        table.release(owner, &key, before);
+        match before.is_empty() {
+            true => drop(self.keys.remove(&key)),
+            false => {
+                if let Some(key) = self.keys.get_mut(&key) {
+                    // What was known under a stronger lock may change under the weaker one.
+                    *key = HeldKey {
+                        modes: before,
+                        ..HeldKey::default()
+                    };
+                }
+            }
         }
-        if let Some(account) = &self.account
-            && !account.resize(steps * COUNTED_BYTES)
-        {
-            return Err(out_of_server_memory());
-        }
-        self.counted = steps;
-        Ok(())
+        self.bytes -= bytes_of(&key);
+        // To hold less is never refused.
+        let _ = self.counted.resize(self.bytes);
     }
 }
 

@@ -86,9 +86,9 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("default_transaction_deferrable", "off", Bool, NO_EFFECT),
     user(
         "default_transaction_isolation",
-        "repeatable read",
+        "read committed",
         ISOLATION,
-        "Isolation that new transactions ask for; all run as repeatable read.",
+        "Isolation of new transactions; serializable runs as repeatable read.",
     ),
     user(
         "idle_in_transaction_session_timeout",
@@ -123,9 +123,9 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("transaction_deferrable", "off", Bool, NO_EFFECT),
     user(
         "transaction_isolation",
-        "repeatable read",
+        "read committed",
         ISOLATION,
-        "Isolation of the transaction; all run as repeatable read.",
+        "Isolation of the transaction; serializable runs as repeatable read.",
     ),
     user(
         "transaction_read_only",
@@ -194,7 +194,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     user("cpu_operator_cost", "0.0025", COST, NO_EFFECT),
     user("cpu_tuple_cost", "0.01", COST, NO_EFFECT),
     user("cursor_tuple_fraction", "0.1", COST, NO_EFFECT),
-    user("deadlock_timeout", "1000", MILLISECONDS, NO_EFFECT),
+    user(
+        "deadlock_timeout",
+        "1000",
+        MILLISECONDS,
+        "Time to wait for a lock before it is asked whether the wait can end.",
+    ),
     user("default_statistics_target", "100", COUNT, NO_EFFECT),
     user("effective_cache_size", "524288", PAGES, NO_EFFECT),
     user("effective_io_concurrency", "1", COUNT, NO_EFFECT),

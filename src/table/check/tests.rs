@@ -104,7 +104,7 @@ async fn sound_store() -> Arc<dyn Store> {
         key: Keyspace::NextTableId.encode(),
         value: 6u32.to_be_bytes().to_vec(),
     };
-    txn.write(next, true).unwrap();
+    txn.write(next, None).unwrap();
     let table = writer.put_table(table()).unwrap();
     writer.drop_keys(9, IndexId::MAX).unwrap();
     insert_rows(&txn, &table, &batch(0..ROWS), Limits::default())

@@ -1,0 +1,160 @@
+//! What a transaction locks: rows before they are written, and at a statement's end what it has read and rests on.
+
+use std::sync::PoisonError;
+
+use super::Transaction;
+use crate::store::{HeldLocks, LockMode, LockPolicy, LockWait, Locked, Unlocked, Values, Wanted};
+use crate::{Error, Result};
+
+/// What is committed under keys that were locked, with the transaction's own writes over it.
+#[derive(Debug)]
+pub struct LockedValues {
+    /// One a key.
+    pub values: Values,
+    /// Places of the keys, rising, that others put or deleted since the snapshot, and of which `values` tells.
+    pub changed: Vec<usize>,
+}
+
+impl Transaction {
+    /// How long it waits for locks from now on.
+    pub fn set_lock_policy(&self, policy: LockPolicy) {
+        *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
+    }
+
+    /// Locks keys whose values were read; they are as the snapshot has them until the transaction ends. Errors: `Conflict` when one
+    /// was changed since, which leaves the locks; 40P01, 55P03, 53200.
+    pub async fn lock(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
+        let locked = self.ask(keys, mode, LockWait::Block, false).await?;
+        self.require_unchanged(keys, &locked)
+    }
+
+    /// As [`Transaction::lock`], for keys that others may have locked; answers those that are not locked then.
+    pub async fn lock_or(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<Unlocked> {
+        let mut locked = self.ask(keys, mode, wait, false).await?;
+        let unlocked = std::mem::take(&mut locked.unlocked);
+        locked
+            .changed
+            .retain(|at| unlocked.skipped.binary_search(at).is_err());
+        if unlocked.refused.is_none() {
+            self.require_unchanged(keys, &locked)?;
+        }
+        Ok(unlocked)
+    }
+
+    /// Locks keys that are to be written whatever stands under them. Errors: 40P01, 55P03, 53200.
+    pub async fn lock_unread(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
+        self.ask(keys, mode, LockWait::Block, false).await.map(drop)
+    }
+
+    /// Locks keys and tells what is there then, whatever the snapshot sees. Errors: 40P01, 55P03, 53200.
+    pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
+        let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
+        locked.changed.retain(|at| !self.is_known(&keys[*at]));
+        self.locks().note_read(keys);
+        let own = self.lock_buffer().get_many(keys, self.seen());
+        if own.is_empty() {
+            return Ok(LockedValues {
+                values: locked.values,
+                changed: locked.changed,
+            });
+        }
+        let mut values = Values::with_capacity(keys.len());
+        for (at, own) in own.iter().enumerate() {
+            values.push(match own {
+                Some(own) => own.as_deref(),
+                None => locked.values.get(at),
+            });
+        }
+        Ok(LockedValues {
+            values,
+            changed: locked.changed,
+        })
+    }
+
+    /// A mark of the locks so far, for [`Transaction::unlock_after`].
+    pub fn lock_mark(&self) -> usize {
+        self.locks().mark()
+    }
+
+    /// Gives up of the locks after the mark those whose keys are not kept: nothing was written under them.
+    pub fn unlock_after(&self, mark: usize, is_kept: impl Fn(&[u8]) -> bool) {
+        self.locks().release_some(mark, is_kept);
+    }
+
+    /// A statement ends: what it rests on is locked from now on. Errors: as [`Transaction::lock`]; the statement has to be
+    /// undone then.
+    pub async fn settle(&self) -> Result<()> {
+        let unsettled = {
+            let mut buffer = self.lock_buffer();
+            if buffer.is_settled() || !buffer.has_writes() {
+                return Ok(());
+            }
+            buffer.take_unsettled()
+        };
+        let mut unsettled = unsettled.as_slice();
+        // The strongest first: who holds the record of an object for itself then finds all that others did to the object.
+        while let Some((_, mode)) = unsettled.first() {
+            let mode = *mode;
+            let (of_mode, weaker) =
+                unsettled.split_at(unsettled.partition_point(|(_, other)| *other == mode));
+            let new = of_mode
+                .iter()
+                .filter(|(key, _)| !self.locks().includes(key, mode));
+            let keys: Vec<Vec<u8>> = new.map(|(key, _)| key.to_vec()).collect();
+            if !keys.is_empty() {
+                let locked = self.ask(&keys, mode, LockWait::Block, false).await?;
+                // What the transaction wrote unlocked counts: nobody knew that it would.
+                if let Some(at) = locked
+                    .changed
+                    .into_iter()
+                    .find(|at| !self.locks().is_read(&keys[*at]))
+                {
+                    return Err(changed(&keys[at]));
+                }
+            }
+            unsettled = weaker;
+        }
+        Ok(())
+    }
+
+    async fn ask(
+        &self,
+        keys: &[Vec<u8>],
+        mode: LockMode,
+        wait: LockWait,
+        wants_values: bool,
+    ) -> Result<Locked> {
+        let policy: LockPolicy = *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = Wanted {
+            keys,
+            mode,
+            wait,
+            policy,
+        };
+        let store = &self.whole.store;
+        store
+            .lock(self.locks(), wanted, &self.snapshot, wants_values)
+            .await
+    }
+
+    fn require_unchanged(&self, keys: &[Vec<u8>], locked: &Locked) -> Result<()> {
+        let mut changes = locked.changed.iter();
+        match changes.find(|at| !self.is_known(&keys[**at])) {
+            Some(at) => Err(changed(&keys[*at])),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the transaction knows what is under a locked key although that changed since its snapshot.
+    fn is_known(&self, key: &[u8]) -> bool {
+        self.locks().is_read(key) || self.lock_buffer().writes(key)
+    }
+
+    fn locks(&self) -> &HeldLocks {
+        &self.whole.locks
+    }
+}
+
+fn changed(key: &[u8]) -> Error {
+    Error::Conflict { key: key.to_vec() }
+}
