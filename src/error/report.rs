@@ -65,7 +65,7 @@ impl Error {
             Error::QueryCanceled | Error::StatementTimeout => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
             Error::UndefinedDatabase { .. } => "3D000",
-            Error::LockTimeout => "55P03",
+            Error::LockTimeout | Error::LockNotAvailable { .. } => "55P03",
             Error::Deadlock { .. } => "40P01",
             Error::ClientGone => "08006",
             Error::IdleTimeout { in_transaction: true } => "25P03",
@@ -128,6 +128,7 @@ impl Error {
             | Error::UndefinedSetting { .. }
             | Error::UndefinedDatabase { .. }
             | Error::LockTimeout
+            | Error::LockNotAvailable { .. }
             | Error::ReadOnlySetting { .. }
             | Error::DatatypeMismatch { .. }
             | Error::InvalidText { .. }
@@ -255,6 +256,7 @@ impl Error {
             | Error::InvalidText { .. }
             | Error::InvalidJson { .. }
             | Error::LockTimeout
+            | Error::LockNotAvailable { .. }
             | Error::Deadlock { .. }
             | Error::InvalidDatetime { .. }
             | Error::DatetimeOverflow { .. }

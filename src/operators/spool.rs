@@ -10,7 +10,8 @@ use datafusion_execution::SpillFile;
 use datafusion_execution::memory_pool::MemoryReservation;
 use datafusion_physical_plan::SpillManager;
 use datafusion_physical_plan::metrics::{ExecutionPlanMetricsSet, SpillMetrics};
-use futures::TryStreamExt;
+use futures::stream::{self, BoxStream};
+use futures::{StreamExt, TryStreamExt};
 
 use super::planning::runtime;
 use crate::system::datafusion_error::from_datafusion;
@@ -126,6 +127,20 @@ impl Spool {
             Some(file) => Ok(ChunkRows::File(file)),
             None => Ok(ChunkRows::Memory(Vec::new())),
         }
+    }
+
+    /// All rows, from the first on.
+    pub fn into_stream(self) -> BoxStream<'static, Result<RecordBatch>> {
+        let first = self.first;
+        let rows = stream::try_unfold((self, first), |(mut spool, at)| async move {
+            if at >= spool.end {
+                return Ok(None);
+            }
+            let (first, batch) = spool.piece(at).await?;
+            let next = first + batch.num_rows() as u64;
+            Ok(Some((batch, (spool, next))))
+        });
+        rows.boxed()
     }
 
     fn files(&mut self, batches: &[RecordBatch]) -> Result<SpillManager> {

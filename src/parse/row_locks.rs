@@ -107,8 +107,8 @@ pub(crate) fn without_row_locks(query: &ast::Query) -> ast::Query {
     query
 }
 
-/// Makes of every locking clause what the parser takes; answers the first as it was written. Errors: 42601 for a name with a schema.
-pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<Option<String>> {
+/// Makes of every locking clause what the parser takes; answers the first's strength. Errors: 42601 for a name with a schema.
+pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<Option<LockStrength>> {
     let mut first = None;
     let mut at = 0;
     while at < tokens.len() {
@@ -125,9 +125,7 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<Opti
                 position: character_position(position.start, text),
             });
         }
-        let words = tokens[at..clause.end].iter().map(|token| token.token.to_string());
-        let words = words.collect::<Vec<_>>().join(" ").to_uppercase();
-        first.get_or_insert(words);
+        first.get_or_insert(clause.strength);
         let settled = clause.settled(tokens);
         let length = settled.len();
         tokens.splice(at..clause.end, settled);
@@ -306,12 +304,12 @@ mod tests {
             (
                 "SELECT a FROM t ORDER BY a FOR NO KEY UPDATE OF t, u SKIP LOCKED LIMIT 1",
                 "SELECT a FROM t ORDER BY a LIMIT 1 FOR UPDATE OF \"\".t.u SKIP LOCKED",
-                "FOR NO KEY UPDATE OF T , U SKIP LOCKED",
+                "FOR NO KEY UPDATE",
             ),
             (
                 "SELECT a FROM t LIMIT 1 FOR KEY SHARE NOWAIT FOR UPDATE",
                 "SELECT a FROM t LIMIT 1 FOR SHARE OF \"\" NOWAIT FOR UPDATE",
-                "FOR KEY SHARE NOWAIT",
+                "FOR KEY SHARE",
             ),
             (
                 "DELETE FROM t WHERE a IN (SELECT a FROM t FOR SHARE FOR UPDATE LIMIT (1) OFFSET 2)",
@@ -321,14 +319,10 @@ mod tests {
         ] {
             let parsed = crate::parse::parse(text).unwrap().remove(0);
             assert_eq!(parsed.ast.to_string(), tree);
-            let warned = parsed.warnings.iter().map(|warning| warning.message.as_str());
-            assert_eq!(
-                warned.collect::<Vec<_>>(),
-                [format!("{clause} locks nothing yet")]
-            );
+            assert_eq!(parsed.row_locks.map(LockStrength::clause), Some(clause));
         }
         let other = crate::parse::parse("SELECT substring('a' FOR 1)").unwrap();
-        assert!(other[0].warnings.is_empty());
+        assert_eq!(other[0].row_locks, None);
     }
 
     #[test]

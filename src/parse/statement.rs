@@ -11,6 +11,7 @@ use super::dialect::KeyspanDialect;
 use super::hints::Hints;
 use super::kind::StatementKind;
 use super::position::Cursor;
+use super::row_locks::LockStrength;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
 use super::with_write::has_writes;
@@ -32,6 +33,8 @@ pub struct ParsedStatement {
     pub hints: Hints,
     /// What it does to the database.
     pub kind: StatementKind,
+    /// How its first locking clause locks rows.
+    pub(crate) row_locks: Option<LockStrength>,
     /// What it asks for and does not get, though it runs.
     pub warnings: Arc<[Warning]>,
 }
@@ -49,6 +52,16 @@ impl ParsedStatement {
     /// Whether it is a query, or a write, whose WITH clause writes.
     pub(crate) fn is_query_that_writes(&self) -> bool {
         matches!(&self.ast, ast::Statement::Query(query) if has_writes(query))
+    }
+
+    /// What PostgreSQL calls it when a read-only transaction must not run it: a write, or a query that locks rows.
+    pub fn name_of_write(&self) -> Option<String> {
+        let locking = || match (&self.ast, self.row_locks) {
+            (ast::Statement::Query(_), Some(strength)) => Some(format!("SELECT {}", strength.clause())),
+            _ => None,
+        };
+        let write = self.kind.write().map(|write| write.name.to_string());
+        write.or_else(locking)
     }
 
     /// An error of this statement with its position in the text.
@@ -97,6 +110,7 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
         source: source.clone(),
         hints: read.hints,
         kind,
+        row_locks: read.row_locks,
         warnings,
     })
 }
@@ -107,12 +121,7 @@ fn warnings(read: &StatementTokens) -> Arc<[Warning]> {
         hint: "Hints stand behind SELECT, INSERT, UPSERT, UPDATE or DELETE, as in SELECT /*+ _l_allow_filtering_ */ …"
             .to_string(),
     });
-    let row_locks = read.row_locks.iter().map(|clause| Warning {
-        message: format!("{clause} locks nothing yet"),
-        hint: "Of two transactions that change one row the second fails with 40001 at COMMIT. To hand out a row once, change it with UPDATE … RETURNING, or take an advisory lock."
-            .to_string(),
-    });
-    misplaced.chain(row_locks).collect()
+    misplaced.collect()
 }
 
 /// Whether an INSERT is an UPSERT. The parser sets this mark, REPLACE's, in other dialects only.

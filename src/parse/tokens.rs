@@ -22,7 +22,7 @@ use super::hints::{Hints, misplaced};
 use super::inert;
 use super::nesting::Nesting;
 use super::position::character_position;
-use super::row_locks;
+use super::row_locks::{self, LockStrength};
 use super::syntax_error;
 use super::token_reader::is_word;
 use crate::{Error, Result};
@@ -57,8 +57,8 @@ pub(super) struct StatementTokens {
     pub(super) hints: Hints,
     /// A hint that stands where none counts.
     pub(super) misplaced_hint: Option<String>,
-    /// The first locking clause (FOR UPDATE …), as it was written.
-    pub(super) row_locks: Option<String>,
+    /// How the first locking clause (FOR UPDATE …) locks.
+    pub(super) row_locks: Option<LockStrength>,
 }
 
 /// The statements of a message, those of blanks and comments alone left out. `text`: the message.

@@ -8,6 +8,7 @@ use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
 pub(crate) use super::clause::Clause;
+use super::row_locks::LockScope;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
@@ -92,6 +93,8 @@ pub(super) struct Binder<'c> {
     pub(super) views: usize,
     /// Whether it is inside of the second term of a recursion.
     pub(super) is_in_step: bool,
+    /// What is known of row locks while FROM is bound.
+    pub(super) locks: LockScope,
     names: HashMap<String, usize>,
 }
 
@@ -111,6 +114,7 @@ impl<'c> Binder<'c> {
             unwritten: BTreeSet::new(),
             views: 0,
             is_in_step: false,
+            locks: LockScope::default(),
             names: HashMap::new(),
         }
     }

@@ -6,6 +6,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place};
 use super::constant::{Constant, constant_of, literal};
 use super::scope::Scope;
+use super::select::Kept;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
@@ -96,7 +97,7 @@ fn one_row(mut binder: Binder<'_>, items: Vec<BoundItem>) -> Result<PlannedQuery
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
         let (plan, exprs) = binder.place_subqueries(plan, exprs, false)?;
         let visible = items.len();
-        let bound = binder.project(plan, items, exprs, visible, Vec::new(), false, None)?;
+        let bound = binder.project(plan, items, exprs, visible, Vec::new(), Kept::all())?;
         planned(binder, bound, SqlType::Unknown)
     })
 }

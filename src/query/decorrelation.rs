@@ -95,7 +95,10 @@ impl Binder<'_> {
                     }
                     None => reads.stored_only &= is_catalog(scan),
                 },
-                Plan::DependentJoin(_) | Plan::SharedRows(_) | Plan::RecursiveQuery(_) => {
+                Plan::DependentJoin(_)
+                | Plan::SharedRows(_)
+                | Plan::RecursiveQuery(_)
+                | Plan::LockRows(_) => {
                     reads.stored_only = false;
                 }
                 _ => {}

@@ -10,7 +10,7 @@ use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, ViewDef};
-use crate::logical::stored_table::table_source;
+use crate::logical::stored_table::{table_source, whole_table_source};
 use crate::operators::catalog_table;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
@@ -90,7 +90,8 @@ impl Binder<'_> {
                 ..
             } => {
                 let around = Outer::new(&left.scope, outer, None);
-                let bound = self.query(subquery, Some(&around))?;
+                let name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
+                let bound = self.query_of_item(&name, |binder| binder.query(subquery, Some(&around)))?;
                 let captured = around.captured.into_inner();
                 let (mut right, fields) = self.derived(bound, alias.as_ref())?;
                 if keep_left {
@@ -177,7 +178,8 @@ impl Binder<'_> {
             } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref()),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
-                let bound = self.query(subquery, outer)?;
+                let name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
+                let bound = self.query_of_item(&name, |binder| binder.query(subquery, outer))?;
                 Ok(self.derived(bound, alias.as_ref())?.0)
             }
             ast::TableFactor::NestedJoin {
@@ -301,14 +303,13 @@ impl Binder<'_> {
         };
         let schema = alias.is_none().then(|| table.schema.clone());
         let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
-        let mut item = self.scan(
-            table_source(table, &called, &self.ctx.hints),
-            schema,
-            &table.name,
-            columns,
-            key,
-            alias,
-        )?;
+        let source = match self.item_lock(&called) {
+            // A row is locked by its key, which may be hidden.
+            Some(_) => whole_table_source(table, &called, &self.ctx.hints),
+            None => table_source(table, &called, &self.ctx.hints),
+        };
+        let mut item = self.scan(source, schema, &table.name, columns, key, alias)?;
+        self.note_locked(table, &called, &item.plan)?;
         if table.options.dynamic_columns {
             for relation in &mut item.scope.relations {
                 relation.dynamic_table = Some(table.name.clone());
@@ -386,7 +387,10 @@ impl Binder<'_> {
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
         self.views += 1;
-        let bound = self.one_level_deeper(|binder| binder.query(&query, None));
+        let name = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
+        let bound = self.query_of_item(&name, |binder| {
+            binder.one_level_deeper(|binder| binder.query(&query, None))
+        });
         self.views -= 1;
         self.search_path = search_path;
         self.common_tables = common_tables;

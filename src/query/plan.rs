@@ -36,6 +36,8 @@ pub(crate) struct QueryPlan {
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
+    /// Whether it locks rows, anywhere in it.
+    locks_rows: bool,
 }
 
 /// A plan with the answers of subqueries in it.
@@ -77,6 +79,7 @@ impl QueryPlan {
         };
         let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
+            locks_rows: locks_rows(&query.plan),
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
@@ -115,6 +118,11 @@ impl QueryPlan {
             Ok(rows.map(|rows| rows?.into_batch()).boxed())
         }
         .boxed()
+    }
+
+    /// Whether it locks rows: then it may have to begin again, and none of its rows may leave before all are there.
+    pub(crate) fn locks_rows(&self) -> bool {
+        self.locks_rows
     }
 
     /// The result's columns.
@@ -276,6 +284,18 @@ impl Observation {
     pub(crate) fn general(&self) -> Option<&Operator> {
         self.general.get()
     }
+}
+
+fn locks_rows(plan: &Plan) -> bool {
+    let mut found = false;
+    let walked = for_each_node(plan, &mut |node| {
+        found |= matches!(node, Plan::LockRows(_));
+        Ok(match found {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    });
+    found || walked.is_err()
 }
 
 fn is_lasting(plan: &Plan) -> bool {

@@ -38,6 +38,7 @@ impl Binder<'_> {
     }
 
     pub(super) fn query_here(&mut self, query: &ast::Query, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
+        let around = self.locks_around();
         if let Some(with) = &query.with {
             self.with(with, query, outer)?;
         }
@@ -48,8 +49,9 @@ impl Binder<'_> {
                 ast::OrderByKind::All(_) => return Err(Error::unsupported("ORDER BY ALL", None)),
             },
         };
+        let locks = self.row_locks(query, around)?;
         let mut bound = match query.body.as_ref() {
-            ast::SetExpr::Select(select) => self.select(select, order_by, outer)?,
+            ast::SetExpr::Select(select) => self.select(select, (order_by, locks), outer)?,
             ast::SetExpr::Query(inner) if order_by.is_empty() => self.query(inner, outer)?,
             body => {
                 let bound = self.set_expr(body, outer)?;
@@ -57,7 +59,6 @@ impl Binder<'_> {
             }
         };
         bound.plan = self.limit(bound.plan, query, outer)?;
-        self.row_locks(query)?;
         Ok(bound)
     }
 
@@ -245,7 +246,7 @@ impl Binder<'_> {
     /// The body of a query without ORDER BY and LIMIT.
     pub(super) fn set_expr(&mut self, body: &ast::SetExpr, outer: Option<&Outer<'_>>) -> Result<BoundQuery> {
         match body {
-            ast::SetExpr::Select(select) => self.select(select, &[], outer),
+            ast::SetExpr::Select(select) => self.select(select, (&[], Vec::new()), outer),
             ast::SetExpr::Query(query) => self.query(query, outer),
             ast::SetExpr::Values(values) => self.values(values, outer),
             ast::SetExpr::SetOperation {

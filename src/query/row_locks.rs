@@ -1,47 +1,167 @@
-//! Which rows a query asks to be locked: its locking clauses and those around it, relation by relation, as PostgreSQL's `transformLockingClause`
-//! has it. Asked by `query_body` once the query is bound; nothing takes the locks yet. What a clause says, `parse::row_locks` knows.
+//! Which rows a query locks: its locking clauses and those around it, relation by relation, as PostgreSQL's `transformLockingClause` has
+//! it. Asked by `query_body` for each query; `from` tells of the tables that it comes upon, `select` puts their locks below LIMIT. What a
+//! clause says, `parse::row_locks` knows.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use sqlparser::ast;
 
 use super::aggregate::is_aggregate;
-use super::binder::{Binder, fault, fold};
+use super::binder::{Binder, Bound, BoundQuery, fault, fold};
 use super::record_function::is_record_function;
+use super::scope::{Outer, Scope};
+use crate::catalog::TableDef;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::parse::row_locks::{LockStrength, LockingClause, WaitPolicy, locking_clauses};
 use crate::parse::text_place;
+use crate::tree::{Expr, Plan, RowLock};
 use crate::{Error, Result};
 
-/// The rows of a relation that a query asks to be locked.
+/// The rows of an item of FROM that a query asks to be locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct RowLock {
-    /// What FROM calls the relation, behind the names of the subqueries that it stands in.
-    pub(super) relation: Vec<String>,
-    /// How.
-    pub(super) strength: LockStrength,
-    /// What becomes of rows that are locked already.
-    pub(super) wait: WaitPolicy,
+pub(super) struct ItemLock {
+    /// What FROM calls it.
+    item: String,
+    strength: LockStrength,
+    wait: WaitPolicy,
+}
+
+/// A table of FROM whose rows are locked.
+#[derive(Debug, Clone)]
+pub(super) struct LockedTable {
+    table: Arc<TableDef>,
+    lock: ItemLock,
+    /// Its primary key, in the key's order.
+    pub(super) key: Vec<Bound>,
+}
+
+impl LockedTable {
+    /// As a plan has it, the key's columns being called so.
+    pub(super) fn lock(&self, key: Vec<Expr>) -> RowLock {
+        RowLock {
+            table: Arc::clone(&self.table),
+            relation: self.table.name.clone(),
+            key,
+            strength: self.lock.strength,
+            wait: self.lock.wait,
+        }
+    }
+}
+
+/// What is known of locks while FROM is bound.
+#[derive(Debug, Default)]
+pub(super) struct LockScope {
+    /// The clauses of the query around, which the query that is bound next takes over.
+    around: Vec<LockingClause>,
+    /// What is to be locked of the FROM that is bound.
+    items: Vec<ItemLock>,
+    /// The tables of it that were met.
+    tables: Vec<LockedTable>,
 }
 
 impl Binder<'_> {
-    /// The locks that a query asks for in its own clauses; each relation once. Errors: 0A000 where rows of the result are no rows of a
-    /// relation, 42P01 for a name that FROM has not.
-    pub(super) fn row_locks(&mut self, query: &ast::Query) -> Result<Vec<RowLock>> {
+    /// The clauses that the query around has for this one.
+    pub(super) fn locks_around(&mut self) -> Vec<LockingClause> {
+        std::mem::take(&mut self.locks.around)
+    }
+
+    /// What a query locks by its own clauses and those around, each item of its FROM once. A query in parentheses takes all of them over.
+    /// Errors: 0A000 where rows of the result are no rows of a relation, 42P01 for a name that FROM has not.
+    pub(super) fn row_locks(
+        &mut self,
+        query: &ast::Query,
+        around: Vec<LockingClause>,
+    ) -> Result<Vec<ItemLock>> {
+        let clauses = [around, locking_clauses(query)].concat();
+        if let ast::SetExpr::Query(_) = query.body.as_ref() {
+            self.locks.around = clauses;
+            return Ok(Vec::new());
+        }
         let names: Vec<&str> = self
             .common_tables
             .iter()
             .map(|table| table.name.as_str())
             .collect();
         let mut locks = Vec::new();
-        let applied = locking_clauses(query)
+        let applied = clauses
             .iter()
-            .try_for_each(|clause| apply(clause, query, (&names, &[]), &mut locks));
+            .try_for_each(|clause| apply(clause, query, &names, &mut locks));
         match applied {
             Ok(()) => Ok(locks),
             Err(Error::At { error, place }) => self.note_place(Err(*error), |_| Some(place)),
             Err(error) => Err(error),
+        }
+    }
+
+    /// As [`Binder::from`], with locks on some of its items; answers the tables of which rows are locked. Errors: also 0A000 for an item
+    /// whose rows an outer join may leave out.
+    pub(super) fn locked_from(
+        &mut self,
+        from: &[ast::TableWithJoins],
+        outer: Option<&Outer<'_>>,
+        items: Vec<ItemLock>,
+    ) -> Result<(Plan, Scope, Vec<LockedTable>)> {
+        let scope = LockScope {
+            items,
+            ..LockScope::default()
+        };
+        let around = std::mem::replace(&mut self.locks, scope);
+        let bound = self.from(from, outer);
+        let own = std::mem::replace(&mut self.locks, around);
+        let (plan, scope) = bound?;
+        for lock in &own.items {
+            let relation = scope.get_relation(None, &lock.item);
+            if relation.is_some_and(|relation| relation.may_be_missing) {
+                let what = "the nullable side of an outer join";
+                return Err(not_applicable(lock.strength, what));
+            }
+        }
+        Ok((plan, scope, own.tables))
+    }
+
+    /// The lock on the item of the FROM that is bound that is called so.
+    pub(super) fn item_lock(&self, item: &str) -> Option<&ItemLock> {
+        self.locks.items.iter().find(|lock| lock.item == item)
+    }
+
+    /// A table of FROM was met under this name whose rows are to be locked; its scan gives all columns.
+    pub(super) fn note_locked(&mut self, table: &Arc<TableDef>, item: &str, scan: &Plan) -> Result<()> {
+        let Some(lock) = self.item_lock(item).cloned() else {
+            return Ok(());
+        };
+        let key = table.primary_key.columns.iter().map(|key| {
+            let at = table.column_index_by_id(key.column);
+            let at = at.ok_or_else(|| Error::internal("a key column that the table has not"))?;
+            let column = Expr::Column(scan.schema().qualified_field(at).into());
+            Ok(Bound::new(column, table.columns[at].ty.clone()))
+        });
+        let key = key.collect::<Result<_>>()?;
+        let table = Arc::clone(table);
+        self.locks.tables.push(LockedTable { table, lock, key });
+        Ok(())
+    }
+
+    /// Binds a query that stands in FROM under this name: what is to be locked of it is locked in it.
+    pub(super) fn query_of_item(
+        &mut self,
+        item: &str,
+        bind: impl FnOnce(&mut Self) -> Result<BoundQuery>,
+    ) -> Result<BoundQuery> {
+        let lock = self.item_lock(item);
+        self.locks.around = lock.map(ItemLock::of_all).into_iter().collect();
+        bind(self)
+    }
+}
+
+impl ItemLock {
+    /// The clause by which all relations of a subquery are locked so.
+    fn of_all(&self) -> LockingClause {
+        LockingClause {
+            strength: self.strength,
+            relations: Vec::new(),
+            wait: self.wait,
         }
     }
 }
@@ -57,42 +177,30 @@ pub(super) fn refuse_in_term(term: &ast::SetExpr) -> Result<()> {
     }
 }
 
-/// Adds the locks of a clause. `within`: the names of WITH queries around, and of the subqueries that the query stands in.
+/// Adds the locks of a clause. `with_names`: those of the WITH queries in sight.
 fn apply(
     clause: &LockingClause,
     query: &ast::Query,
-    within: (&[&str], &[String]),
-    locks: &mut Vec<RowLock>,
+    with_names: &[&str],
+    locks: &mut Vec<ItemLock>,
 ) -> Result<()> {
     let select = match query.body.as_ref() {
         ast::SetExpr::Select(select) => select,
-        ast::SetExpr::Query(inner) => return apply(clause, inner, within, locks),
         ast::SetExpr::SetOperation { .. } => {
             return Err(not_allowed(clause, "UNION/INTERSECT/EXCEPT"));
         }
-        // A subquery of VALUES has no relation.
-        _ if !within.1.is_empty() => return Ok(()),
-        _ => return Err(not_applicable(clause, "VALUES")),
+        // The table is named by no FROM.
+        ast::SetExpr::Table(_) => return Ok(()),
+        _ => return Err(not_applicable(clause.strength, "VALUES")),
     };
     if let Some(what) = obstacle(select, query) {
         return Err(not_allowed(clause, what));
     }
-    let own = query.with.iter().flat_map(|with| &with.cte_tables);
-    let own: Vec<String> = own.map(|cte| fold(&cte.alias.name)).collect();
-    let names: Vec<&str> = within
-        .0
-        .iter()
-        .copied()
-        .chain(own.iter().map(String::as_str))
-        .collect();
-    let items = items(&select.from, &names);
+    let items = items(&select.from, with_names);
     if clause.relations.is_empty() {
-        let relations = items
-            .iter()
-            .filter(|item| matches!(item.kind, ItemKind::Relation | ItemKind::Subquery(_)));
-        return relations
-            .into_iter()
-            .try_for_each(|item| lock(clause, item, (&names, within.1), locks));
+        let relations = items.iter().filter(|item| item.kind == ItemKind::Relation);
+        relations.for_each(|item| add(clause, item, locks));
+        return Ok(());
     }
     for relation in &clause.relations {
         let name = fold(relation);
@@ -102,43 +210,33 @@ fn apply(
             let message = format!("relation \"{name}\" in {what} clause not found in FROM clause");
             return Err(refused(fault(StatementFault::MissingFrom, message)));
         };
-        match item.kind {
-            ItemKind::Relation | ItemKind::Subquery(_) => lock(clause, item, (&names, within.1), locks)?,
-            ItemKind::Join => return Err(refused(not_applicable(clause, "a join"))),
-            ItemKind::Function => return Err(refused(not_applicable(clause, "a function"))),
-            ItemKind::WithQuery => return Err(refused(not_applicable(clause, "a WITH query"))),
-        }
+        let other = match item.kind {
+            ItemKind::Relation => {
+                add(clause, item, locks);
+                continue;
+            }
+            ItemKind::Join => "a join",
+            ItemKind::Function => "a function",
+            ItemKind::WithQuery => "a WITH query",
+        };
+        return Err(refused(not_applicable(clause.strength, other)));
     }
     Ok(())
 }
 
-/// Locks a relation, or all those of a subquery. Of several locks of one the strongest counts.
-fn lock(
-    clause: &LockingClause,
-    item: &Item<'_>,
-    within: (&[&str], &[String]),
-    locks: &mut Vec<RowLock>,
-) -> Result<()> {
-    let relation = [within.1, std::slice::from_ref(&item.name)].concat();
-    if let ItemKind::Subquery(query) = item.kind {
-        let all = LockingClause {
-            relations: Vec::new(),
-            ..clause.clone()
-        };
-        return apply(&all, query, (within.0, &relation), locks);
-    }
-    match locks.iter_mut().find(|lock| lock.relation == relation) {
+/// Locks an item. Of several locks of one the strongest counts.
+fn add(clause: &LockingClause, item: &Item, locks: &mut Vec<ItemLock>) {
+    match locks.iter_mut().find(|lock| lock.item == item.name) {
         Some(lock) => {
             lock.strength = lock.strength.max(clause.strength);
             lock.wait = lock.wait.max(clause.wait);
         }
-        None => locks.push(RowLock {
-            relation,
+        None => locks.push(ItemLock {
+            item: item.name.clone(),
             strength: clause.strength,
             wait: clause.wait,
         }),
     }
-    Ok(())
 }
 
 /// What of a SELECT makes other rows of those that it reads.
@@ -200,22 +298,22 @@ impl ast::Visitor for Calls {
 }
 
 /// An item of FROM that has a name.
-struct Item<'a> {
+struct Item {
     name: String,
-    kind: ItemKind<'a>,
+    kind: ItemKind,
 }
 
-enum ItemKind<'a> {
-    /// A table or a view.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ItemKind {
+    /// A table, a view or a subquery.
     Relation,
-    Subquery(&'a ast::Query),
     Join,
     Function,
     WithQuery,
 }
 
 /// The items of FROM, in PostgreSQL's order: a join behind what it joins.
-fn items<'a>(from: &'a [ast::TableWithJoins], with_names: &[&str]) -> Vec<Item<'a>> {
+fn items(from: &[ast::TableWithJoins], with_names: &[&str]) -> Vec<Item> {
     let mut found = Vec::new();
     for table in from {
         add_items(table, with_names, &mut found);
@@ -223,7 +321,7 @@ fn items<'a>(from: &'a [ast::TableWithJoins], with_names: &[&str]) -> Vec<Item<'
     found
 }
 
-fn add_items<'a>(table: &'a ast::TableWithJoins, with_names: &[&str], found: &mut Vec<Item<'a>>) {
+fn add_items(table: &ast::TableWithJoins, with_names: &[&str], found: &mut Vec<Item>) {
     let joined = table.joins.iter().map(|join| &join.relation);
     for factor in std::iter::once(&table.relation).chain(joined) {
         let (alias, name, kind) = match factor {
@@ -239,9 +337,7 @@ fn add_items<'a>(table: &'a ast::TableWithJoins, with_names: &[&str], found: &mu
                 };
                 (alias, last, kind)
             }
-            ast::TableFactor::Derived { subquery, alias, .. } => {
-                (alias, String::new(), ItemKind::Subquery(subquery))
-            }
+            ast::TableFactor::Derived { alias, .. } => (alias, String::new(), ItemKind::Relation),
             ast::TableFactor::NestedJoin {
                 table_with_joins,
                 alias,
@@ -267,7 +363,7 @@ fn not_allowed(clause: &LockingClause, what: &str) -> Error {
     fault(StatementFault::NotImplemented, message)
 }
 
-fn not_applicable(clause: &LockingClause, what: &str) -> Error {
-    let message = format!("{} cannot be applied to {what}", clause.strength.clause());
+fn not_applicable(strength: LockStrength, what: &str) -> Error {
+    let message = format!("{} cannot be applied to {what}", strength.clause());
     fault(StatementFault::NotImplemented, message)
 }

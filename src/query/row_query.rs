@@ -10,6 +10,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::from_item::FromItem;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
+use super::select::Kept;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::logical::rows_source::RowsSource;
@@ -110,7 +111,7 @@ impl Binder<'_> {
         let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
         let visible = items.len();
         let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
-        self.project(plan, items, exprs, visible, Vec::new(), false, None)
+        self.project(plan, items, exprs, visible, Vec::new(), Kept::all())
     }
 
     /// The relations as one FROM item, and the number of each row.

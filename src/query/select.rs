@@ -7,6 +7,7 @@ use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
 use super::operator::binary;
+use super::row_locks::{ItemLock, LockedTable};
 use super::same_rows::{has_unlike_equals, refuse_unsortable};
 use super::scope::{Outer, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
@@ -19,17 +20,17 @@ use crate::tree::{
 use crate::{Error, Result};
 
 impl Binder<'_> {
-    /// Binds a SELECT with the ORDER BY of its query.
+    /// Binds a SELECT with the ORDER BY and the locks of its query.
     pub(super) fn select(
         &mut self,
         select: &ast::Select,
-        order_by: &[ast::OrderByExpr],
+        (order_by, locks): (&[ast::OrderByExpr], Vec<ItemLock>),
         outer: Option<&Outer<'_>>,
     ) -> Result<BoundQuery> {
         if select.into.is_some() {
             return Err(Error::unsupported("SELECT INTO", None));
         }
-        let (mut plan, scope) = self.from(&select.from, outer)?;
+        let (mut plan, scope, locked) = self.locked_from(&select.from, outer, locks)?;
         let place = |clause| Place {
             scope: &scope,
             outer,
@@ -59,6 +60,15 @@ impl Binder<'_> {
             let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
             return Err(fault(StatementFault::InvalidColumnReference, message));
         }
+        let locked = locked.into_iter().map(|table| {
+            let key = table
+                .key
+                .iter()
+                .map(|column| output_of(&mut items, column.clone()));
+            let key = key.collect();
+            (table, key)
+        });
+        let locked: Vec<(LockedTable, Vec<usize>)> = locked.collect();
         let mut exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
         let aggregated = groups.is_some() || having.is_some() || exprs.iter().any(has_aggregate);
         if aggregated {
@@ -88,7 +98,12 @@ impl Binder<'_> {
             exprs.push(number.bound.expr.clone());
             items.push(number);
         }
-        self.project(plan, items, exprs, visible, keys, distinct, distinct_on)
+        let kept = match (distinct, distinct_on) {
+            (true, _) => Kept::Distinct,
+            (_, Some(on)) => Kept::FirstOfEach(on),
+            (_, None) => Kept::All { locked },
+        };
+        self.project(plan, items, exprs, visible, keys, kept)
     }
 
     /// A condition over a plan, its subqueries lowered. Conditions without subqueries come first, below those with.
@@ -388,10 +403,6 @@ impl Binder<'_> {
         Ok((plan, exprs))
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the last step of one chain, called once"
-    )]
     pub(super) fn project(
         &mut self,
         plan: Plan,
@@ -399,8 +410,7 @@ impl Binder<'_> {
         exprs: Vec<Expr>,
         visible: usize,
         keys: Vec<SortKey>,
-        distinct: bool,
-        distinct_on: Option<Vec<usize>>,
+        kept: Kept,
     ) -> Result<BoundQuery> {
         let mut names = Vec::with_capacity(items.len());
         let mut outputs = Vec::with_capacity(items.len());
@@ -411,7 +421,7 @@ impl Binder<'_> {
         }
         let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));
         let mut ordered = Vec::with_capacity(items.len());
-        if !keys.is_empty() || distinct_on.is_some() {
+        if !keys.is_empty() || matches!(kept, Kept::FirstOfEach(_)) {
             for (index, item) in items.iter().enumerate() {
                 ordered.push(self.order_key(Bound::new(column(index), item.bound.ty.clone()))?);
             }
@@ -419,10 +429,10 @@ impl Binder<'_> {
         let sort = |key: &SortKey| OrderKey::new(ordered[key.output].clone(), key.ascending, key.nulls_first);
         let mut sorts: Vec<OrderKey> = keys.iter().map(sort).collect();
         let mut plan = plan.project(outputs)?;
-        if distinct {
+        if let Kept::Distinct = kept {
             plan = self.distinct_rows(plan)?;
         }
-        if let Some(on) = &distinct_on {
+        if let Kept::FirstOfEach(on) = &kept {
             refuse_other_order(on, &keys)?;
             for index in on {
                 if !keys.iter().any(|key| key.output == *index) {
@@ -434,6 +444,15 @@ impl Binder<'_> {
         } else {
             if !keys.is_empty() {
                 plan = plan.sort(sorts);
+            }
+            if let Kept::All { locked } = kept
+                && !locked.is_empty()
+            {
+                let locks = locked.iter().map(|(table, key)| {
+                    let key = key.iter().map(|at| column(*at));
+                    table.lock(key.collect())
+                });
+                plan = plan.lock_rows(locks.collect());
             }
             if names.len() > visible {
                 plan = plan.project((0..visible).map(column))?;
@@ -452,6 +471,23 @@ impl Binder<'_> {
             })
             .collect();
         Ok(BoundQuery { plan, columns })
+    }
+}
+
+/// Which rows a SELECT gives of those that it computes.
+pub(super) enum Kept {
+    /// All, each locked first, where tables are locked: by the outputs that are their keys.
+    All { locked: Vec<(LockedTable, Vec<usize>)> },
+    /// Each once.
+    Distinct,
+    /// The first of those that are the same in these outputs.
+    FirstOfEach(Vec<usize>),
+}
+
+impl Kept {
+    /// All as they are.
+    pub(super) fn all() -> Kept {
+        Kept::All { locked: Vec::new() }
     }
 }
 

@@ -10,6 +10,7 @@ use super::column_name::column_name;
 use super::from_item::FromItem;
 use super::row_query::{RowColumn, RowRelation};
 use super::scope::ScopeRelation;
+use super::select::Kept;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
@@ -143,7 +144,7 @@ impl Binder<'_> {
         let visible = items.len();
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();
         let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
-        let bound = self.project(plan, items, exprs, visible, Vec::new(), false, None)?;
+        let bound = self.project(plan, items, exprs, visible, Vec::new(), Kept::all())?;
         Ok((bound, relations))
     }
 

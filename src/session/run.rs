@@ -77,10 +77,10 @@ impl Session {
             self.end_statement();
             return Ok(reply);
         }
-        if let Some(write) = statement.parsed.kind.write()
+        if let Some(name) = statement.parsed.name_of_write()
             && self.is_read_only()
         {
-            let message = format!("cannot execute {} in a read-only transaction", write.name);
+            let message = format!("cannot execute {name} in a read-only transaction");
             return Err(Error::TransactionState {
                 state: "25006",
                 message,

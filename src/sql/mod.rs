@@ -20,9 +20,10 @@ use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
 use crate::Result;
+use crate::operators::Spool;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
-use crate::scan::{OutputColumn, RowsStream};
+use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
 use crate::system::{Notice, StatementContext};
@@ -128,6 +129,9 @@ async fn execute_query(
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
     let mut stream = plan.run(ctx).await?;
+    if plan.locks_rows() {
+        stream = held_back(ctx, stream).await?;
+    }
     if plan.is_of_constants() {
         // What fails in it does so before the client is told of columns.
         let first = stream.try_next().await?;
@@ -137,6 +141,15 @@ async fn execute_query(
         columns: plan.columns(),
         stream,
     })
+}
+
+/// The rows, once all are there. Errors: the stream's; 53100, 53200.
+async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
+    let mut kept = Spool::new(Arc::clone(&ctx.settings), Arc::clone(&ctx.memory), 0);
+    while let Some(rows) = rows.try_next().await? {
+        kept.push(rows.into_batch()?).await?;
+    }
+    Ok(kept.into_stream().map_ok(Rows::Columns).boxed())
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {

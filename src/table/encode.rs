@@ -57,6 +57,32 @@ impl<'a> RowEncoder<'a> {
     }
 }
 
+/// The stored keys of rows, of the columns of the primary key alone.
+#[derive(Debug)]
+pub struct StoredKeys {
+    prefix: Vec<u8>,
+    fields: Vec<KeyField>,
+}
+
+impl StoredKeys {
+    /// Of a table's rows.
+    pub fn new(table: &TableDef) -> StoredKeys {
+        StoredKeys {
+            prefix: entry_prefix(table.id, table.primary_key.id).to_vec(),
+            fields: table.fields_of(&table.primary_key.columns),
+        }
+    }
+
+    /// The key of a row, whose columns come in the key's order, as they were read of the table.
+    pub fn key(&self, columns: &[ArrayRef], row: usize) -> Vec<u8> {
+        let mut key = self.prefix.clone();
+        for (column, field) in columns.iter().zip(&self.fields) {
+            key::encode_array(&mut key, column, row, field);
+        }
+        key
+    }
+}
+
 /// Encodes columns into the fields of keys.
 #[derive(Debug)]
 pub(super) struct KeyEncoder<'a> {

@@ -26,7 +26,7 @@ mod write;
 pub use arbiter::Arbiter;
 pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
 pub use describe::{constraint_key, row_text, stored_key_text};
-pub use encode::RowEncoder;
+pub use encode::{RowEncoder, StoredKeys};
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};

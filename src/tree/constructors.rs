@@ -10,6 +10,7 @@ use super::aggregate::Aggregate;
 use super::column::{Column, RelationAlias};
 use super::expr::{Expr, OrderKey, cast};
 use super::join::{Join, JoinType, NullEquality, equal_key_pair};
+use super::lock_rows::{LockRows, RowLock};
 use super::plan::{EmptyRelation, Filter, Plan, RecursiveQuery};
 use super::relations::{Limit, Projection, Sort, SubqueryAlias, TableScan, Union, Unnest, Values, Window};
 use super::row_schema::RowSchema;
@@ -74,6 +75,12 @@ impl Plan {
     /// Groups of its rows. Errors: the expressions do not fit them.
     pub fn aggregate(self, keys: Vec<Expr>, calls: Vec<Expr>) -> Result<Plan> {
         Aggregate::try_new(Arc::new(self), keys, calls).map(Plan::Aggregate)
+    }
+
+    /// Its rows, locked as they come by.
+    pub fn lock_rows(self, locks: Vec<RowLock>) -> Plan {
+        let input = Arc::new(self);
+        Plan::LockRows(LockRows { input, locks })
     }
 
     /// Each row once.

@@ -20,8 +20,8 @@ mod expr_type;
 mod folding;
 mod grouping_sets;
 mod join;
+mod lock_rows;
 mod lookup_join;
-
 mod operator;
 mod plan;
 mod plan_children;
@@ -46,6 +46,7 @@ pub use expr::*;
 pub use folding::{fold_constants, fold_constants_in, is_immutable};
 pub use grouping_sets::grouping_keys;
 pub use join::{Join, JoinType, NullEquality, equal_key_pair, join_schema};
+pub use lock_rows::{LockRows, RowLock};
 pub use lookup_join::{Inner, LookupJoin, Partners};
 pub use operator::Operator;
 pub use plan::*;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::aggregate::Aggregate;
 use super::expr::Expr;
 use super::join::Join;
+use super::lock_rows::LockRows;
 use super::lookup_join::LookupJoin;
 use super::relations::{Limit, Projection, Sort, SubqueryAlias, TableScan, Union, Unnest, Values, Window};
 use super::row_schema::{RowSchema, RowSchemaRef};
@@ -32,6 +33,8 @@ pub enum Plan {
     Window(Window),
     /// Rows in order.
     Sort(Sort),
+    /// Rows that are locked as they come by.
+    LockRows(LockRows),
     /// Some of the rows.
     Limit(Limit),
     /// A relation under a name.
@@ -106,6 +109,7 @@ impl Plan {
             Plan::Distinct(input) => input.schema(),
             Plan::Window(window) => &window.schema,
             Plan::Sort(sort) => sort.input.schema(),
+            Plan::LockRows(locked) => locked.input.schema(),
             Plan::Limit(limit) => limit.input.schema(),
             Plan::SubqueryAlias(alias) => &alias.schema,
             Plan::Join(join) => &join.schema,
@@ -130,6 +134,7 @@ impl Plan {
             Plan::Distinct(_) => "Distinct",
             Plan::Window(_) => "Window",
             Plan::Sort(_) => "Sort",
+            Plan::LockRows(_) => "LockRows",
             Plan::Limit(_) => "Limit",
             Plan::SubqueryAlias(_) => "SubqueryAlias",
             Plan::Join(_) => "Join",

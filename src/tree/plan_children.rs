@@ -45,6 +45,7 @@ macro_rules! inputs {
             Plan::Distinct(input) => vec![input],
             Plan::Window(window) => vec![& $($mutable)? window.input],
             Plan::Sort(sort) => vec![& $($mutable)? sort.input],
+            Plan::LockRows(locked) => vec![& $($mutable)? locked.input],
             Plan::Limit(limit) => vec![& $($mutable)? limit.input],
             Plan::SubqueryAlias(alias) => vec![& $($mutable)? alias.input],
             Plan::Join(join) => vec![& $($mutable)? join.left, & $($mutable)? join.right],
@@ -74,6 +75,7 @@ macro_rules! expressions {
             }
             Plan::Window(window) => window.window_expr.$iter().collect(),
             Plan::Sort(sort) => sort.expr.$iter().map(|key| & $($mutable)? key.expr).collect(),
+            Plan::LockRows(locked) => locked.locks.$iter().flat_map(|lock| lock.key.$iter()).collect(),
             Plan::Limit(limit) => {
                 let counts = limit.skip.$iter().chain(limit.fetch.$iter());
                 counts.map(|count| & $($mutable)? **count).collect()

@@ -66,6 +66,10 @@ impl Display for Line<'_> {
                     .iter()
                     .try_for_each(|fetch| write!(f, ", fetch={fetch}"))
             }
+            Plan::LockRows(locked) => {
+                let relations = locked.locks.iter().map(|lock| lock.relation.as_str());
+                write!(f, "LockRows: {}", relations.collect::<Vec<_>>().join(", "))
+            }
             Plan::Limit(limit) => limit_line(limit, f),
             Plan::SubqueryAlias(alias) => write!(f, "SubqueryAlias: {}", alias.alias),
             Plan::Join(join) => join_line(join, f),

@@ -241,7 +241,7 @@ async fn old_snapshots_end_when_their_memory_is_used_up() {
         "INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series(1, 2000) g",
     )
     .await;
-    ok(&mut client, "BEGIN").await;
+    ok(&mut client, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
     ok(&mut client, "SELECT count(*) FROM t").await;
     let mut other = server.connect_text().await;
     // Replaced values count once the commits that replace them are brought to the engine, which is soon after.
@@ -280,7 +280,11 @@ async fn a_lone_write_outlives_its_snapshot() {
     let writes = async {
         let is_waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
         while ok(&mut other, is_waiting).await != [[Some("1".to_string())]] {}
-        ok(&mut younger, "BEGIN; SELECT count(*) FROM t").await;
+        ok(
+            &mut younger,
+            "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM t",
+        )
+        .await;
         while run(&mut younger, "SELECT max(v) FROM t").await.is_ok() {
             ok(&mut other, "UPDATE t SET v = v || 'x'").await;
         }

@@ -30,6 +30,7 @@ use futures::future::BoxFuture;
 
 use super::append::Append;
 use super::dependent_join_exec::DependentJoinExec;
+use super::lock_rows_exec::LockRowsExec;
 use super::lookup_join_exec::LookupJoinExec;
 use super::physical_expr::{ExprBuilder, column_name};
 use super::planning::Planning;
@@ -113,6 +114,10 @@ impl Builder<'_> {
             Plan::Distinct(_) => aggregate::distinct(only_input(inputs)?),
             Plan::Window(window) => self.window(window, only_input(inputs)?),
             Plan::Sort(sort) => self.sort(sort, only_input(inputs)?),
+            Plan::LockRows(locked) => {
+                let input = only_input(inputs)?;
+                Ok(Arc::new(LockRowsExec::build(locked, input, &self.exprs)?))
+            }
             Plan::Limit(limit) => limited(limit, only_input(inputs)?),
             Plan::SubqueryAlias(_) => only_input(inputs),
             Plan::Join(join) => self.join(join, inputs),

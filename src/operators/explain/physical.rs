@@ -32,6 +32,7 @@ use crate::operators::append::Append;
 use crate::operators::build_keys::BuildKeys;
 use crate::operators::catalog_table::CatalogScanExec;
 use crate::operators::dependent_join_exec::DependentJoinExec;
+use crate::operators::lock_rows_exec::LockRowsExec;
 use crate::operators::logical_expr::Inputs;
 use crate::operators::lookup_join_exec::LookupJoinExec;
 use crate::operators::observer::unwrap;
@@ -352,6 +353,13 @@ impl Describer {
                 true => gathered("Gather", gather.input(), below.unlimited()),
                 false => below,
             });
+        }
+        if let Some(locked) = plan.downcast_ref::<LockRowsExec>() {
+            let below = self.describe(locked.input());
+            return Some(Described::new(
+                PlanNode::named("LockRows").over(below.node),
+                below.columns,
+            ));
         }
         let input = match (
             plan.downcast_ref::<GlobalLimitExec>(),

@@ -21,9 +21,11 @@ use crate::logical::work_table::WorkTable;
 use crate::operators::catalog_table::scanned_relation;
 use crate::operators::computed::{Computed, Condition};
 use crate::operators::lookup::Lookup;
+use crate::operators::row_locks::{RowLocks, TableRowLocks};
 use crate::tree::{
-    Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, NullEquality, OrderKey, Partners, Plan,
-    Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction, split_conjunction,
+    Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, LockRows, NullEquality, OrderKey,
+    Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction,
+    split_conjunction,
 };
 
 /// The plan as a chain; `None` when it is none.
@@ -55,6 +57,7 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
         Plan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
         Plan::Distinct(input) => distinct(read(input)?, input.schema()),
         Plan::Sort(sort) => order(read(&sort.input)?, sort),
+        Plan::LockRows(locked) => lock(read(&locked.input)?, locked),
         Plan::Limit(limit) => read_limit(limit),
         Plan::Window(window) => number(read(&window.input)?, window),
         Plan::DependentJoin(join) => answer(read(&join.input)?, join),
@@ -423,6 +426,22 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
     }
     let keys = sort.expr.iter().map(|key| sort_key(key, input));
     chain.steps.push(Step::Sort(keys.collect::<Option<_>>()?));
+    Some(chain)
+}
+
+/// The chain with rows locked behind it.
+fn lock(mut chain: ShortPlan, locked: &LockRows) -> Option<ShortPlan> {
+    let input = locked.input.schema();
+    let tables = locked.locks.iter().map(|lock| {
+        let key = lock.key.iter().map(|column| Computed::new(column, input));
+        Some((
+            Arc::new(TableRowLocks::new(lock)),
+            key.collect::<Option<Vec<_>>>()?,
+        ))
+    });
+    chain
+        .steps
+        .push(Step::LockRows(RowLocks::new(tables.collect::<Option<_>>()?)));
     Some(chain)
 }
 

@@ -36,6 +36,8 @@ pub struct ShortNode {
 pub enum ShortKind {
     /// OFFSET and LIMIT.
     Limit,
+    /// FOR UPDATE and kin.
+    LockRows,
     /// Conditions on the rows of a sort or of a limit.
     Filter,
     /// ORDER BY these keys.
@@ -205,6 +207,7 @@ impl ShortStory {
                 return self.extend(own, Some(filter));
             }
             Step::Limit { .. } => ShortKind::Limit,
+            Step::LockRows(_) => ShortKind::LockRows,
             Step::Sort(keys) => ShortKind::Sort {
                 keys: keys.iter().map(|key| key_text(key, outputs)).collect(),
                 presorted: std::mem::take(&mut self.presorted),

@@ -527,6 +527,10 @@ impl ShortPlan {
                 Step::Lookup(lookup) => {
                     RunningStep::Lookup(Box::new(lookup.start(ctx, constants, keeps_lookups)?))
                 }
+                Step::LockRows(locks) => {
+                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
+                    RunningStep::LockRows(locks.start(ctx, wanted))
+                }
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;

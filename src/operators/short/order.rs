@@ -25,7 +25,11 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
             Step::Limit { .. } | Step::Totals { .. } if sorts && order.is_none() => return None,
             Step::Sort(_) => return None,
-            Step::Filter(_) | Step::Beside { .. } | Step::Limit { .. } | Step::Totals { .. } => {}
+            Step::Filter(_)
+            | Step::LockRows(_)
+            | Step::Beside { .. }
+            | Step::Limit { .. }
+            | Step::Totals { .. } => {}
         }
     }
     Some(order.unwrap_or_default())
@@ -39,7 +43,7 @@ pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColu
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
             Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
-            Step::Filter(_) | Step::Beside { .. } => {}
+            Step::Filter(_) | Step::LockRows(_) | Step::Beside { .. } => {}
             Step::Sort(keys) => {
                 let columns = keys.iter();
                 return columns
@@ -64,7 +68,7 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
                 let column = |key: &Computed| Some(table.position(outputs.source_column(key)?));
                 return keys.iter().map(column).collect();
             }
-            Step::Filter(_) | Step::Beside { .. } | Step::Limit { .. } => {}
+            Step::Filter(_) | Step::LockRows(_) | Step::Beside { .. } | Step::Limit { .. } => {}
             Step::Sort(_) | Step::Totals { .. } | Step::Numbered { .. } => return None,
         }
     }
@@ -81,6 +85,7 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
             Step::Sort(_) => {}
             Step::Limit { .. } => limits += 1,
             Step::Filter(_)
+            | Step::LockRows(_)
             | Step::Lookup(_)
             | Step::CatalogLookup(_)
             | Step::SubChain(_)

@@ -20,7 +20,9 @@ pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constant
             }
             // Rows stay as many as they are.
             Step::SubChain(_) => {}
-            Step::Sort(_)
+            // Rows may be left out that others have locked.
+            Step::LockRows(_)
+            | Step::Sort(_)
             | Step::Filter(_)
             | Step::Beside { .. }
             | Step::Lookup(_)

@@ -22,6 +22,7 @@ use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::functions::evaluate::{Projection, filter, truth};
 use crate::operators::lookup::RunningLookup;
+use crate::operators::row_locks::RunningRowLocks;
 use crate::system::StatementMemory;
 use crate::system::statement_memory::HeldBytes;
 use crate::{Error, Result};
@@ -40,6 +41,7 @@ pub(super) enum RunningStep {
         left: Option<usize>,
     },
     Lookup(Box<RunningLookup>),
+    LockRows(RunningRowLocks),
     CatalogLookup(Box<RunningCatalogLookup>),
     SubChain(Box<RunningSubChain>),
     Beside(Box<RunningBeside>),
@@ -62,7 +64,10 @@ impl RunningStep {
             | RunningStep::Numbered(_) => true,
             RunningStep::Lookup(lookup) => !lookup.stays(),
             RunningStep::Groups(groups) => groups.collects(),
-            RunningStep::Filter { .. } | RunningStep::Project(_) | RunningStep::Limit { .. } => false,
+            RunningStep::Filter { .. }
+            | RunningStep::Project(_)
+            | RunningStep::LockRows(_)
+            | RunningStep::Limit { .. } => false,
         }
     }
 
@@ -78,7 +83,11 @@ impl RunningStep {
 
     /// Whether it wants no more rows.
     fn is_done(&self) -> bool {
-        matches!(self, RunningStep::Limit { left: Some(0), .. })
+        match self {
+            RunningStep::LockRows(locks) => locks.is_done(),
+            RunningStep::Limit { left, .. } => *left == Some(0),
+            _ => false,
+        }
     }
 
     /// Takes a batch; answers what becomes of it at once.
@@ -90,6 +99,10 @@ impl RunningStep {
             }
             RunningStep::CatalogLookup(lookup) => {
                 lookup.push(batch);
+                return Ok(None);
+            }
+            RunningStep::LockRows(locks) => {
+                locks.push(batch);
                 return Ok(None);
             }
             RunningStep::SubChain(chain) => return chain.push(batch).await.map(Some),
@@ -131,6 +144,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.has_more(),
             RunningStep::CatalogLookup(lookup) => lookup.has_more(),
+            RunningStep::LockRows(locks) => locks.has_more(),
             RunningStep::Project(projection) => projection.has_more(),
             _ => false,
         }
@@ -141,6 +155,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.forget(),
             RunningStep::CatalogLookup(lookup) => lookup.forget(),
+            RunningStep::LockRows(locks) => locks.forget(),
             RunningStep::Project(projection) => projection.forget(),
             _ => {}
         }
@@ -151,6 +166,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
             RunningStep::CatalogLookup(lookup) => lookup.next().await,
+            RunningStep::LockRows(locks) => locks.next().await,
             RunningStep::Project(projection) => projection.next().map(Some),
             _ => Ok(None),
         }
@@ -166,6 +182,7 @@ impl RunningStep {
             RunningStep::Numbered(rows) => rows.finish(),
             RunningStep::Filter { .. }
             | RunningStep::Project(_)
+            | RunningStep::LockRows(_)
             | RunningStep::Limit { .. }
             | RunningStep::Lookup(_)
             | RunningStep::CatalogLookup(_)
@@ -359,12 +376,14 @@ impl Run {
     /// too much.
     async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
         while self.taken <= batches_max && self.has_memory(0) && !self.is_long() {
+            if self.finishing.is_none()
+                && let Some(done) = self.steps.iter().rposition(RunningStep::is_done)
+            {
+                // What is above it may have rows to give.
+                self.steps[..=done].iter_mut().for_each(RunningStep::forget);
+                self.finishing = Some(0);
+            }
             let (from, batch) = match self.finishing {
-                None if self.steps.iter().any(RunningStep::is_done) => {
-                    self.steps.iter_mut().for_each(RunningStep::forget);
-                    self.finishing = Some(0);
-                    continue;
-                }
                 _ if self.has_more() => match self.next_of_steps().await? {
                     Some(given) => given,
                     None => continue,

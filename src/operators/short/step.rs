@@ -12,6 +12,7 @@ use super::totals::Total;
 use crate::logical::rows_source::MadeRows;
 use crate::operators::computed::Computed;
 use crate::operators::lookup::Lookup;
+use crate::operators::row_locks::RowLocks;
 use crate::tree::Expr;
 
 /// Where a chain begins.
@@ -79,6 +80,8 @@ pub(super) enum Step {
         field: FieldRef,
     },
     Sort(Vec<SortKey>),
+    /// Leaves the rows that it could lock.
+    LockRows(RowLocks),
     /// OFFSET and LIMIT.
     Limit {
         skip: Option<Expr>,
@@ -146,6 +149,7 @@ impl Step {
             Step::Sort(keys) | Step::Numbered { keys, .. } => {
                 keys.iter_mut().map(|key| &mut key.computed).collect()
             }
+            Step::LockRows(locks) => locks.inputs_mut().collect(),
             Step::Limit { .. } => Vec::new(),
             Step::Groups { keys, totals, .. } => {
                 let inputs = totals.iter_mut().flat_map(Total::inputs_mut);

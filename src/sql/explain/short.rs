@@ -83,6 +83,7 @@ fn seen_of_step(observation: Option<&Observation>, step: Option<usize>) -> Optio
 fn step_node(node: ShortNode) -> PlanNode {
     let shown = match node.kind {
         ShortKind::Limit => PlanNode::named("Limit"),
+        ShortKind::LockRows => PlanNode::named("LockRows"),
         ShortKind::Filter => PlanNode::named("Subquery Scan"),
         ShortKind::Sort { keys, presorted: 0 } => PlanNode::named("Sort").with_list("Sort Key", keys),
         ShortKind::Sort { keys, presorted } => {

@@ -1,0 +1,144 @@
+//! `LockRowsExec`: rows that are locked as they come by, as a node of an executable plan. Their order stays.
+
+use std::fmt;
+use std::sync::Arc;
+
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::node_properties;
+use super::row_locks::{KeyedLocks, RunningRowLocks, TableRowLocks};
+use crate::operators::node_properties::only_input;
+use crate::operators::physical_expr::ExprBuilder;
+use crate::operators::planning::statement_context;
+use crate::system::datafusion_error::to_datafusion;
+use crate::tree::LockRows;
+
+/// The node.
+#[derive(Debug, Clone)]
+pub(crate) struct LockRowsExec {
+    input: Arc<dyn ExecutionPlan>,
+    tables: Arc<[KeyedLocks]>,
+    /// No more rows are locked than these.
+    fetch: Option<usize>,
+    properties: Arc<PlanProperties>,
+}
+
+impl LockRowsExec {
+    /// The node over its input.
+    pub(super) fn build(
+        node: &LockRows,
+        input: Arc<dyn ExecutionPlan>,
+        exprs: &ExprBuilder,
+    ) -> DataFusionResult<LockRowsExec> {
+        let schema = node.input.schema();
+        let tables = node.locks.iter().map(|lock| {
+            let table = Arc::new(TableRowLocks::new(lock));
+            Ok((table, exprs.all(&lock.key, schema)?))
+        });
+        let tables = tables.collect::<DataFusionResult<Vec<KeyedLocks>>>()?;
+        Ok(LockRowsExec::new(input, tables.into(), None))
+    }
+
+    fn new(input: Arc<dyn ExecutionPlan>, tables: Arc<[KeyedLocks]>, fetch: Option<usize>) -> LockRowsExec {
+        let known = input.properties().equivalence_properties().clone();
+        LockRowsExec {
+            properties: node_properties::in_order(known),
+            input,
+            tables,
+            fetch,
+        }
+    }
+
+    /// Where its rows come from.
+    pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
+        &self.input
+    }
+}
+
+impl DisplayAs for LockRowsExec {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "LockRowsExec")
+    }
+}
+
+impl ExecutionPlan for LockRowsExec {
+    fn name(&self) -> &str {
+        "LockRowsExec"
+    }
+    fn properties(&self) -> &Arc<PlanProperties> {
+        &self.properties
+    }
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+    fn required_input_distribution(&self) -> Vec<Distribution> {
+        vec![Distribution::SinglePartition]
+    }
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+    fn apply_expressions(
+        &self,
+        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
+    ) -> DataFusionResult<TreeNodeRecursion> {
+        Ok(TreeNodeRecursion::Continue)
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let input = only_input(children)?;
+        Ok(Arc::new(LockRowsExec::new(
+            input,
+            Arc::clone(&self.tables),
+            self.fetch,
+        )))
+    }
+    fn fetch(&self) -> Option<usize> {
+        self.fetch
+    }
+    fn with_fetch(&self, fetch: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
+        let tables = Arc::clone(&self.tables);
+        Some(Arc::new(LockRowsExec::new(
+            Arc::clone(&self.input),
+            tables,
+            fetch,
+        )))
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        let ctx = statement_context(context.session_config())?;
+        let locks = RunningRowLocks::new(self.tables.to_vec(), &ctx, self.fetch);
+        let input = self.input.execute(partition, context)?;
+        let rows = stream::try_unfold((input, locks), |(mut input, mut locks)| async move {
+            loop {
+                while locks.has_more() {
+                    let locked = locks.next().await.map_err(to_datafusion)?;
+                    if let Some(locked) = locked.filter(|rows| rows.num_rows() > 0) {
+                        return Ok(Some((locked, (input, locks))));
+                    }
+                }
+                if locks.is_done() {
+                    return Ok(None);
+                }
+                match input.try_next().await? {
+                    Some(batch) => locks.push(batch),
+                    None => return Ok::<_, DataFusionError>(None),
+                }
+            }
+        });
+        Ok(Box::pin(RecordBatchStreamAdapter::new(
+            self.input.schema(),
+            rows.boxed(),
+        )))
+    }
+}
