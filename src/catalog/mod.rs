@@ -81,8 +81,7 @@ pub use table_def::{
 /// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
 pub const FIRST_OID: u32 = 16384;
 
-/// The oid of the one database, PostgreSQL's for `postgres`.
-pub const DATABASE_OID: i64 = 5;
+pub use crate::codec::keyspace::DATABASE_OID;
 
 /// Schemas that are always there, with their oids (PostgreSQL's where it has them).
 pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [

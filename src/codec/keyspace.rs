@@ -1,4 +1,4 @@
-//! Every kind of key that Keyspan stores, as one enum, and how it is written. Whoever builds a key starts here; what a
+//! Every kind of key that Keyspan stores, or only locks, as one enum, and how it is written. Whoever builds a key starts here; what a
 //! table's columns are is not known.
 //!
 //! `[table u32 BE][index u16 BE]…`: table ids from 1 up are relations (index 0 is the primary key). Table 0 is the
@@ -13,6 +13,9 @@ use crate::{Error, Result};
 pub type TableId = u32;
 /// The id of an index within its table: 0 is the primary key; never used again.
 pub type IndexId = u16;
+
+/// The oid of the one database, PostgreSQL's for `postgres`.
+pub const DATABASE_OID: i64 = 5;
 
 /// The table id under which the system's own records stand.
 const SYSTEM_TABLE: TableId = 0;
@@ -30,6 +33,8 @@ const NAME: u16 = 9;
 const DEPENDENTS: u16 = 10;
 const SETTINGS: u16 = 11;
 const CATALOG_PART: u16 = 12;
+const RELATION_LOCK: u16 = 0xFFFE;
+const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,6 +101,13 @@ pub enum Keyspace<'a> {
         /// Its oid.
         oid: u32,
     },
+    /// Nothing is stored under it: who locks it has a relation as a whole.
+    RelationLock {
+        /// Its oid.
+        oid: u32,
+    },
+    /// Nor is under this: a lock of applications' own.
+    AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
     Settings {
         /// Whose, in words.
@@ -132,6 +144,19 @@ impl<'a> Keyspace<'a> {
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
+            Keyspace::RelationLock { oid } => system_key(RELATION_LOCK, &[&oid.to_be_bytes()]),
+            Keyspace::AdvisoryLock(AdvisoryKey {
+                class,
+                object,
+                numbers,
+            }) => {
+                let parts: [&[u8]; 3] = [
+                    &class.to_be_bytes(),
+                    &object.to_be_bytes(),
+                    &numbers.to_be_bytes(),
+                ];
+                system_key(ADVISORY_LOCK, &parts)
+            }
             Keyspace::Settings { of } => system_key(SETTINGS, &[of.as_bytes()]),
             Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
         }
@@ -172,6 +197,8 @@ impl<'a> Keyspace<'a> {
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::Name { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
+            (RELATION_LOCK, 4) => id_and(rest).map(|oid| Keyspace::RelationLock { oid }),
+            (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
             (DROPPED, 6) => id_and(rest)
@@ -185,6 +212,29 @@ impl<'a> Keyspace<'a> {
             _ => None,
         };
         found.ok_or_else(damaged)
+    }
+}
+
+/// What an advisory lock is on: the numbers as `pg_locks` shows them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AdvisoryKey {
+    /// The upper half of one number, or the first of two.
+    pub class: u32,
+    /// The lower half, or the second.
+    pub object: u32,
+    /// 1 for one number, 2 for two: the two kinds never meet.
+    pub numbers: u16,
+}
+
+impl AdvisoryKey {
+    fn decode(bytes: &[u8]) -> Option<AdvisoryKey> {
+        let (class, rest) = bytes.split_first_chunk()?;
+        let (object, numbers) = rest.split_first_chunk()?;
+        Some(AdvisoryKey {
+            class: u32::from_be_bytes(*class),
+            object: u32::from_be_bytes(*object),
+            numbers: u16::from_be_bytes(numbers.try_into().ok()?),
+        })
     }
 }
 

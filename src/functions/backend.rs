@@ -25,6 +25,26 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     )
     .volatile()
     .bounded(),
+    FunctionDef::catalog("pg_blocking_pids", &[T::Int4], T::IntArray, |b, catalog| {
+        let locks = catalog.statement().txn.lock_table();
+        b.map1(|process_id| locks.blockers(process_id))
+    })
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog(
+        "pg_isolation_test_session_is_blocked",
+        &[T::Int4, T::IntArray],
+        T::Bool,
+        |b, catalog| {
+            let locks = catalog.statement().txn.lock_table();
+            b.map2(|process_id, others: Vec<Option<i32>>| {
+                let blockers = locks.blockers(process_id);
+                blockers.iter().any(|blocker| others.contains(&Some(*blocker)))
+            })
+        },
+    )
+    .volatile()
+    .bounded(),
     FunctionDef::catalog("pg_notify", &[T::Text, T::Text], T::Text, |b, catalog| {
         b.map2(|channel: Option<&str>, payload: Option<&str>| {
             notify(catalog, channel.unwrap_or_default(), payload.unwrap_or_default())

@@ -6,15 +6,16 @@ use arrow::array::{ArrayRef, StringArray};
 use futures::FutureExt;
 
 use super::{Batch, FunctionDef, T};
+use crate::codec::keyspace::AdvisoryKey;
+use crate::store::LockMode;
 use crate::system::Notice;
-use crate::system::advisory_locks::{AdvisoryKey, LockLevel, LockMode, LockRequest};
+use crate::system::advisory_locks::{EXCLUSIVE, LockLevel, LockRequest, SHARED};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::session_state::{WaitFor, now_us};
 use crate::types::{Value, value_at};
 use crate::{Error, Result};
 
 use LockLevel::{Session, Transaction};
-use LockMode::{Exclusive, Shared};
 
 /// The longest that is slept at once: the clock's own limits are far beyond.
 const SLEEP_SECONDS_MAX: f64 = 1e9;
@@ -64,16 +65,16 @@ macro_rules! unlocks {
 }
 
 pub(super) const LOCKS: &[[FunctionDef; 2]] = &[
-    locks!("pg_advisory_lock", Exclusive, Session),
-    locks!("pg_advisory_lock_shared", Shared, Session),
-    locks!("pg_advisory_xact_lock", Exclusive, Transaction),
-    locks!("pg_advisory_xact_lock_shared", Shared, Transaction),
-    try_locks!("pg_try_advisory_lock", Exclusive, Session),
-    try_locks!("pg_try_advisory_lock_shared", Shared, Session),
-    try_locks!("pg_try_advisory_xact_lock", Exclusive, Transaction),
-    try_locks!("pg_try_advisory_xact_lock_shared", Shared, Transaction),
-    unlocks!("pg_advisory_unlock", Exclusive),
-    unlocks!("pg_advisory_unlock_shared", Shared),
+    locks!("pg_advisory_lock", EXCLUSIVE, Session),
+    locks!("pg_advisory_lock_shared", SHARED, Session),
+    locks!("pg_advisory_xact_lock", EXCLUSIVE, Transaction),
+    locks!("pg_advisory_xact_lock_shared", SHARED, Transaction),
+    try_locks!("pg_try_advisory_lock", EXCLUSIVE, Session),
+    try_locks!("pg_try_advisory_lock_shared", SHARED, Session),
+    try_locks!("pg_try_advisory_xact_lock", EXCLUSIVE, Transaction),
+    try_locks!("pg_try_advisory_xact_lock_shared", SHARED, Transaction),
+    unlocks!("pg_advisory_unlock", EXCLUSIVE),
+    unlocks!("pg_advisory_unlock_shared", SHARED),
 ];
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -134,8 +135,7 @@ async fn lock_rows(
     level: LockLevel,
 ) -> Result<ArrayRef> {
     let statement = catalog.statement();
-    let timeout_ms = statement.settings.lock_timeout_ms;
-    let timeout = (timeout_ms > 0).then(|| Duration::from_millis(timeout_ms));
+    let policy = statement.settings.lock_policy();
     let mut done = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
         let Some(request) = request(batch, row, catalog, (mode, level))? else {
@@ -143,8 +143,7 @@ async fn lock_rows(
             continue;
         };
         statement.session.touch();
-        let _waiting = statement.session.waits_for(WaitFor::AdvisoryLock);
-        statement.server.locks.lock(request, timeout).await?;
+        statement.server.locks.lock(request, policy).await?;
         done.push(Some(""));
     }
     Ok(std::sync::Arc::new(StringArray::from(done)))

@@ -39,12 +39,12 @@ impl Instance {
         crate::functions::note_server_start();
         Instance {
             sequences: Arc::new(Sequences::new(store.clone())),
+            state: Arc::new(ServerState::new(store.lock_table())),
             store,
             settings: Arc::new(settings),
             catalog: Mutex::new(None),
             dropped: Notify::new(),
             index_builds: Arc::default(),
-            state: Arc::default(),
         }
     }
 

@@ -9,9 +9,10 @@ use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
+use crate::store::LockTable;
 
 /// What statements of all sessions share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ServerState {
     /// The statements that ran because a table is small.
     pub small_scans: SmallScans,
@@ -25,7 +26,25 @@ pub struct ServerState {
     sessions: Mutex<BTreeMap<i32, Arc<SessionState>>>,
 }
 
+impl Default for ServerState {
+    /// With locks of its own: no store's.
+    fn default() -> ServerState {
+        ServerState::new(&Arc::default())
+    }
+}
+
 impl ServerState {
+    /// Of a server whose locks stand in this table.
+    pub fn new(locks: &Arc<LockTable>) -> ServerState {
+        ServerState {
+            small_scans: SmallScans::default(),
+            locks: Arc::new(AdvisoryLocks::new(Arc::clone(locks))),
+            channels: Arc::default(),
+            catalog_versions: KnownVersions::default(),
+            sessions: Mutex::default(),
+        }
+    }
+
     /// All sessions, by process id.
     pub fn sessions(&self) -> Vec<Arc<SessionState>> {
         self.live().values().cloned().collect()

@@ -77,10 +77,8 @@ impl ActivityState {
 /// What a statement waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WaitFor {
-    /// An advisory lock.
-    AdvisoryLock = 1,
     /// `pg_sleep`.
-    Sleep = 2,
+    Sleep = 1,
 }
 
 /// A place in a transaction to roll back to.
@@ -236,8 +234,7 @@ impl SessionState {
     /// What its statement waits for.
     pub fn waiting_for(&self) -> Option<WaitFor> {
         match self.waits_for.load(Ordering::Relaxed) {
-            1 => Some(WaitFor::AdvisoryLock),
-            2 => Some(WaitFor::Sleep),
+            1 => Some(WaitFor::Sleep),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::Transaction;
-use crate::store::{HeldLocks, LockMode, LockPolicy, LockWait, Locked, Unlocked, Values, Wanted};
+use crate::store::{HeldLocks, LockMode, LockPolicy, LockTable, LockWait, Locked, Unlocked, Values, Wanted};
 use crate::{Error, Result};
 
 /// What is committed under keys that were locked, with the transaction's own writes over it.
@@ -69,6 +69,11 @@ impl Transaction {
             values,
             changed: locked.changed,
         })
+    }
+
+    /// The locks of all transactions.
+    pub fn lock_table(&self) -> &LockTable {
+        self.whole.store.lock_table()
     }
 
     /// A mark of the locks so far, for [`Transaction::unlock_after`].

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
 
 use super::{LockMode, LockOwner, LockTable, Shard, lock_of};
+use crate::codec::keyspace::{AdvisoryKey, DATABASE_OID, Keyspace};
 use crate::{Error, Result};
 
 /// The whole table, held still.
@@ -16,6 +17,7 @@ struct Still<'a> {
 /// One owner's wait for another.
 struct Edge {
     waiter: LockOwner,
+    key: Arc<[u8]>,
     mode: LockMode,
     blocker: LockOwner,
 }
@@ -45,13 +47,13 @@ impl Still<'_> {
         let mut open = std::collections::VecDeque::from([owner]);
         while let Some(waiter) = open.pop_front() {
             for edge in self.edges(waiter) {
-                let blocker = edge.blocker;
+                let blocker = one(edge.blocker);
                 if reached.contains_key(&blocker) {
                     continue;
                 }
                 reached.insert(blocker, edge);
-                if blocker == owner {
-                    return Some(path_to(owner, reached));
+                if blocker == one(owner) {
+                    return Some(path_to(blocker, reached));
                 }
                 open.push_back(blocker);
             }
@@ -59,10 +61,14 @@ impl Still<'_> {
         None
     }
 
+    /// The waits of an owner, and of the others of its session: what one of them holds, the session does not give up before it goes on.
     fn edges(&self, waiter: LockOwner) -> Vec<Edge> {
-        let Some(key) = self.waits.get(&waiter) else {
-            return Vec::new();
-        };
+        let waits = self.waits.iter();
+        let own = waits.filter(|(other, _)| is_one(**other, waiter));
+        own.flat_map(|(owner, key)| self.edges_at(*owner, key)).collect()
+    }
+
+    fn edges_at(&self, waiter: LockOwner, key: &Arc<[u8]>) -> Vec<Edge> {
         let Some(lock) = self.shards[self.table.place(key)].get(key) else {
             return Vec::new();
         };
@@ -73,6 +79,7 @@ impl Still<'_> {
         let blockers = lock.in_the_way_of(waiter);
         let edges = blockers.map(|blocker| Edge {
             waiter,
+            key: Arc::clone(key),
             mode: asked.mode,
             blocker,
         });
@@ -85,7 +92,7 @@ fn path_to(owner: LockOwner, mut reached: HashMap<LockOwner, Edge>) -> Vec<Edge>
     let mut path = Vec::new();
     let mut at = owner;
     while let Some(edge) = reached.remove(&at) {
-        at = edge.waiter;
+        at = one(edge.waiter);
         path.push(edge);
         if at == owner {
             break;
@@ -95,13 +102,33 @@ fn path_to(owner: LockOwner, mut reached: HashMap<LockOwner, Edge>) -> Vec<Edge>
     path
 }
 
+/// What stands for an owner and the others of its session.
+fn one(owner: LockOwner) -> LockOwner {
+    match owner.session {
+        0 => owner,
+        session => LockOwner { number: 0, session },
+    }
+}
+
+fn is_one(a: LockOwner, b: LockOwner) -> bool {
+    one(a) == one(b)
+}
+
 /// As PostgreSQL tells it: a line for each wait.
 fn detail(circle: &[Edge]) -> String {
     let lines = circle.iter().map(|edge| {
-        let what = match edge.mode.is_of_rows() {
+        let mode = edge.mode.name();
+        let what = match Keyspace::decode(&edge.key) {
+            Ok(Keyspace::AdvisoryLock(AdvisoryKey {
+                class,
+                object,
+                numbers,
+            })) => format!("{mode} on advisory lock [{DATABASE_OID},{class},{object},{numbers}]"),
+            Ok(Keyspace::RelationLock { oid }) => {
+                format!("{mode} on relation {oid} of database {DATABASE_OID}")
+            }
             // PostgreSQL waits for a row by waiting for the transaction that has it.
-            true => format!("ShareLock on transaction {}", edge.blocker.number),
-            false => format!("{} on relation", edge.mode.name()),
+            _ => format!("ShareLock on transaction {}", edge.blocker.number),
         };
         format!(
             "Process {} waits for {what}; blocked by process {}.",

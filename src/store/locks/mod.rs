@@ -169,9 +169,13 @@ impl LockTable {
         found
     }
 
-    /// Whether the session waits for a lock.
-    pub fn is_waiting(&self, session: i32) -> bool {
-        lock_of(&self.waits).keys().any(|owner| owner.session == session)
+    /// What each session waits for that waits.
+    pub fn waits(&self) -> HashMap<i32, Arc<[u8]>> {
+        let waits = lock_of(&self.waits);
+        let waits = waits.iter();
+        waits
+            .map(|(owner, key)| (owner.session, Arc::clone(key)))
+            .collect()
     }
 
     /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.

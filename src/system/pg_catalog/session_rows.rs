@@ -1,12 +1,16 @@
 //! Rows of `pg_catalog` that come from the session and the server rather than from tables: roles, the database,
 //! settings, the session itself, time zones.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use chrono::Offset;
 use chrono::TimeZone;
 use chrono_tz::{OffsetComponents, TZ_VARIANTS};
 
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text};
-use crate::catalog::{DATABASE_OID, SettingsOwner};
+use crate::catalog::{DATABASE_OID, FIRST_OID, SettingsOwner};
+use crate::codec::keyspace::{AdvisoryKey, Keyspace};
 use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 use crate::system::session_state::{ActivityState, WaitFor};
 use crate::system::settings::{SettingKind, SettingScope, Unit};
@@ -219,6 +223,7 @@ pub(crate) const ACTIVITY: Constants = &[("backend_type", "client backend")];
 
 /// All sessions.
 pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
+    let waiting = source.ctx.txn.lock_table().waits();
     for session in source.ctx.server.sessions() {
         let roles = role_names(&session.user);
         let oid = roles
@@ -233,9 +238,11 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
             (None, false) => None,
         };
         let waits = match (session.waiting_for(), is_active) {
-            (Some(WaitFor::AdvisoryLock), true) => Some(("Lock", "advisory")),
             (Some(WaitFor::Sleep), true) => Some(("Timeout", "PgSleep")),
-            (None, true) => None,
+            (None, true) => {
+                let key = waiting.get(&session.process_id);
+                key.map(|key| ("Lock", LockedObject::of(key).wait_event()))
+            }
             (_, false) => Some(("Client", "ClientRead")),
         };
         let query_us = (activity.query_started_us > 0).then_some(activity.query_started_us);
@@ -266,22 +273,85 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-pub(crate) const LOCK: Constants = &[("locktype", "advisory"), ("fastpath", "f")];
+pub(crate) const LOCK: Constants = &[("fastpath", "f")];
 
-/// Advisory locks: there are no others.
+/// All locks, but for those of rows that nobody waits for: there may be millions, and PostgreSQL shows none of them.
 pub(crate) fn locks(source: &Source<'_>, rows: &mut RelationRows) {
-    for lock in source.ctx.server.locks.rows() {
-        rows.push(&[
-            ("database", text(DATABASE_OID)),
-            ("classid", text(lock.key.class)),
-            ("objid", text(lock.key.object)),
-            ("objsubid", text(lock.key.numbers)),
-            ("virtualtransaction", text(format!("{}/0", lock.session))),
-            ("pid", text(lock.session)),
+    let locks = source.ctx.txn.lock_table().rows();
+    let waited_for: HashSet<Arc<[u8]>> = locks
+        .iter()
+        .filter(|lock| lock.waits_since_us.is_some())
+        .map(|lock| Arc::clone(&lock.key))
+        .collect();
+    for lock in locks {
+        let object = LockedObject::of(&lock.key);
+        if object.is_row() && !waited_for.contains(&lock.key) {
+            continue;
+        }
+        let mut columns = object.columns();
+        columns.extend([
+            (
+                "virtualtransaction",
+                text(format!("{}/{}", lock.owner.session, lock.owner.number)),
+            ),
+            ("pid", text(lock.owner.session)),
             ("mode", text(lock.mode.name())),
             ("granted", boolean(lock.waits_since_us.is_none())),
             ("waitstart", lock.waits_since_us.map(|since| since.to_string())),
         ]);
+        rows.push(&columns);
+    }
+}
+
+/// What a lock is on.
+enum LockedObject {
+    Advisory(AdvisoryKey),
+    Relation(u32),
+    /// A row, by the oid of its table.
+    Row(u32),
+    /// What the server locks for itself: records of the catalog, numbers.
+    Record,
+}
+
+impl LockedObject {
+    fn of(key: &[u8]) -> LockedObject {
+        match Keyspace::decode(key) {
+            Ok(Keyspace::AdvisoryLock(key)) => LockedObject::Advisory(key),
+            Ok(Keyspace::RelationLock { oid }) => LockedObject::Relation(oid),
+            Ok(Keyspace::Entry { table, .. }) => LockedObject::Row(FIRST_OID + table),
+            _ => LockedObject::Record,
+        }
+    }
+
+    fn is_row(&self) -> bool {
+        matches!(self, LockedObject::Row(_) | LockedObject::Record)
+    }
+
+    /// What a session is said to wait for.
+    fn wait_event(&self) -> &'static str {
+        match self {
+            LockedObject::Advisory(_) => "advisory",
+            LockedObject::Relation(_) => "relation",
+            LockedObject::Row(_) => "tuple",
+            LockedObject::Record => "object",
+        }
+    }
+
+    fn columns(&self) -> Vec<(&'static str, Option<String>)> {
+        let mut columns = vec![
+            ("locktype", text(self.wait_event())),
+            ("database", text(DATABASE_OID)),
+        ];
+        match self {
+            LockedObject::Advisory(key) => columns.extend([
+                ("classid", text(key.class)),
+                ("objid", text(key.object)),
+                ("objsubid", text(key.numbers)),
+            ]),
+            LockedObject::Relation(oid) | LockedObject::Row(oid) => columns.push(("relation", text(oid))),
+            LockedObject::Record => {}
+        }
+        columns
     }
 }
 
