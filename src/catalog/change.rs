@@ -56,10 +56,11 @@ impl<'a> CatalogWriter<'a> {
 
     /// Writes a table's record, new or changed; answers it with its new version.
     pub fn put_table(&self, table: TableDef) -> Result<Arc<TableDef>> {
-        self.put_table_in(table, LockMode::Update)
+        self.put_table_in(table, LockMode::AccessExclusive)
     }
 
-    fn put_table_in(&self, mut table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
+    /// The same, while others may use the table in modes that do not conflict with this one.
+    pub fn put_table_in(&self, mut table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
         if table.visible_columns().count() > COLUMNS_MAX {
             return Err(too_many_columns());
         }
@@ -81,11 +82,17 @@ impl<'a> CatalogWriter<'a> {
         };
         for read in view.depends_on.iter().filter(|oid| !old.contains(oid)) {
             if let Some(relation) = self.relation_of(*read) {
-                self.depend_on(*read, &record_key(relation.id()))?;
+                self.txn
+                    .guard_in(&record_key(relation.id()), LockMode::AccessShare);
+                self.txn.mark(Keyspace::Dependents { oid: *read }.encode())?;
             }
         }
         let value = record::encode_view(view, self.version)?;
-        self.write_record(Keyspace::Relation { id: view.id }, Some(value), LockMode::Update)
+        self.write_record(
+            Keyspace::Relation { id: view.id },
+            Some(value),
+            LockMode::AccessExclusive,
+        )
     }
 
     /// Writes a schema's record, new or changed.
@@ -110,13 +117,21 @@ impl<'a> CatalogWriter<'a> {
 
     /// Removes a schema's record; what it held must be gone.
     pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
-        self.drop_record(Keyspace::Schema { name: &schema.name }, schema.oid)
+        self.drop_record(
+            Keyspace::Schema { name: &schema.name },
+            schema.oid,
+            LockMode::Update,
+        )
     }
 
     /// Removes a view's record.
     pub fn drop_view(&self, view: &ViewDef) -> Result<()> {
         self.drop_name(&view.schema, &view.name)?;
-        self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
+        self.drop_record(
+            Keyspace::Relation { id: view.id },
+            view.oid(),
+            LockMode::AccessExclusive,
+        )
     }
 
     /// Removes a table's record and sequences, and leaves its keys to `reclaim_dropped`.
@@ -124,7 +139,11 @@ impl<'a> CatalogWriter<'a> {
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
-        self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
+        self.drop_record(
+            Keyspace::Relation { id: table.id },
+            table.oid,
+            LockMode::AccessExclusive,
+        )?;
         for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, None)?;
@@ -147,7 +166,11 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counters (`table::Sequences::move_to`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.write_record(Keyspace::Relation { id: table.id }, None, LockMode::Update)?;
+        self.write_record(
+            Keyspace::Relation { id: table.id },
+            None,
+            LockMode::AccessExclusive,
+        )?;
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
@@ -160,17 +183,12 @@ impl<'a> CatalogWriter<'a> {
         self.txn.guard(&Keyspace::Dependents { oid }.encode());
     }
 
-    /// Something new depends on the object whose record stands under `key`: that must stay as it is.
-    fn depend_on(&self, oid: u32, key: &[u8]) -> Result<()> {
-        self.txn.guard(key);
-        self.txn.mark(Keyspace::Dependents { oid }.encode())
-    }
-
     /// Gives a relation its names, and takes those that it has no more.
     fn put_names(&self, known: Option<&Relation>, schema: &str, names: &[(&str, u32)]) -> Result<()> {
         let moves = known.is_none_or(|known| known.schema() != schema);
         if let Some(new) = self.catalog.schemas.get(schema).filter(|_| moves) {
-            self.depend_on(new.oid, &Keyspace::Schema { name: schema }.encode())?;
+            self.txn.guard(&Keyspace::Schema { name: schema }.encode());
+            self.txn.mark(Keyspace::Dependents { oid: new.oid }.encode())?;
         }
         let old = known.map(names_of).unwrap_or_default();
         for (name, _) in &old {
@@ -197,8 +215,8 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Removes the record of an object that nothing depends on.
-    fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
-        self.write_record(record, None, LockMode::Update)?;
+    fn drop_record(&self, record: Keyspace<'_>, oid: u32, mode: LockMode) -> Result<()> {
+        self.write_record(record, None, mode)?;
         self.guard_dependents(oid);
         let key = Keyspace::Dependents { oid }.encode();
         self.txn.write(Write::Delete { key }, None)
@@ -239,7 +257,7 @@ impl<'a> CatalogWriter<'a> {
             })?;
         }
         // Rows of those who do not know the columns yet are right beside them.
-        self.put_table_in(table, LockMode::NoKeyUpdate)
+        self.put_table_in(table, LockMode::ShareUpdateExclusive)
     }
 }
 

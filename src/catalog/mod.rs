@@ -78,10 +78,7 @@ pub use table_def::{
     Unverified,
 };
 
-/// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
-pub const FIRST_OID: u32 = 16384;
-
-pub use crate::codec::keyspace::DATABASE_OID;
+pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
 
 /// Schemas that are always there, with their oids (PostgreSQL's where it has them).
 pub const BUILTIN_SCHEMAS: [(&str, u32); 4] = [

@@ -14,6 +14,9 @@ pub type TableId = u32;
 /// The id of an index within its table: 0 is the primary key; never used again.
 pub type IndexId = u16;
 
+/// The oid of the object with number 0: PostgreSQL's FirstNormalObjectId.
+pub const FIRST_OID: u32 = 16384;
+
 /// The oid of the one database, PostgreSQL's for `postgres`.
 pub const DATABASE_OID: i64 = 5;
 
@@ -33,7 +36,6 @@ const NAME: u16 = 9;
 const DEPENDENTS: u16 = 10;
 const SETTINGS: u16 = 11;
 const CATALOG_PART: u16 = 12;
-const RELATION_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -56,7 +58,7 @@ pub enum Keyspace<'a> {
         /// Its name, as it is folded.
         name: &'a str,
     },
-    /// The record of a table or view, by id.
+    /// The record of a table or view, by id. Who uses the relation locks it, in the modes of relations.
     Relation {
         /// Its id.
         id: TableId,
@@ -101,12 +103,7 @@ pub enum Keyspace<'a> {
         /// Its oid.
         oid: u32,
     },
-    /// Nothing is stored under it: who locks it has a relation as a whole.
-    RelationLock {
-        /// Its oid.
-        oid: u32,
-    },
-    /// Nor is under this: a lock of applications' own.
+    /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
     Settings {
@@ -144,7 +141,6 @@ impl<'a> Keyspace<'a> {
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
-            Keyspace::RelationLock { oid } => system_key(RELATION_LOCK, &[&oid.to_be_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
                 class,
                 object,
@@ -197,7 +193,6 @@ impl<'a> Keyspace<'a> {
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::Name { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
-            (RELATION_LOCK, 4) => id_and(rest).map(|oid| Keyspace::RelationLock { oid }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),

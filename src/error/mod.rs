@@ -86,9 +86,9 @@ pub enum Error {
     /// A wait for a lock that took too long (55P03).
     #[error("canceling statement due to lock timeout")]
     LockTimeout,
-    /// A row that somebody else has locked, of a statement that does not wait (55P03).
-    #[error("could not obtain lock on row in relation \"{relation}\"")]
-    LockNotAvailable { relation: String },
+    /// What somebody else has locked, of a statement that does not wait (55P03).
+    #[error("could not obtain lock on {object}")]
+    LockNotAvailable { object: String },
     /// Sessions that wait for one another (40P01).
     #[error("deadlock detected")]
     Deadlock { detail: String },

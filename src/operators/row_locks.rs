@@ -53,8 +53,8 @@ impl TableRowLocks {
         let keys: Vec<Vec<u8>> = (0..rows).map(|row| self.keys.key(key, row)).collect();
         let unlocked = txn.lock_or(&keys, self.mode, self.wait).await?;
         if unlocked.refused.is_some() {
-            let relation = self.relation.clone();
-            return Err(Error::LockNotAvailable { relation });
+            let object = format!("row in relation \"{}\"", self.relation);
+            return Err(Error::LockNotAvailable { object });
         }
         let is_locked = |row: usize| unlocked.skipped.binary_search(&row).is_err();
         Ok((0..rows).map(|row| Some(is_locked(row))).collect())

@@ -115,8 +115,8 @@ pub enum UpkeepKind {
     Reindex { of: ReindexOf, concurrently: bool },
     /// CLUSTER, by an index.
     Cluster { index: Option<String> },
-    /// LOCK TABLE.
-    Lock,
+    /// LOCK TABLE, in a mode (its place in PostgreSQL's order of them, from 1 on), without waiting.
+    Lock { mode: u8, nowait: bool },
 }
 
 /// What REINDEX builds anew.
@@ -142,7 +142,7 @@ impl UpkeepKind {
             UpkeepKind::Analyze => "ANALYZE",
             UpkeepKind::Reindex { .. } => "REINDEX",
             UpkeepKind::Cluster { .. } => "CLUSTER",
-            UpkeepKind::Lock => "LOCK TABLE",
+            UpkeepKind::Lock { .. } => "LOCK TABLE",
         }
     }
 }

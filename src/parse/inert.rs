@@ -24,6 +24,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
         return;
     }
     if is_table {
+        take_key_includes(tokens);
         take_with_data(tokens, hints);
         like::take(tokens, hints);
     }
@@ -56,6 +57,39 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     if is_table {
         give_types(tokens);
     }
+}
+
+/// `PRIMARY KEY (…) INCLUDE (…)`: under a row's key stands the whole row.
+fn take_key_includes(tokens: &mut Vec<TokenWithSpan>) {
+    for at in 2..tokens.len() {
+        if keyword(tokens, at - 1) != Keyword::PRIMARY || keyword(tokens, at) != Keyword::KEY {
+            continue;
+        }
+        let Some(behind_key) = behind_parens(tokens, at + 1) else {
+            continue;
+        };
+        if is_word_at(tokens, behind_key, "INCLUDE")
+            && let Some(end) = behind_parens(tokens, behind_key + 1)
+        {
+            tokens.drain(behind_key..end);
+        }
+    }
+}
+
+/// Where what stands in the parentheses that open at a token ends, and they with it.
+fn behind_parens(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (place, token) in tokens.iter().enumerate().skip(at) {
+        match token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return (token.token == Token::RParen).then_some(place + 1);
+        }
+    }
+    None
 }
 
 /// Takes the word out of `DROP INDEX CONCURRENTLY`: an index goes without holding anybody up.

@@ -136,17 +136,23 @@ impl TokenReader<'_> {
                 break;
             }
         }
+        let mut place = LOCK_MODES.len() - 1;
         if self.word("IN") {
             let mut mode = Vec::new();
             while self.peek().is_some() && !self.word("MODE") {
                 mode.push(self.name()?.to_uppercase());
             }
-            if !LOCK_MODES.contains(&mode.join(" ").as_str()) {
-                return Err(self.syntax_error());
-            }
+            let mode = mode.join(" ");
+            place = match LOCK_MODES.iter().position(|known| *known == mode) {
+                Some(place) => place,
+                None => return Err(self.syntax_error()),
+            };
         }
-        self.word("NOWAIT");
-        let kind = UpkeepKind::Lock;
+        let nowait = self.word("NOWAIT");
+        let kind = UpkeepKind::Lock {
+            mode: place as u8 + 1,
+            nowait,
+        };
         Ok(Command::Keep(Upkeep { kind, targets }))
     }
 

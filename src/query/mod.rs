@@ -47,6 +47,7 @@ mod outer_join;
 mod overload;
 mod parameter_types;
 mod plan;
+mod plan_locks;
 mod prior;
 mod query_body;
 mod record_function;

@@ -7,6 +7,7 @@ use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::experience::{Experience, SHORT};
 use super::generic_plans::GenericPlans;
+use super::plan_locks::PlanLocks;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
 use crate::Result;
@@ -36,8 +37,8 @@ pub(crate) struct QueryPlan {
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
-    /// Whether it locks rows, anywhere in it.
-    locks_rows: bool,
+    /// What of tables it locks.
+    locks: PlanLocks,
 }
 
 /// A plan with the answers of subqueries in it.
@@ -79,7 +80,7 @@ impl QueryPlan {
         };
         let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
-            locks_rows: locks_rows(&query.plan),
+            locks: PlanLocks::of(&query.plan),
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
@@ -122,7 +123,7 @@ impl QueryPlan {
 
     /// Whether it locks rows: then it may have to begin again, and none of its rows may leave before all are there.
     pub(crate) fn locks_rows(&self) -> bool {
-        self.locks_rows
+        self.locks.locks_rows()
     }
 
     /// The result's columns.
@@ -205,6 +206,7 @@ impl QueryPlan {
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<RowsStream> {
+        self.locks.lock_tables(ctx).await?;
         let rows = match self.answered(ctx).await? {
             Some(answered) => {
                 let rows = answered.plan.start(ctx, observation).await?;
@@ -284,18 +286,6 @@ impl Observation {
     pub(crate) fn general(&self) -> Option<&Operator> {
         self.general.get()
     }
-}
-
-fn locks_rows(plan: &Plan) -> bool {
-    let mut found = false;
-    let walked = for_each_node(plan, &mut |node| {
-        found |= matches!(node, Plan::LockRows(_));
-        Ok(match found {
-            true => TreeNodeRecursion::Stop,
-            false => TreeNodeRecursion::Continue,
-        })
-    });
-    found || walked.is_err()
 }
 
 fn is_lasting(plan: &Plan) -> bool {

@@ -72,7 +72,7 @@ pub async fn build_index_page(
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
     let mut in_page: HashMap<Vec<u8>, usize> = HashMap::new();
-    txn.guard(&record_key(table.id));
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
     for (row, (entry, (row_key, _))) in entries.into_iter().zip(page.iter()).enumerate() {
         let is_other = standing.get(row).is_some_and(|value| value != entry.value);
         if entry.exclusive && (is_other || in_page.insert(entry.key.clone(), row).is_some()) {

@@ -19,10 +19,10 @@ pub fn begin_count(txn: &Transaction, table: &TableDef) -> Result<()> {
 
 /// States how many rows the table has at the transaction's snapshot, in which they were counted: nobody may have written any
 /// since.
-pub fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
-    begin_write(txn, table)?;
+pub async fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
+    begin_write(txn, table).await?;
     // Those who write rows leave their marks without locks of them, but hold the record.
-    txn.guard_in(&record_key(table.id), LockMode::Update);
+    txn.guard_in(&record_key(table.id), LockMode::ShareRowExclusive);
     txn.guard(&written_key(table.id));
     put_count(txn, table, rows)
 }

@@ -56,7 +56,7 @@ impl<'a> RowUpdate<'a> {
 
     /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Errors: 23505, 23502, 54000.
     pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        begin_write(self.txn, self.table)?;
+        begin_write(self.txn, self.table).await?;
         match self.moves.take() {
             None => self.replace_values(new).await,
             Some(mut moves) => {

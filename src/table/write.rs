@@ -39,7 +39,7 @@ pub async fn insert_rows(
     limits: Limits,
 ) -> Result<()> {
     let rows = encode_rows(table, batch, limits).await?;
-    begin_write(txn, table)?;
+    begin_write(txn, table).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
         if let Some(index) = unique.duplicate(table, row) {
@@ -61,7 +61,7 @@ pub async fn insert_missing_rows(
     limits: Limits,
 ) -> Result<Vec<bool>> {
     let rows = encode_rows(table, batch, limits).await?;
-    txn.guard(&record_key(table.id));
+    lock_for_writes(txn, table).await?;
     let before = txn.lock_mark();
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     let mut kept = HashSet::new();
@@ -76,7 +76,7 @@ pub async fn insert_missing_rows(
         if free {
             // Not before: where every row is there already nothing is written, and there is nothing to commit.
             if !any {
-                begin_write(txn, table)?;
+                begin_write(txn, table).await?;
                 any = true;
             }
             unique.add(&row);
@@ -113,7 +113,7 @@ pub async fn upsert_rows(
     named: &[bool],
     limits: Limits,
 ) -> Result<()> {
-    begin_write(txn, table)?;
+    begin_write(txn, table).await?;
     let mut encoder = RowEncoder::new(table, limits);
     let keys: Vec<_> = (0..batch.num_rows())
         .map(|row| encoder.key(batch, row))
@@ -179,7 +179,7 @@ pub async fn delete_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
-    begin_write(txn, table)?;
+    begin_write(txn, table).await?;
     let vacated = vacated_keys(txn, table, batch, limits).await?;
     for (at, key) in vacated.into_iter().enumerate() {
         txn.write(Write::Delete { key }, None)?;
@@ -213,10 +213,16 @@ pub async fn get_rows(
     Ok((found, decoder.finish()?))
 }
 
-/// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark.
-pub(super) fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
-    txn.guard(&record_key(table.id));
+/// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark. Errors: `Conflict` when
+/// the record has changed.
+pub(super) async fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
+    lock_for_writes(txn, table).await?;
     txn.mark(written_key(table.id))
+}
+
+/// Locks the table as those do who write its rows.
+pub(super) async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
+    txn.lock(&[record_key(table.id)], LockMode::RowExclusive).await
 }
 
 /// Called after each row: lets other tasks run once in a while.

@@ -35,6 +35,12 @@ impl Transaction {
         locked
             .changed
             .retain(|at| unlocked.skipped.binary_search(at).is_err());
+        if mode == LockMode::KeyShare {
+            // What has changed but for its key is as good to those who keep the key.
+            locked
+                .changed
+                .retain(|at| self.locks().known(&keys[*at]) != Some(Some(true)));
+        }
         if unlocked.refused.is_none() {
             self.require_unchanged(keys, &locked)?;
         }
@@ -44,6 +50,12 @@ impl Transaction {
     /// Locks keys that are to be written whatever stands under them. Errors: 40P01, 55P03, 53200.
     pub async fn lock_unread(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
         self.ask(keys, mode, LockWait::Block, false).await.map(drop)
+    }
+
+    /// Locks keys of what is only to stay as it will be then, and looks at nothing; answers those that are not locked. Errors: 40P01, 55P03,
+    /// 53200.
+    pub async fn lock_as_it_is(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<Unlocked> {
+        self.locks().acquire(self.wanted(keys, mode, wait)).await
     }
 
     /// Locks keys and tells what is there then, whatever the snapshot sees. Errors: 40P01, 55P03, 53200.
@@ -69,6 +81,11 @@ impl Transaction {
             values,
             changed: locked.changed,
         })
+    }
+
+    /// Whether who asks now for a lock of the key would wait.
+    pub fn would_wait(&self, key: &[u8], mode: LockMode) -> bool {
+        self.locks().would_wait(key, mode)
     }
 
     /// The locks of all transactions.
@@ -129,17 +146,21 @@ impl Transaction {
         wait: LockWait,
         wants_values: bool,
     ) -> Result<Locked> {
-        let policy: LockPolicy = *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner);
-        let wanted = Wanted {
-            keys,
-            mode,
-            wait,
-            policy,
-        };
+        let wanted = self.wanted(keys, mode, wait);
         let store = &self.whole.store;
         store
             .lock(self.locks(), wanted, &self.snapshot, wants_values)
             .await
+    }
+
+    fn wanted<'a>(&self, keys: &'a [Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'a> {
+        let policy: LockPolicy = *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner);
+        Wanted {
+            keys,
+            mode,
+            wait,
+            policy,
+        }
     }
 
     fn require_unchanged(&self, keys: &[Vec<u8>], locked: &Locked) -> Result<()> {

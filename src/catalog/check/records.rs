@@ -147,7 +147,7 @@ impl Records {
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
-            Keyspace::RelationLock { .. } | Keyspace::AdvisoryLock(_) => {
+            Keyspace::AdvisoryLock(_) => {
                 return Err(damaged("nothing stands under a lock".to_string()));
             }
         }
@@ -172,7 +172,6 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
         Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
-        Keyspace::RelationLock { oid } => format!("lock of relation {oid}"),
         Keyspace::AdvisoryLock(key) => format!("advisory lock {key:?}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
     }

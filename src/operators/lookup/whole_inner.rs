@@ -98,7 +98,7 @@ mod tests {
         let table = table_of("t", &[("n", SqlType::Int8)], &[false]);
         let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
         begin_count(&txn, &table).unwrap();
-        correct_count(&txn, &table, rows).unwrap();
+        correct_count(&txn, &table, rows).await.unwrap();
         txn.commit(false).await.unwrap();
         (Transaction::begin(store, 1 << 20).await.unwrap(), table)
     }

@@ -46,6 +46,6 @@ async fn recount(ctx: &StatementContext, table: &TableDef) -> Result<()> {
     }
     match row_count(&ctx.txn, table).await? == Some(rows) {
         true => Ok(()),
-        false => correct_count(&ctx.txn, table, rows),
+        false => correct_count(&ctx.txn, table, rows).await,
     }
 }

@@ -9,6 +9,7 @@ use crate::catalog::{
 };
 use crate::parse::names;
 use crate::sql::relation::{relation, table};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -31,7 +32,8 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
                 comment,
                 ..TableDef::clone(&*table(ctx, object_name, Access::Comment(ObjectKind::Table))?)
             };
-            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
+                .put_table_in(changed, LockMode::ShareUpdateExclusive)?;
         }
         CommentObject::View => {
             let Object::View(view) = relation(ctx, object_name, Access::Comment(ObjectKind::View))? else {
@@ -108,7 +110,7 @@ fn change_index(
     if let Some(index) = indexes.find(|index| index.oid == oid) {
         change(index);
     }
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(table)?;
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table_in(table, LockMode::ShareUpdateExclusive)?;
     Ok(())
 }
 
@@ -128,7 +130,8 @@ fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<Str
                 .column_index(&column)
                 .ok_or_else(|| undefined_column(&column, &table.name))?;
             table.columns[at].comment = comment;
-            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(table)?;
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
+                .put_table_in(table, LockMode::ShareUpdateExclusive)?;
             Ok(())
         }
         Object::View(view) => {

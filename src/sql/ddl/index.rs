@@ -13,6 +13,7 @@ use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
 use crate::parse::names;
 use crate::sql::relation::table;
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::build_index;
 use crate::{Error, Result};
@@ -131,7 +132,7 @@ pub(super) async fn add(
     let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
     let index = define(&mut changed, &new, oid, true);
-    let table = writer.put_table(changed)?;
+    let table = writer.put_table_in(changed, LockMode::ShareRowExclusive)?;
     if completion == Completion::Later {
         ctx.txn.commit(false).await?;
         ctx.index_builds.ask();
@@ -164,7 +165,7 @@ pub(super) async fn add_within(ctx: &StatementContext, table: &TableDef, new: Ne
     let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
     let index = define(&mut changed, &new, oid, false);
-    let table = writer.put_table(changed)?;
+    let table = writer.put_table_in(changed, LockMode::ShareRowExclusive)?;
     ctx.txn.guard(&written_key(table.id));
     build_index(&ctx.txn, &table, &index, ctx.settings.limits).await?;
     Ok(TableDef::clone(&*table))

@@ -19,6 +19,7 @@ mod index;
 mod index_build;
 mod key;
 mod like;
+mod lock_table;
 mod operator_class;
 mod options;
 mod retype;

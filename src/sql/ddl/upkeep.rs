@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::analyze;
+use super::{analyze, lock_table};
 use crate::catalog::{Access, Object, TableDef};
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
@@ -33,7 +33,7 @@ pub(super) async fn execute(ctx: &StatementContext, upkeep: &Upkeep) -> Result<(
         }
         UpkeepKind::Reindex { of, concurrently } => reindex(ctx, of, *concurrently, &upkeep.targets),
         UpkeepKind::Cluster { index } => cluster(ctx, &upkeep.targets, index.as_deref()),
-        UpkeepKind::Lock => lock(ctx, &upkeep.targets),
+        UpkeepKind::Lock { mode, nowait } => lock_table::execute(ctx, &upkeep.targets, *mode, *nowait).await,
     }
 }
 
@@ -161,27 +161,4 @@ pub(super) fn check_cluster_index(table: &TableDef, index: &str) -> Result<()> {
             name: format!("{index}\" for table \"{}", table.name),
         }),
     }
-}
-
-/// LOCK TABLE: says that it holds nobody up.
-fn lock(ctx: &StatementContext, targets: &[UpkeepTarget]) -> Result<()> {
-    if !ctx.in_block {
-        return Err(Error::TransactionState {
-            state: "25P01",
-            message: "LOCK TABLE can only be used in transaction blocks".to_string(),
-        });
-    }
-    for target in targets {
-        relation(ctx, &target.name, Access::Lock)?;
-    }
-    ctx.notice(Notice {
-        severity: "WARNING",
-        sqlstate: "01000",
-        message: "LOCK TABLE locks nothing".to_string(),
-        hint: Some(
-            "Of two transactions that change one row the second fails with 40001 at COMMIT. To keep others out, take an advisory lock."
-                .to_string(),
-        ),
-    });
-    Ok(())
 }

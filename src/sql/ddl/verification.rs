@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unverified};
 use crate::codec::row::ColumnId;
-use crate::store::Store;
+use crate::store::{LockMode, Store};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::{Sequences, has_null};
 use crate::txn::Transaction;
@@ -159,7 +159,7 @@ pub(super) async fn change_table(
         {
             let writer = CatalogWriter::begin(&txn, &catalog)?;
             match change(&writer, table)? {
-                Some(changed) => writer.put_table(changed)?,
+                Some(changed) => writer.put_table_in(changed, LockMode::ShareRowExclusive)?,
                 None => return Ok(()),
             };
         }

@@ -1,10 +1,10 @@
 //! Deadlocks: a circle of owners each of which waits for the next. Looked for when a wait has lasted for `deadlock_timeout`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 
-use super::{LockMode, LockOwner, LockTable, Shard, lock_of};
-use crate::codec::keyspace::{AdvisoryKey, DATABASE_OID, Keyspace};
+use super::{Lock, LockMode, LockOwner, LockTable, Shard, lock_of};
+use crate::codec::keyspace::{AdvisoryKey, DATABASE_OID, FIRST_OID, Keyspace};
 use crate::{Error, Result};
 
 /// The whole table, held still.
@@ -20,22 +20,34 @@ struct Edge {
     key: Arc<[u8]>,
     mode: LockMode,
     blocker: LockOwner,
+    /// The other does not hold what is waited for: he asked before.
+    is_soft: bool,
 }
 
 impl LockTable {
-    /// Errors: 40P01 when those in the way of a waiting owner wait, over others, for it.
+    /// Errors: 40P01 when those in the way of a waiting owner wait, over others, for it, and no other order of waiting would end that.
     pub(super) fn require_no_circle(&self, owner: LockOwner) -> Result<()> {
-        let still = Still {
+        let mut still = Still {
             table: self,
             waits: lock_of(&self.waits),
             shards: self.shards.iter().map(lock_of).collect(),
         };
-        match still.circle(owner) {
-            None => Ok(()),
-            Some(circle) => Err(Error::Deadlock {
-                detail: detail(&circle),
-            }),
+        // Who was let go before whom; never the other way round again.
+        let mut turned: HashSet<(LockOwner, LockOwner)> = HashSet::new();
+        while let Some(circle) = still.circle(owner) {
+            // As PostgreSQL, which notes them on its way back from where the circle closed.
+            let soft = circle
+                .iter()
+                .rfind(|edge| edge.is_soft && !turned.contains(&(edge.blocker, edge.waiter)));
+            let Some(edge) = soft else {
+                return Err(Error::Deadlock {
+                    detail: detail(&circle),
+                });
+            };
+            turned.insert((edge.waiter, edge.blocker));
+            still.let_before(edge);
         }
+        Ok(())
     }
 }
 
@@ -61,6 +73,22 @@ impl Still<'_> {
         None
     }
 
+    /// Lets the one who only waits behind another go before him.
+    fn let_before(&mut self, edge: &Edge) {
+        let place = self.table.place(&edge.key);
+        let Some(lock) = self.shards[place].get_mut(&edge.key) else {
+            return;
+        };
+        let place_of = |lock: &Lock, owner| lock.waiting.iter().position(|waiter| waiter.owner == owner);
+        if let (Some(own), Some(other)) = (place_of(lock, edge.waiter), place_of(lock, edge.blocker))
+            && other < own
+            && let Some(waiter) = lock.waiting.remove(own)
+        {
+            lock.waiting.insert(other, waiter);
+            lock.grant_waiting();
+        }
+    }
+
     /// The waits of an owner, and of the others of its session: what one of them holds, the session does not give up before it goes on.
     fn edges(&self, waiter: LockOwner) -> Vec<Edge> {
         let waits = self.waits.iter();
@@ -77,11 +105,16 @@ impl Still<'_> {
             return Vec::new();
         };
         let blockers = lock.in_the_way_of(waiter);
+        let holds = |owner: LockOwner| {
+            let mut held = lock.held.iter();
+            held.any(|held| held.owner == owner && held.modes.conflict(asked.mode))
+        };
         let edges = blockers.map(|blocker| Edge {
             waiter,
             key: Arc::clone(key),
             mode: asked.mode,
             blocker,
+            is_soft: !holds(blocker),
         });
         edges.collect()
     }
@@ -124,8 +157,8 @@ fn detail(circle: &[Edge]) -> String {
                 object,
                 numbers,
             })) => format!("{mode} on advisory lock [{DATABASE_OID},{class},{object},{numbers}]"),
-            Ok(Keyspace::RelationLock { oid }) => {
-                format!("{mode} on relation {oid} of database {DATABASE_OID}")
+            Ok(Keyspace::Relation { id }) => {
+                format!("{mode} on relation {} of database {DATABASE_OID}", FIRST_OID + id)
             }
             // PostgreSQL waits for a row by waiting for the transaction that has it.
             _ => format!("ShareLock on transaction {}", edge.blocker.number),

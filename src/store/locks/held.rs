@@ -107,6 +107,11 @@ impl HeldLocks {
         Ok(unlocked)
     }
 
+    /// Whether somebody is in the way of the mode.
+    pub fn would_wait(&self, key: &[u8], mode: LockMode) -> bool {
+        self.table.would_wait(self.owner, key, mode)
+    }
+
     /// Whether what is held of a key includes the mode.
     pub fn includes(&self, key: &[u8], mode: LockMode) -> bool {
         let held = self.lock();

@@ -5,9 +5,12 @@
 //!
 //! 1. Two owners never hold conflicting modes of one key; an owner never conflicts with itself.
 //! 2. Who waits is granted in the order of asking, but for those that no earlier one conflicts with, and owners that hold the key
-//!    already, which go to the head. A lock is handed over to whoever waits: nobody comes between.
+//!    already, which go to the head. A lock is handed over to whoever waits: nobody comes between. Who asks for a row that nobody holds
+//!    against him does not wait, whoever waits (as in PostgreSQL: one who shares a row may then ask for more of it before those who wait);
+//!    for a relation or an advisory number he does, lest those who want it for themselves wait for ever.
 //! 3. A wait that is given up (dropped, timed out) leaves nothing behind, also when it was granted in the meantime.
-//! 4. No circle of waits stands longer than the `deadlock_timeout` of one in it: that one's wait ends (40P01).
+//! 4. No circle of waits stands longer than the `deadlock_timeout` of one in it: if one of them only waits behind another, it goes before
+//!    that; else that one's wait ends (40P01).
 //! 5. One shard is locked at a time, never across an await; only the search for circles locks all, in their order.
 
 mod deadlock;
@@ -178,6 +181,27 @@ impl LockTable {
             .collect()
     }
 
+    /// Whether the owner would wait for the mode.
+    pub fn would_wait(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+        let shard = self.shard(key);
+        shard.get(key).is_some_and(|lock| !lock.is_free_now(owner, mode))
+    }
+
+    /// Whether one who waits holds of a relation what another needs who holds it and waits, too: neither can go on.
+    fn is_upgrade_against_another(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+        let shard = self.shard(key);
+        let Some(lock) = shard.get(key).filter(|_| !mode.is_of_rows()) else {
+            return false;
+        };
+        let held = |owner| lock.held.iter().find(|held| held.owner == owner);
+        let Some(own) = held(owner) else { return false };
+        let mut others = lock.waiting.iter().filter(|waiter| waiter.owner != owner);
+        others.any(|waiter| {
+            own.modes.conflict(waiter.mode)
+                && held(waiter.owner).is_some_and(|held| held.modes.conflict(mode))
+        })
+    }
+
     /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.
     fn ask(&self, owner: LockOwner, key: &[u8], mode: LockMode, waits: bool) -> Asked {
         let mut shard = self.shard(key);
@@ -192,7 +216,7 @@ impl LockTable {
         let Some(lock) = shard.get_mut(&key) else {
             return Asked::Refused;
         };
-        if lock.is_free(owner, mode, lock.waiting.len()) {
+        if lock.is_free_now(owner, mode) {
             lock.grant(owner, mode);
             return Asked::Granted(key);
         }
@@ -234,6 +258,15 @@ impl Lock {
         let is_wanted = |waiter: &Waiter| waiter.owner != owner && waiter.mode.conflicts(mode);
         !self.held.iter().any(is_held)
             && (self.holds(owner) || !self.waiting.iter().take(before).any(is_wanted))
+    }
+
+    /// Whether nobody is in the way of who asks now.
+    fn is_free_now(&self, owner: LockOwner, mode: LockMode) -> bool {
+        let before = match mode.is_of_rows() {
+            true => 0,
+            false => self.waiting.len(),
+        };
+        self.is_free(owner, mode, before)
     }
 
     fn grant(&mut self, owner: LockOwner, mode: LockMode) {

@@ -71,6 +71,12 @@ impl LockMode {
         }
     }
 
+    /// The mode of relations at this place of PostgreSQL's order of them, from 1 on.
+    pub fn of_relations(place: u8) -> Option<LockMode> {
+        let modes = &ALL[LockMode::AccessShare as usize..];
+        modes.get(usize::from(place).checked_sub(1)?).copied()
+    }
+
     /// Whether it is a mode of rows.
     pub fn is_of_rows(self) -> bool {
         self <= LockMode::Update

@@ -139,6 +139,65 @@ async fn a_circle_of_waits_is_refused_to_the_one_that_looks() {
 }
 
 #[tokio::test]
+async fn who_only_waits_behind_another_goes_before_him_when_that_ends_a_circle() {
+    let table = table();
+    let [d1, d2, e1, e2] = [1, 2, 3, 4].map(|session| HeldLocks::new(&table, session));
+    let [a1, a2] = ["a1", "a2"].map(|name| keys(&[name]));
+    let shared = |key| wanted(key, LockMode::AccessShare, LockWait::Block);
+    let exclusive = |key| wanted(key, LockMode::AccessExclusive, LockWait::Block);
+    d1.acquire(shared(&a1)).await.unwrap();
+    d2.acquire(shared(&a2)).await.unwrap();
+    let mut waits = [
+        Box::pin(e1.acquire(exclusive(&a1))),
+        Box::pin(e2.acquire(exclusive(&a2))),
+        Box::pin(d1.acquire(shared(&a2))),
+    ];
+    assert!(waits.iter_mut().all(|wait| wait.now_or_never().is_none()));
+    let hasty = Wanted {
+        policy: LockPolicy {
+            timeout: Some(Duration::from_millis(1)),
+            deadlock_after: Duration::ZERO,
+        },
+        ..shared(&a1)
+    };
+    assert_eq!(d2.acquire(hasty).await.unwrap_err().sqlstate(), "55P03");
+    assert!(waits[2].as_mut().now_or_never().is_some(), "the first goes on");
+    assert!(waits[1].as_mut().now_or_never().is_none());
+}
+
+#[tokio::test]
+async fn two_who_both_want_more_of_a_relation_are_told_at_once() {
+    let table = table();
+    let (first, second) = (HeldLocks::new(&table, 1), HeldLocks::new(&table, 2));
+    let key = keys(&["k"]);
+    for locks in [&first, &second] {
+        let shared = wanted(&key, LockMode::AccessShare, LockWait::Block);
+        locks.acquire(shared).await.unwrap();
+    }
+    let exclusive = wanted(&key, LockMode::AccessExclusive, LockWait::Block);
+    let mut wait = Box::pin(first.acquire(exclusive));
+    assert!(wait.as_mut().now_or_never().is_none());
+    let refused = second.acquire(exclusive).now_or_never().unwrap();
+    assert_eq!(refused.unwrap_err().sqlstate(), "40P01");
+}
+
+#[tokio::test]
+async fn who_asks_for_a_row_waits_for_holders_alone() {
+    let table = table();
+    let [first, second, third] = [1, 2, 3].map(|session| HeldLocks::new(&table, session));
+    let key = keys(&["k"]);
+    let share = wanted(&key, LockMode::Share, LockWait::Block);
+    first.acquire(share).await.unwrap();
+    let mut update = Box::pin(second.acquire(wanted(&key, LockMode::Update, LockWait::Block)));
+    assert!(update.as_mut().now_or_never().is_none());
+    assert!(third.acquire(share).now_or_never().is_some());
+    first.release_all();
+    assert!(update.as_mut().now_or_never().is_none());
+    third.release_all();
+    assert!(update.as_mut().now_or_never().is_some());
+}
+
+#[tokio::test]
 async fn what_came_after_a_mark_is_given_up() {
     let table = table();
     let (first, second) = (HeldLocks::new(&table, 1), HeldLocks::new(&table, 2));

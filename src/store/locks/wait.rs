@@ -67,6 +67,9 @@ impl LockTable {
                     mode,
                     is_over: false,
                 };
+                if self.is_upgrade_against_another(owner, &key, mode) {
+                    self.require_no_circle(owner)?;
+                }
                 wait.end(granted, policy).await.map(|()| key)
             }
         }

@@ -317,7 +317,7 @@ impl LockedObject {
     fn of(key: &[u8]) -> LockedObject {
         match Keyspace::decode(key) {
             Ok(Keyspace::AdvisoryLock(key)) => LockedObject::Advisory(key),
-            Ok(Keyspace::RelationLock { oid }) => LockedObject::Relation(oid),
+            Ok(Keyspace::Relation { id }) => LockedObject::Relation(FIRST_OID + id),
             Ok(Keyspace::Entry { table, .. }) => LockedObject::Row(FIRST_OID + table),
             _ => LockedObject::Record,
         }

@@ -1,0 +1,67 @@
+//! `PlanLocks`: the tables that a plan reads, and how it locks them. Who reads keeps nobody from anything but from changing the table
+//! itself, as in PostgreSQL.
+
+use crate::Result;
+use crate::catalog::record_key;
+use crate::logical::dependent_join::for_each_node;
+use crate::logical::stored_table::read_table;
+use crate::store::{LockMode, LockWait};
+use crate::system::StatementContext;
+use crate::tree::{Plan, TreeNodeRecursion};
+
+/// The tables' records.
+#[derive(Debug, Default)]
+pub(super) struct PlanLocks {
+    read: Vec<Vec<u8>>,
+    /// Those of which rows are locked.
+    rows_locked: Vec<Vec<u8>>,
+}
+
+impl PlanLocks {
+    /// Of a bound plan.
+    pub(super) fn of(plan: &Plan) -> PlanLocks {
+        let mut locks = PlanLocks::default();
+        let add = |keys: &mut Vec<Vec<u8>>, key: Vec<u8>| {
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        };
+        // No step of it fails.
+        let _ = for_each_node(plan, &mut |node| {
+            match node {
+                Plan::TableScan(scan) => {
+                    if let Some(read) = read_table(scan) {
+                        add(&mut locks.read, record_key(read.table.id));
+                    }
+                }
+                Plan::LockRows(locked) => {
+                    for lock in &locked.locks {
+                        add(&mut locks.rows_locked, record_key(lock.table.id));
+                    }
+                }
+                _ => {}
+            }
+            Ok(TreeNodeRecursion::Continue)
+        });
+        locks
+    }
+
+    /// Whether it locks rows.
+    pub(super) fn locks_rows(&self) -> bool {
+        !self.rows_locked.is_empty()
+    }
+
+    /// Locks the tables until the transaction ends. A statement of its own, which is over soon, only waits for those who have locked them,
+    /// and locks no table of which it locks no rows. Errors: 40P01, 53200, 55P03.
+    pub(super) async fn lock_tables(&self, ctx: &StatementContext) -> Result<()> {
+        let lock = |keys, mode| ctx.txn.lock_as_it_is(keys, mode, LockWait::Block);
+        if !self.rows_locked.is_empty() {
+            lock(&self.rows_locked, LockMode::RowShare).await?;
+        }
+        let would_wait = |key: &Vec<u8>| ctx.txn.would_wait(key, LockMode::AccessShare);
+        if ctx.in_block || self.read.iter().any(would_wait) {
+            lock(&self.read, LockMode::AccessShare).await?;
+        }
+        Ok(())
+    }
+}
