@@ -134,6 +134,11 @@ impl KeyRange {
         }
     }
 
+    /// Whether the key is in it.
+    pub fn contains(&self, key: &[u8]) -> bool {
+        *self.start <= *key && self.end.as_ref().is_none_or(|end| *key < **end)
+    }
+
     /// The parts between sorted points inside the range; as many as points and one more.
     pub fn split(self, points: &[Vec<u8>]) -> Vec<KeyRange> {
         let starts = std::iter::once(self.start).chain(points.iter().cloned());

@@ -83,6 +83,9 @@ pub enum Error {
     /// A setting that SET cannot change (55P02); `restart`: the server's command line can.
     #[error("parameter \"{name}\" cannot be changed{}", if *restart { " without restarting the server" } else { "" })]
     ReadOnlySetting { name: String, restart: bool },
+    /// What a serializable transaction has read was written by another that committed first (40001).
+    #[error("could not serialize access due to read/write dependencies among transactions")]
+    ReadConflict,
     /// A wait for a lock that took too long (55P03).
     #[error("canceling statement due to lock timeout")]
     LockTimeout,

@@ -54,7 +54,7 @@ impl Error {
             Error::LimitExceeded { state, .. } => state.sqlstate(),
             Error::FailedTransaction => "25P02",
             Error::UndefinedSavepoint { .. } => "3B001",
-            Error::Conflict { .. } => "40001",
+            Error::Conflict { .. } | Error::ReadConflict => "40001",
             Error::SnapshotTooOld => "72000",
             Error::Shutdown => "57P01",
             Error::DataDirInUse { .. } => "55006",
@@ -150,6 +150,7 @@ impl Error {
             | Error::TransactionState { .. }
             | Error::UndefinedSavepoint { .. }
             | Error::Conflict { .. }
+            | Error::ReadConflict
             | Error::SnapshotTooOld
             | Error::Shutdown
             | Error::DataDirInUse { .. }
@@ -222,7 +223,9 @@ impl Error {
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
             ),
-            Error::Conflict { .. } => Some("The transaction might succeed if retried.".to_string()),
+            Error::Conflict { .. } | Error::ReadConflict => {
+                Some("The transaction might succeed if retried.".to_string())
+            }
             Error::SnapshotTooOld => {
                 Some("Use shorter transactions, or raise keyspan.undo_bytes_max.".to_string())
             }

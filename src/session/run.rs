@@ -243,7 +243,7 @@ impl Session {
     pub(super) async fn run_alone(&mut self, run: &Run<'_>) -> Result<Reply> {
         let mut attempts = Attempts::of(self);
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
-        let options = self.transaction_options(false);
+        let options = self.transaction_options();
         let begin = instance.begin(options.clone());
         let mut txn = interrupt.guard(run.deadline, begin).await?;
         let origin = txn.savepoint();
@@ -329,8 +329,18 @@ impl Session {
         let (txn, interrupt) = (&ctx.txn, self.interrupt.clone());
         let progress = txn.progress();
         let executed = async {
-            let outcome = sql::execute(ctx, run.statement).await?;
+            let outcome = sql::execute(ctx, run.statement)
+                .await
+                .map_err(|error| match error {
+                    // What was read of the key is as old as everything else.
+                    Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
+                    error => error,
+                })?;
             txn.settle().await?;
+            if txn.may_be_refused() {
+                // It could not commit any more: better now than then.
+                txn.require_unread()?;
+            }
             Ok(outcome)
         };
         let outcome = interrupt.guard(run.deadline, executed).await?;
@@ -372,7 +382,7 @@ impl Attempts {
     /// Whether the statement that failed so begins anew; if it does, it has left nothing in the session.
     fn may_begin_again(&mut self, session: &Session, error: &Error) -> bool {
         let is_again = match error {
-            Error::Conflict { .. } => true,
+            Error::Conflict { .. } | Error::ReadConflict => true,
             Error::SnapshotTooOld => !std::mem::replace(&mut self.was_too_old, true),
             _ => false,
         };

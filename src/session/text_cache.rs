@@ -257,6 +257,7 @@ impl KnownText {
         !matches!(
             error,
             Error::Conflict { .. }
+                | Error::ReadConflict
                 | Error::FailedTransaction
                 | Error::QueryCanceled
                 | Error::StatementTimeout

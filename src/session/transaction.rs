@@ -306,10 +306,8 @@ impl Session {
         let txn = match &self.transaction.active {
             Some(active) => Arc::new(active.txn.next_statement().await?),
             None => {
-                let keeps_snapshot = self.settings().keeps_snapshot;
-                self.instance
-                    .begin(self.transaction_options(keeps_snapshot))
-                    .await?
+                let options = self.transaction_options();
+                self.instance.begin(options).await?
             }
         };
         txn.set_lock_policy(self.settings().lock_policy());
@@ -324,10 +322,19 @@ impl Session {
     }
 
     /// What a transaction of the session begins with.
-    pub(super) fn transaction_options(&self, keeps_snapshot: bool) -> TransactionOptions {
+    pub(super) fn transaction_options(&self) -> TransactionOptions {
+        let settings = self.settings();
+        // A statement of its own may begin again, and then reads a new snapshot.
+        let (keeps_snapshot, is_serializable) = match self.transaction.block {
+            Block::None => (false, settings.is_serializable_by_default),
+            Block::Implicit | Block::Explicit | Block::Failed => {
+                (settings.keeps_snapshot, settings.is_serializable)
+            }
+        };
         TransactionOptions {
             session: self.process_id,
             keeps_snapshot,
+            is_serializable,
             ..self.instance.transaction_options()
         }
     }

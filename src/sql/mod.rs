@@ -129,7 +129,7 @@ async fn execute_query(
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
     let mut stream = plan.run(ctx).await?;
-    if plan.locks_rows() {
+    if plan.locks_rows() || ctx.txn.may_be_refused() {
         stream = held_back(ctx, stream).await?;
     }
     if plan.is_of_constants() {

@@ -77,6 +77,11 @@ impl Client {
             .await
     }
 
+    /// As a session does at the end of each statement of a block.
+    pub(super) async fn settle(&self) -> Result<()> {
+        self.open.as_ref().expect("a transaction is open").settle().await
+    }
+
     pub(super) fn rollback(&mut self) {
         self.open = None;
     }

@@ -98,7 +98,7 @@ pub enum Write {
 /// What a commit applies, all or nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The snapshot the writes were computed from; needed when `unchanged` or `checked` is not empty.
+    /// The snapshot the writes were computed from; needed when `unchanged`, `checked` or `untouched` is not empty.
     pub snapshot: Option<Arc<dyn Snapshot>>,
     /// At most one write a key; any order.
     pub writes: Vec<Write>,
@@ -111,6 +111,9 @@ pub struct Batch {
     /// A key that was absent then and is absent again counts as unchanged.
     /// A written key that is not listed here is written blind: last one wins.
     pub unchanged: Vec<Vec<u8>>,
+    /// Ranges in which nothing may have been put or deleted since `snapshot`: otherwise `Error::ReadConflict`. A watch must have been
+    /// open before the snapshot was.
+    pub untouched: Vec<KeyRange>,
     /// Durable when it answers (the default is `false` = durable); `true`: visible at once, durable soon.
     pub relaxed: bool,
     /// It frees space, or will: taken even when the disk is nearly full. A batch that only deletes always is.
@@ -185,6 +188,10 @@ pub trait Store: Debug + Send + Sync {
         since: &'a Arc<dyn Snapshot>,
         wants_values: bool,
     ) -> BoxFuture<'a, Result<Locked>>;
+    /// As long as it is held the store remembers which keys commits write, for [`Store::require_untouched`].
+    fn watch(&self) -> Box<dyn WriteWatch>;
+    /// Errors: `ReadConflict` when something was put or deleted in the ranges since the snapshot, or when the store does not know any more.
+    fn require_untouched(&self, since: &Arc<dyn Snapshot>, ranges: &[KeyRange]) -> Result<()>;
     /// The locks of all transactions.
     fn lock_table(&self) -> &Arc<LockTable>;
     /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
@@ -212,6 +219,12 @@ pub struct Locked {
     pub changed: Vec<usize>,
     /// The values that are committed under the keys, whatever the snapshot sees; of none when they were not wanted.
     pub values: Values,
+}
+
+/// See [`Store::watch`].
+pub trait WriteWatch: Debug + Send + Sync {
+    /// Whether it was open in time for this snapshot: else another is to be taken.
+    fn covers(&self, snapshot: &Arc<dyn Snapshot>) -> bool;
 }
 
 /// A consistent view of a store. `Any`, so that a store knows its own snapshot again in a [`Batch`].

@@ -11,6 +11,8 @@ pub struct StoreOptions {
     pub cache_bytes: u64,
     /// Memory for values that open snapshots still need; above it the oldest end with `SnapshotTooOld`.
     pub undo_bytes_max: usize,
+    /// Keys of recent commits that are remembered while serializable transactions are open.
+    pub recent_keys_bytes_max: usize,
     /// Memory for commits that are in the log but not in the engine yet; above it commits wait for the engine. One large
     /// commit comes on top.
     pub memtable_bytes_max: usize,
@@ -29,6 +31,7 @@ impl Default for StoreOptions {
         StoreOptions {
             cache_bytes: default_cache_bytes(),
             undo_bytes_max: 256 << 20,
+            recent_keys_bytes_max: 16 << 20,
             memtable_bytes_max: 64 << 20,
             checkpoint_bytes: 256 << 20,
             checkpoint_interval: Duration::from_secs(300),

@@ -76,6 +76,10 @@ pub struct Settings {
     pub deadlock_timeout_ms: u64,
     /// transaction_isolation: all statements of a transaction read one snapshot.
     pub keeps_snapshot: bool,
+    /// transaction_isolation: what it has read is as if it were read at its commit.
+    pub is_serializable: bool,
+    /// default_transaction_isolation says so for the transactions that begin.
+    pub is_serializable_by_default: bool,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -433,6 +437,8 @@ impl Settings {
             lock_timeout_ms: 0,
             deadlock_timeout_ms: 0,
             keeps_snapshot: false,
+            is_serializable: false,
+            is_serializable_by_default: false,
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
@@ -504,10 +510,11 @@ impl Settings {
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.lock_timeout_ms = self.number("lock_timeout") as u64;
         self.deadlock_timeout_ms = self.number("deadlock_timeout") as u64;
-        self.keeps_snapshot = matches!(
-            self.value("transaction_isolation"),
-            "repeatable read" | "serializable"
-        );
+        let isolation = self.value("transaction_isolation");
+        let is_serializable = isolation == "serializable";
+        self.keeps_snapshot = is_serializable || isolation == "repeatable read";
+        self.is_serializable = is_serializable;
+        self.is_serializable_by_default = self.value("default_transaction_isolation") == "serializable";
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";

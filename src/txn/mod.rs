@@ -26,6 +26,7 @@
 
 mod buffer;
 mod locking;
+mod reads;
 mod scan;
 mod view;
 
@@ -37,11 +38,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::store::{
     Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, ServerMemory, Snapshot, Store, Values,
-    Write,
+    Write, WriteWatch,
 };
 use crate::{Error, Result};
 use buffer::Buffer;
 pub use locking::LockedValues;
+use reads::ReadSet;
 pub use scan::TransactionScan;
 use view::View;
 
@@ -69,8 +71,17 @@ struct Whole {
     locks: HeldLocks,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
+    /// What it has read, if it is serializable.
+    reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
     frees_space: Mutex<Option<bool>>,
+}
+
+/// What a serializable transaction has read.
+#[derive(Debug)]
+struct Reads {
+    set: Mutex<ReadSet>,
+    watch: Box<dyn WriteWatch>,
 }
 
 /// What a transaction begins with.
@@ -85,6 +96,8 @@ pub struct TransactionOptions {
     pub session: i32,
     /// All its statements read the snapshot that it begins with (REPEATABLE READ).
     pub keeps_snapshot: bool,
+    /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
+    pub is_serializable: bool,
 }
 
 /// Marks a place in a transaction's writes and locks to roll back to.
@@ -106,6 +119,10 @@ impl Transaction {
 
     /// Begins at the newest snapshot.
     pub async fn begin_with(store: Arc<dyn Store>, options: TransactionOptions) -> Result<Transaction> {
+        let reads = options.is_serializable.then(|| Reads {
+            set: Mutex::default(),
+            watch: store.watch(),
+        });
         let locks = store.locks(options.session);
         let mut buffer = Buffer::new(options.bytes_max);
         if let Some(memory) = &options.memory {
@@ -118,6 +135,7 @@ impl Transaction {
             locks,
             policy: Mutex::default(),
             keeps_snapshot: options.keeps_snapshot,
+            reads,
             frees_space: Mutex::new(None),
         };
         Transaction::at_newest_of(Arc::new(whole)).await
@@ -142,9 +160,16 @@ impl Transaction {
     }
 
     async fn at_newest_of(whole: Arc<Whole>) -> Result<Transaction> {
+        let mut snapshot = whole.store.snapshot().await?;
+        while let Some(reads) = &whole.reads
+            && !reads.watch.covers(&snapshot)
+        {
+            // A commit was on its way when the watch began.
+            snapshot = whole.store.snapshot().await?;
+        }
         Ok(Transaction {
             number: SNAPSHOTS.fetch_add(1, Ordering::Relaxed),
-            snapshot: whole.store.snapshot().await?,
+            snapshot,
             view: None,
             whole,
         })
@@ -162,6 +187,7 @@ impl Transaction {
 
     /// Values of keys, own writes first.
     pub async fn get_many(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        self.note_reads(|reads| reads.add_keys(keys));
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
@@ -208,6 +234,7 @@ impl Transaction {
 
     /// A scan of snapshot and own writes merged, in key order (or reverse).
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
+        self.note_reads(|reads| reads.add_ranges(&request.ranges));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
@@ -313,11 +340,25 @@ impl Transaction {
         self.lock_buffer().is_finished()
     }
 
+    /// Whether it is serializable and has written: then it may be refused for what it has read.
+    pub fn may_be_refused(&self) -> bool {
+        self.whole.reads.is_some() && self.has_writes()
+    }
+
+    /// Errors: `ReadConflict` when others have written what a serializable transaction has read.
+    pub fn require_unread(&self) -> Result<()> {
+        match self.read_ranges().as_slice() {
+            [] => Ok(()),
+            ranges => self.whole.store.require_untouched(&self.snapshot, ranges),
+        }
+    }
+
     /// Commits the writes atomically and durably (`relaxed`: durable soon). Errors: those of [`Transaction::settle`], after
     /// which the transaction is as it was; those of [`Store::commit`], after which it is over, as it is without an error: later
     /// writes fail.
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
         self.settle().await?;
+        let untouched = self.read_ranges();
         let (writes, _account) = {
             let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
@@ -334,12 +375,28 @@ impl Transaction {
             .unwrap_or_else(PoisonError::into_inner);
         let batch = Batch {
             known: self.whole.locks.known_of(writes.iter().map(Write::key)),
+            snapshot: (!untouched.is_empty()).then(|| Arc::clone(&self.snapshot)),
+            untouched,
             writes,
             relaxed,
             reclaims: frees_space == Some(true),
             ..Batch::default()
         };
         self.whole.store.commit(batch).await
+    }
+
+    fn note_reads(&self, note: impl FnOnce(&mut ReadSet)) {
+        if let Some(reads) = &self.whole.reads {
+            note(&mut reads.set.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// The ranges that a serializable transaction has read; none of another.
+    fn read_ranges(&self) -> Vec<KeyRange> {
+        let reads = self.whole.reads.as_ref();
+        reads.map_or_else(Vec::new, |reads| {
+            reads.set.lock().unwrap_or_else(PoisonError::into_inner).ranges()
+        })
     }
 
     fn seen(&self) -> Option<usize> {

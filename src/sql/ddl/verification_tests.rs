@@ -111,7 +111,7 @@ const REWRITES: [&str; 6] = [
 ];
 
 #[tokio::test]
-async fn of_a_rewrite_and_a_writer_the_second_to_commit_conflicts() {
+async fn of_a_rewrite_and_a_writer_the_second_conflicts() {
     for definition in REWRITES {
         for write in [
             "INSERT INTO t VALUES (7, 7)",
@@ -129,16 +129,22 @@ async fn of_a_rewrite_and_a_writer_the_second_to_commit_conflicts() {
                 client.begin().await;
                 writer.begin().await;
                 client.ok(definition).await;
-                writer.ok(write).await;
-                let (first, second) = match definition_first {
-                    true => (client.commit().await, writer.commit().await),
+                let lost = match definition_first {
+                    true => {
+                        client.settle().await.unwrap();
+                        let mut written = pin!(writer.run_with(write, &[]));
+                        assert!(futures::poll!(&mut written).is_pending(), "{definition}, {write}");
+                        client.commit().await.unwrap();
+                        written.await.map(drop)
+                    }
                     false => {
-                        let written = writer.commit().await;
-                        (written, client.commit().await)
+                        writer.ok(write).await;
+                        writer.commit().await.unwrap();
+                        client.commit().await
                     }
                 };
-                first.unwrap();
-                let lost = second.expect_err(definition);
+                writer.rollback();
+                let lost = lost.expect_err(definition);
                 assert!(
                     matches!(lost, Error::Conflict { .. }),
                     "{definition}, {write}: {lost}"
@@ -157,20 +163,25 @@ async fn of_a_rewrite_and_a_writer_the_second_to_commit_conflicts() {
 }
 
 #[tokio::test]
-async fn a_write_begun_before_the_publication_conflicts_and_one_begun_after_obeys() {
+async fn a_write_begun_before_the_publication_holds_it_up_and_is_seen_then() {
     let mut writer = Client::new();
     let client = writer.other();
     client.ok("CREATE TABLE t (a int PRIMARY KEY, b int)").await;
     writer.begin().await;
     writer.ok("INSERT INTO t VALUES (1, NULL)").await;
-    client.ok("ALTER TABLE t ALTER b SET NOT NULL").await;
-    assert!(matches!(writer.commit().await, Err(Error::Conflict { .. })));
-    assert!(
-        writer
-            .fails("INSERT INTO t VALUES (1, NULL)")
-            .await
-            .starts_with("23502")
-    );
+    let definition = "ALTER TABLE t ALTER b SET NOT NULL";
+    {
+        let mut altered = pin!(client.run_with(definition, &[]));
+        assert!(futures::poll!(&mut altered).is_pending());
+        writer.commit().await.unwrap();
+        // A session runs it again.
+        assert!(matches!(altered.await, Err(Error::Conflict { .. })));
+    }
+    assert!(client.fails(definition).await.starts_with("23502"));
+    client.ok("DELETE FROM t WHERE a = 1").await;
+    client.ok(definition).await;
+    let obeyed = writer.fails("INSERT INTO t VALUES (1, NULL)").await;
+    assert!(obeyed.starts_with("23502"), "{obeyed}");
 }
 
 /// The table as it stands, `None` when nothing of this name does.

@@ -221,6 +221,7 @@ impl Committer {
     fn enter(&mut self, commit: Commit, durable: bool) -> Result<()> {
         let timestamp = commit.timestamp;
         self.clock = timestamp;
+        self.shared.recent.note(timestamp, &commit.writes);
         let commit = Arc::new(commit);
         self.shared.memtable.insert(&commit);
         self.unsynced.push(commit);
@@ -316,6 +317,7 @@ impl Committer {
 
     /// Makes a large commit, all of whose parts are in the log, a commit.
     fn close_large(&mut self, large: &mut LargeCommit) -> Result<()> {
+        large.require_untouched()?;
         let timestamp = self.clock + 1;
         let changed = large.count(&mut self.counts)?;
         if let Some(log) = &mut self.log {

@@ -53,6 +53,7 @@ impl<'a> Group<'a> {
             // Only now is it sure that what the undo map did not have was not there.
             view.check()?;
         }
+        self.require_untouched(batch)?;
         if batch.writes.iter().any(|write| write.key().is_empty()) {
             return Err(Error::internal("a write of the empty key"));
         }
@@ -62,6 +63,16 @@ impl<'a> Group<'a> {
         self.written
             .extend(written.map(|write| (write.key(), write.value().is_some())));
         Ok(())
+    }
+
+    /// Errors: `ReadConflict` when something was written in a range that is to be untouched, also by a batch of the group.
+    fn require_untouched(&self, batch: &Batch) -> Result<()> {
+        require_untouched(self.shared, batch)?;
+        let contains = |key: &[u8]| batch.untouched.iter().any(|range| range.contains(key));
+        match !batch.untouched.is_empty() && self.written.keys().any(|key| contains(key)) {
+            true => Err(Error::ReadConflict),
+            false => Ok(()),
+        }
     }
 
     /// The counts that the admitted batches change.
@@ -105,6 +116,17 @@ pub(super) fn view<'a>(shared: &Arc<Shared>, batch: &'a Batch) -> Result<Option<
         .as_ref()
         .ok_or_else(|| Error::internal("unchanged keys without a snapshot"))?;
     view_of(shared, snapshot).map(|view| Some(&**view))
+}
+
+/// Errors: `ReadConflict` when a commit behind its snapshot wrote in a range that is to be untouched.
+pub(super) fn require_untouched(shared: &Arc<Shared>, batch: &Batch) -> Result<()> {
+    if batch.untouched.is_empty() {
+        return Ok(());
+    }
+    let snapshot = batch.snapshot.as_ref();
+    let snapshot = snapshot.ok_or_else(|| Error::internal("untouched ranges without a snapshot"))?;
+    let since = view_of(shared, snapshot)?.timestamp;
+    shared.recent.require_untouched(since, &batch.untouched)
 }
 
 /// What a snapshot of this store sees.

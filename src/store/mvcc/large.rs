@@ -14,7 +14,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::counts::{Changed, Counts, count};
-use super::group::{check_unchanged, conflict, is_newest, merge, view};
+use super::group::{check_unchanged, conflict, is_newest, merge, require_untouched, view};
 use super::limits::PART_BYTES_MAX;
 use super::state::Shared;
 use super::view::View;
@@ -151,6 +151,11 @@ impl LargeCommit {
             return Ok(Step::ReadyToClose);
         }
         Ok(Step::Again)
+    }
+
+    /// Errors: `ReadConflict`, now that nothing else commits before it.
+    pub(super) fn require_untouched(&self) -> Result<()> {
+        require_untouched(&self.shared, &self.batch)
     }
 
     /// Makes `body` the record that makes it a commit, if it is in a log.

@@ -91,6 +91,7 @@ mod large;
 mod limits;
 mod lock;
 mod memtable;
+mod recent;
 mod replay;
 mod room;
 mod scan;

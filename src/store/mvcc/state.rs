@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use tokio::sync::watch;
 
 use super::memtable::Memtable;
+use super::recent::RecentKeys;
 use super::stored::split_stored;
 use super::undo::Undo;
 use crate::store::engine::Engine;
@@ -21,6 +22,7 @@ pub(super) struct Shared {
     pub(super) memtable: Memtable,
     pub(super) undo: Undo,
     pub(super) locks: Arc<LockTable>,
+    pub(super) recent: Arc<RecentKeys>,
     pub(super) options: StoreOptions,
     /// Whose the commits of this process are.
     pub(super) origin: Origin,
@@ -55,6 +57,7 @@ impl Shared {
             memtable: Memtable::default(),
             undo: Undo::new(clock, options.undo_bytes_max),
             locks: Arc::default(),
+            recent: RecentKeys::new(clock, options.recent_keys_bytes_max),
             options: options.clone(),
             origin,
             applied: AtomicU64::new(clock),

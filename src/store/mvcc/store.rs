@@ -13,8 +13,10 @@ use super::checkpoint::{Checkpointer, Waker};
 use super::commit::Size;
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
+use super::group::view_of;
 use super::limits::{DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAITING_BATCHES_MAX};
 use super::lock;
+use super::recent::Watch;
 use super::replay;
 use super::scan::{Cursor, Limits, Wait, fill};
 use super::snapshot::MvccSnapshot;
@@ -27,7 +29,7 @@ use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::{
     Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats, Wanted,
-    Write,
+    Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -276,6 +278,18 @@ impl Store for MvccStore {
         lock::lock_keys(&self.shared, locks, wanted, since, wants_values).boxed()
     }
 
+    fn watch(&self) -> Box<dyn WriteWatch> {
+        Box::new(MvccWatch {
+            shared: Arc::clone(&self.shared),
+            _watch: self.shared.recent.watch(),
+        })
+    }
+
+    fn require_untouched(&self, since: &Arc<dyn Snapshot>, ranges: &[KeyRange]) -> Result<()> {
+        let since = view_of(&self.shared, since)?.timestamp;
+        self.shared.recent.require_untouched(since, ranges)
+    }
+
     fn lock_table(&self) -> &Arc<LockTable> {
         &self.shared.locks
     }
@@ -314,6 +328,20 @@ impl Store for MvccStore {
 
     fn close(&self) -> BoxFuture<'_, Result<()>> {
         self.close_committer().boxed()
+    }
+}
+
+/// The store remembers what is written.
+#[derive(Debug)]
+struct MvccWatch {
+    shared: Arc<Shared>,
+    _watch: Watch,
+}
+
+impl WriteWatch for MvccWatch {
+    fn covers(&self, snapshot: &Arc<dyn Snapshot>) -> bool {
+        let view = view_of(&self.shared, snapshot);
+        view.is_ok_and(|view| self.shared.recent.knows_since(view.timestamp))
     }
 }
 

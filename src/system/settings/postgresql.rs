@@ -88,7 +88,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "default_transaction_isolation",
         "read committed",
         ISOLATION,
-        "Isolation of new transactions; serializable runs as repeatable read.",
+        "Isolation of new transactions: read committed (read uncommitted is the same), repeatable read, serializable.",
     ),
     user(
         "idle_in_transaction_session_timeout",
@@ -125,7 +125,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "transaction_isolation",
         "read committed",
         ISOLATION,
-        "Isolation of the transaction; serializable runs as repeatable read.",
+        "Isolation of the transaction.",
     ),
     user(
         "transaction_read_only",
