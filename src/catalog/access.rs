@@ -2,14 +2,11 @@
 //! words when nothing of the name is there, or something that this cannot be done with. Called by binders, DML and DDL; who may
 //! do what is asked here, too, once there are privileges.
 //!
-//! Tables, views, indexes and sequences share the names of a schema. An index stands in its table's record, and the sequence
-//! behind a serial or identity column is a counter beside its table, by PostgreSQL's name for it (`table_column_seq`) as long as
-//! nothing else has that.
+//! Tables, views, indexes and sequences share the names of a schema. An index stands in its table's record.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, TableDef, ViewDef, nearest_name};
+use super::{Catalog, IndexDef, Relation, SequenceDef, TableDef, ViewDef, nearest_name};
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
@@ -53,8 +50,8 @@ pub enum Object<'a> {
     View(&'a Arc<ViewDef>),
     /// An index, and the table that it is of.
     Index(&'a Arc<TableDef>, &'a IndexDef),
-    /// The sequence of a column of a table.
-    Sequence(&'a Arc<TableDef>, &'a ColumnDef),
+    /// A sequence.
+    Sequence(&'a Arc<SequenceDef>),
 }
 
 /// Kinds of relations.
@@ -153,7 +150,8 @@ impl<'a> Object<'a> {
     /// The definition that it stands in: oid and version of a table or a view.
     pub(super) fn definition(self) -> (ObjectKind, u32, u64) {
         let (oid, version) = match self {
-            Object::Table(table) | Object::Sequence(table, _) => (table.oid, table.version),
+            Object::Table(table) => (table.oid, table.version),
+            Object::Sequence(sequence) => (sequence.oid(), sequence.version),
             Object::View(view) => (view.oid(), view.version),
             Object::Index(table, index) => (index.oid, table.version),
         };
@@ -171,23 +169,22 @@ impl<'a> Object<'a> {
     }
 
     /// Its name within its schema.
-    pub fn name(self) -> Cow<'a, str> {
+    pub fn name(self) -> &'a str {
         match self {
-            Object::Table(table) => Cow::Borrowed(&table.name),
-            Object::View(view) => Cow::Borrowed(&view.name),
-            Object::Index(_, index) => Cow::Borrowed(&index.name),
-            // Called after its table and its column, it has no name of its own.
-            Object::Sequence(table, column) => Cow::Owned(sequence_name(&table.name, &column.name)),
+            Object::Table(table) => &table.name,
+            Object::View(view) => &view.name,
+            Object::Index(_, index) => &index.name,
+            Object::Sequence(sequence) => &sequence.name,
         }
     }
 
-    /// Its oid in pg_class; `None` for a sequence, which has no row there.
-    pub fn oid(self) -> Option<u32> {
+    /// Its oid in pg_class.
+    pub fn oid(self) -> u32 {
         match self {
-            Object::Table(table) => Some(table.oid),
-            Object::View(view) => Some(view.oid()),
-            Object::Index(_, index) => Some(index.oid),
-            Object::Sequence(..) => None,
+            Object::Table(table) => table.oid,
+            Object::View(view) => view.oid(),
+            Object::Index(_, index) => index.oid,
+            Object::Sequence(sequence) => sequence.oid(),
         }
     }
 
@@ -228,14 +225,13 @@ impl Catalog {
         }
     }
 
-    /// The record of a table or a view. Errors: XX000 for what has none of its own.
+    /// The record of a table, a view or a sequence. Errors: XX000 for what has none of its own.
     pub fn stored(&self, object: Object<'_>) -> Result<&Relation> {
         let (schema, name) = match object {
             Object::Table(table) => (&table.schema, &table.name),
             Object::View(view) => (&view.schema, &view.name),
-            Object::Index(..) | Object::Sequence(..) => {
-                return Err(Error::internal("neither a table nor a view"));
-            }
+            Object::Sequence(sequence) => (&sequence.schema, &sequence.name),
+            Object::Index(..) => return Err(Error::internal("an index has no record of its own")),
         };
         let found = self.relations.get(schema, name);
         found.ok_or_else(|| Error::internal(format!("no record of relation \"{name}\"")))
@@ -250,17 +246,14 @@ impl Catalog {
         match self.relations.get(schema, name) {
             Some(Relation::Table(table)) => return Some(Object::Table(table)),
             Some(Relation::View(view)) => return Some(Object::View(view)),
+            Some(Relation::Sequence(sequence)) => return Some(Object::Sequence(sequence)),
             None => {}
         }
-        let mut sequence = None;
-        let tables = self.relations.in_schema(schema).iter();
-        for table in tables.filter_map(Relation::get_table) {
-            if let Some(index) = table.all_indexes().find(|index| index.name == name) {
-                return Some(Object::Index(table, index));
-            }
-            sequence = sequence.or_else(|| sequence_named(table, name));
-        }
-        sequence
+        let relations = self.relations.in_schema(schema).iter();
+        relations.filter_map(Relation::get_table).find_map(|table| {
+            let index = table.all_indexes().find(|index| index.name == name)?;
+            Some(Object::Index(table, index))
+        })
     }
 
     /// The error for a name that nothing has: 42P01 with the nearest name, 42704 for an index to be dropped; 3F000 in no schema, but for
@@ -306,34 +299,12 @@ impl Catalog {
     }
 }
 
-/// The name PostgreSQL gives the sequence behind a serial or identity column.
-pub fn sequence_name(table: &str, column: &str) -> String {
-    format!("{table}_{column}_seq")
-}
-
-fn sequence_named<'a>(table: &'a Arc<TableDef>, name: &str) -> Option<Object<'a>> {
-    // Most names cannot be a sequence's of this table.
-    let column = name
-        .strip_suffix("_seq")?
-        .strip_prefix(table.name.as_str())?
-        .strip_prefix('_')?;
-    let counts = |default: &Option<ColumnDefault>| {
-        matches!(
-            default,
-            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. })
-        )
-    };
-    let mut columns = table.visible_columns();
-    let column = columns.find(|known| known.name == column && counts(&known.default))?;
-    Some(Object::Sequence(table, column))
-}
-
 /// Whether a relation of this kind is what `access` can be had with. Errors: PostgreSQL's for the two.
 fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
     use ObjectKind::{Index, Sequence, Table, View};
     match (access, kind) {
         (Access::Name | Access::Maintain | Access::Alter, _) => Ok(()),
-        (Access::Select, Table | View) => Ok(()),
+        (Access::Select, Table | View | Sequence) => Ok(()),
         (Access::Insert | Access::Update | Access::Delete, Table) => Ok(()),
         (Access::Select | Access::Insert | Access::Update | Access::Delete, other) => {
             Err(no_rows(other, name, access))
@@ -351,15 +322,10 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
             format!("cannot rename columns of relation \"{name}\""),
             other,
         )),
-        (Access::SetSchema, Table | View) => Ok(()),
+        (Access::SetSchema, Table | View | Sequence) => Ok(()),
         (Access::SetSchema, Index) => Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
             message: format!("cannot change schema of index \"{name}\""),
-            hint: Some("Change the schema of the table instead.".to_string()),
-        }),
-        (Access::SetSchema, Sequence) => Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: "cannot move an owned sequence into another schema".to_string(),
             hint: Some("Change the schema of the table instead.".to_string()),
         }),
         (Access::AlterKind(wanted) | Access::Comment(wanted), found) if wanted == found => Ok(()),
@@ -397,10 +363,6 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
 fn no_rows(kind: ObjectKind, name: &str, access: Access) -> Error {
     match (kind, access) {
         (ObjectKind::Index, _) => is_index(name),
-        (ObjectKind::Sequence, Access::Select) => Error::unsupported(
-            format!("reading sequence \"{name}\""),
-            Some("The next value is what INSERT ... RETURNING answers."),
-        ),
         (ObjectKind::Sequence, _) => wrong(format!("cannot change sequence \"{name}\"")),
         (ObjectKind::Table | ObjectKind::View, _) => Error::unsupported(
             format!("a write to view \"{name}\""),

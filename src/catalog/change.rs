@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::load::part_key;
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, Relation, SchemaDef, SettingOverrides, TableDef, ViewDef, record,
-    record_key, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef, SettingOverrides,
+    TableDef, ViewDef, record, record_key, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -67,6 +67,7 @@ impl<'a> CatalogWriter<'a> {
         table.version = self.version;
         let known = self.relation_of(table.oid);
         self.put_names(known, &table.schema, &names_of_table(&table))?;
+        self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
         let value = record::encode_table(&table)?;
         self.write_record(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
@@ -82,9 +83,7 @@ impl<'a> CatalogWriter<'a> {
         };
         for read in view.depends_on.iter().filter(|oid| !old.contains(oid)) {
             if let Some(relation) = self.relation_of(*read) {
-                self.txn
-                    .guard_in(&record_key(relation.id()), LockMode::AccessShare);
-                self.txn.mark(Keyspace::Dependents { oid: *read }.encode())?;
+                self.rest_on(relation)?;
             }
         }
         let value = record::encode_view(view, self.version)?;
@@ -93,6 +92,32 @@ impl<'a> CatalogWriter<'a> {
             Some(value),
             LockMode::AccessExclusive,
         )
+    }
+
+    /// Writes a sequence's record, new or changed. (What it has given is the caller's to write.)
+    pub fn put_sequence(&self, sequence: &SequenceDef) -> Result<()> {
+        let oid = sequence.oid();
+        let known = self.relation_of(oid);
+        self.put_names(known, &sequence.schema, &[(&sequence.name, oid)])?;
+        let value = record::encode_sequence(sequence, self.version)?;
+        self.write_record(
+            Keyspace::Relation { id: sequence.id },
+            Some(value),
+            LockMode::ShareRowExclusive,
+        )
+    }
+
+    /// Removes a sequence's record and what it has given.
+    pub fn drop_sequence(&self, sequence: &SequenceDef) -> Result<()> {
+        self.drop_name(&sequence.schema, &sequence.name)?;
+        self.drop_record(
+            Keyspace::Relation { id: sequence.id },
+            sequence.oid(),
+            LockMode::AccessExclusive,
+        )?;
+        // Blind: a session that reserves a block of values meanwhile must not fail the drop.
+        let key = sequence.counter_key();
+        self.txn.write(Write::Delete { key }, None)
     }
 
     /// Writes a schema's record, new or changed.
@@ -134,7 +159,7 @@ impl<'a> CatalogWriter<'a> {
         )
     }
 
-    /// Removes a table's record and sequences, and leaves its keys to `reclaim_dropped`.
+    /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
     pub fn drop_table(&self, table: &TableDef) -> Result<()> {
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
@@ -148,7 +173,40 @@ impl<'a> CatalogWriter<'a> {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, None)?;
         }
+        let mut owned = self.catalog.sequences_of(table.oid);
+        owned.try_for_each(|sequence| self.drop_sequence(sequence))?;
         self.drop_keys(table.id, IndexId::MAX)
+    }
+
+    /// The sequences that columns own go with them: out of the catalog, or into another schema. What defaults take of is there, and
+    /// stays.
+    fn follow_with_sequences(&self, old: Option<&Arc<TableDef>>, new: &TableDef) -> Result<()> {
+        let used_before = |oid| old.is_some_and(|old| old.columns.iter().any(|c| c.uses_sequence(oid)));
+        for used in new.columns.iter().flat_map(ColumnDef::sequences_used) {
+            if used != NO_SEQUENCE && !used_before(used) {
+                // One that this statement makes is known to nobody else.
+                if let Some(sequence) = self.relation_of(used) {
+                    self.rest_on(sequence)?;
+                }
+            }
+        }
+        let Some(old) = old else {
+            return Ok(());
+        };
+        for sequence in self.catalog.sequences_of(old.oid) {
+            let column = sequence
+                .owner
+                .and_then(|owner| new.column_index_by_id(owner.column));
+            if column.is_none() {
+                self.drop_sequence(sequence)?;
+            } else if old.schema != new.schema {
+                self.put_sequence(&SequenceDef {
+                    schema: new.schema.clone(),
+                    ..SequenceDef::clone(sequence)
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Leaves all keys of a table, or of one index, to `reclaim_dropped`.
@@ -164,7 +222,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
-    /// The caller moves its counters (`table::Sequences::move_to`).
+    /// The caller moves its counter (`table::Sequences::move_row_ids`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
         self.write_record(
             Keyspace::Relation { id: table.id },
@@ -181,6 +239,14 @@ impl<'a> CatalogWriter<'a> {
     /// the schema. To be called by whoever changes or removes what such a thing would rest on.
     pub fn guard_dependents(&self, oid: u32) {
         self.txn.guard(&Keyspace::Dependents { oid }.encode());
+    }
+
+    /// Something new depends on the relation, which must stay as it is.
+    fn rest_on(&self, relation: &Relation) -> Result<()> {
+        self.txn
+            .guard_in(&record_key(relation.id()), LockMode::AccessShare);
+        let oid = relation.oid();
+        self.txn.mark(Keyspace::Dependents { oid }.encode())
     }
 
     /// Gives a relation its names, and takes those that it has no more.
@@ -272,6 +338,7 @@ fn names_of(relation: &Relation) -> Vec<(&str, u32)> {
     match relation {
         Relation::Table(table) => names_of_table(table),
         Relation::View(view) => vec![(&view.name, view.oid())],
+        Relation::Sequence(sequence) => vec![(&sequence.name, sequence.oid())],
     }
 }
 
@@ -282,24 +349,10 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of every sequence that a table may have, and of the mark that its writers leave.
-fn side_keys(table: &TableDef) -> Vec<Vec<u8>> {
-    let id = table.id;
-    let mut keys = vec![Keyspace::NextRowId { table: id }.encode(), written_key(id)];
-    keys.extend(
-        table
-            .columns
-            .iter()
-            .filter(|column| column.is_serial())
-            .map(|column| {
-                Keyspace::Sequence {
-                    table: id,
-                    column: column.id,
-                }
-                .encode()
-            }),
-    );
-    keys
+/// The keys of the counter of row ids that a table may have, and of the mark that its writers leave.
+fn side_keys(table: &TableDef) -> [Vec<u8>; 2] {
+    let table = table.id;
+    [Keyspace::NextRowId { table }.encode(), written_key(table)]
 }
 
 impl TableDef {

@@ -1,4 +1,4 @@
-//! Schemas, tables, views, columns, options: records in the same store, loaded into one immutable `Catalog`.
+//! Schemas, tables, views, sequences, columns, options: records in the same store, loaded into one immutable `Catalog`.
 //! The session loads it once a statement; `sql::ddl` and dynamic columns change it through [`CatalogWriter`].
 //! Knows nothing of SQL text or DataFusion.
 //!
@@ -8,16 +8,17 @@
 //! |---|---|
 //! | `CatalogVersion` | u64 BE: a new random one with every change of any record below |
 //! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, or the relations of 32 numbers |
-//! | `NextTableId` | u32 BE: the next number for a table, view, schema or index that nobody has reserved |
+//! | `NextTableId` | u32 BE: the next number for a table, view, sequence, schema or index that nobody has reserved |
 //! | `Schema { name }` | a schema record |
-//! | `Relation { id }` | a table or view record |
+//! | `Relation { id }` | a table, view or sequence record |
+//! | `Sequence { relation, part }` | what a sequence has given, by its generation: last value i64 BE, whether it was given u8 |
 //! | `Settings { of }` | a record of settings that sessions begin with (ALTER SYSTEM, DATABASE, ROLE … SET) |
 //! | `Written { table }` | the number of the table's rows (u64 BE), or empty where nobody knows: put by every transaction that writes rows of the table, filled in by the store |
 //! | `Name { schema, name }` | the oid (u32 BE) of the relation or index that has the name |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'P', 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'P', 'Q', 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them; constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -41,7 +42,7 @@
 //!
 //! # Object ids
 //!
-//! Tables, views, schemas and indexes take their numbers from one counter; the oid that PostgreSQL's catalogs show is
+//! Tables, views, sequences, schemas and indexes take their numbers from one counter; the oid that PostgreSQL's catalogs show is
 //! the number + 16384 ([`FIRST_OID`]), like PostgreSQL's first user object. A key constraint shares the oid of its index
 //! (they stand in different catalogs), a table's row type that of the table. Built-in schemas have fixed oids below it.
 
@@ -56,6 +57,7 @@ mod object_ids;
 mod reclaim;
 mod record;
 mod relations;
+mod sequence_def;
 mod setting_overrides;
 mod table_def;
 
@@ -64,18 +66,20 @@ use std::sync::Arc;
 
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
-pub use access::{Access, Object, ObjectKind, RelationName, sequence_name};
+pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use generation::{GeneratedColumns, Generation};
 pub use lookups::{Answers, Lookups};
 pub use nearest::nearest_name;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
+pub use record::sequence_of_record;
 pub use relations::Relations;
+pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, TableCache, TableDef, TableOptions,
-    Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, NO_SEQUENCE, TableCache, TableDef,
+    TableOptions, Unverified,
 };
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
@@ -95,7 +99,7 @@ pub struct Catalog {
     pub version: u64,
     /// Schemas by name (the built-in ones are always there).
     pub schemas: BTreeMap<String, SchemaDef>,
-    /// Tables and views, in the order of schema and name.
+    /// Tables, views and sequences, in the order of schema and name.
     pub relations: Relations,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
@@ -121,6 +125,8 @@ pub enum Relation {
     Table(Arc<TableDef>),
     /// A view.
     View(Arc<ViewDef>),
+    /// A sequence.
+    Sequence(Arc<SequenceDef>),
 }
 
 /// A view's record.
@@ -164,6 +170,7 @@ impl Relation {
         match self {
             Relation::Table(table) => table.oid,
             Relation::View(view) => view.oid(),
+            Relation::Sequence(sequence) => sequence.oid(),
         }
     }
     /// The id under which its record is stored.
@@ -171,6 +178,7 @@ impl Relation {
         match self {
             Relation::Table(table) => table.id,
             Relation::View(view) => view.id,
+            Relation::Sequence(sequence) => sequence.id,
         }
     }
     /// The catalog version that last changed its record: with the oid, it names one definition.
@@ -178,6 +186,7 @@ impl Relation {
         match self {
             Relation::Table(table) => table.version,
             Relation::View(view) => view.version,
+            Relation::Sequence(sequence) => sequence.version,
         }
     }
     /// Its schema.
@@ -185,6 +194,7 @@ impl Relation {
         match self {
             Relation::Table(table) => &table.schema,
             Relation::View(view) => &view.schema,
+            Relation::Sequence(sequence) => &sequence.schema,
         }
     }
     /// Its name within the schema.
@@ -192,13 +202,21 @@ impl Relation {
         match self {
             Relation::Table(table) => &table.name,
             Relation::View(view) => &view.name,
+            Relation::Sequence(sequence) => &sequence.name,
         }
     }
-    /// The table, unless it is a view.
+    /// The table, if it is one.
     pub fn get_table(&self) -> Option<&Arc<TableDef>> {
         match self {
             Relation::Table(table) => Some(table),
-            Relation::View(_) => None,
+            Relation::View(_) | Relation::Sequence(_) => None,
+        }
+    }
+    /// The sequence, if it is one.
+    pub fn get_sequence(&self) -> Option<&Arc<SequenceDef>> {
+        match self {
+            Relation::Sequence(sequence) => Some(sequence),
+            Relation::Table(_) | Relation::View(_) => None,
         }
     }
 }
@@ -252,7 +270,32 @@ impl Catalog {
     pub fn views(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
         self.relations.iter().filter_map(|relation| match relation {
             Relation::View(view) => Some(view),
-            Relation::Table(_) => None,
+            Relation::Table(_) | Relation::Sequence(_) => None,
+        })
+    }
+
+    /// All sequences.
+    pub fn sequences(&self) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.relations.iter().filter_map(Relation::get_sequence)
+    }
+
+    /// The sequences that go with columns of the table with this oid.
+    pub fn sequences_of(&self, table: u32) -> impl Iterator<Item = &Arc<SequenceDef>> {
+        self.sequences()
+            .filter(move |sequence| sequence.is_owned_by(table))
+    }
+
+    /// The sequence with this oid.
+    pub fn sequence(&self, oid: u32) -> Option<&Arc<SequenceDef>> {
+        self.sequences().find(|sequence| sequence.oid() == oid)
+    }
+
+    /// The tables with columns whose defaults take values of the sequence with this oid, and the columns.
+    pub fn columns_using(&self, sequence: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ColumnDef)> {
+        self.tables().flat_map(move |table| {
+            let using = table.columns.iter();
+            let using = using.filter(move |column| column.uses_sequence(sequence));
+            using.map(move |column| (table, column))
         })
     }
 

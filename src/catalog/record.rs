@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, Generation, IndexDef, Relation, SchemaDef, SettingOverrides, TableCache,
-    TableDef, TableOptions, Unverified, ViewDef,
+    ColumnDef, ColumnDefault, Generation, IndexDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef,
+    SettingOverrides, TableCache, TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -59,10 +59,25 @@ struct ColumnRecord {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum DefaultRecord {
-    Constant { value: Option<String>, sql: String },
-    Expression { sql: String },
+    Constant {
+        value: Option<String>,
+        sql: String,
+    },
+    Expression {
+        sql: String,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        sequences: Vec<u32>,
+    },
+    /// Of an older release: counted by column.
     Sequence,
-    Identity { always: bool },
+    NextValue {
+        sequence: u32,
+    },
+    Identity {
+        always: bool,
+        #[serde(default)]
+        sequence: u32,
+    },
     RowId,
     Generated(Generation),
 }
@@ -90,6 +105,11 @@ pub(super) fn encode_view(view: &ViewDef, version: u64) -> Result<Vec<u8>> {
     encode(b'V', version, view.id, view)
 }
 
+/// A sequence's record.
+pub(super) fn encode_sequence(sequence: &SequenceDef, version: u64) -> Result<Vec<u8>> {
+    encode(b'Q', version, sequence.id, sequence)
+}
+
 /// A schema's record.
 pub(super) fn encode_schema(schema: &SchemaDef, version: u64) -> Result<Vec<u8>> {
     encode(b'S', version, 0, schema)
@@ -108,7 +128,7 @@ pub(super) fn decode_settings(bytes: &[u8]) -> Result<SettingOverrides> {
     }
 }
 
-/// A table or view; one of `known` with the same version is answered without reading the JSON.
+/// A table, view or sequence; one of `known` with the same version is answered without reading the JSON.
 pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Relation>) -> Result<Relation> {
     let Head {
         kind,
@@ -128,7 +148,31 @@ pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Relation>)
             let view: ViewDef = parse(json)?;
             Ok(Relation::View(Arc::new(ViewDef { version, ..view })))
         }
-        kind => Err(corrupt(format!("kind {kind} is neither table nor view"))),
+        b'Q' => {
+            let sequence: SequenceDef = parse(json)?;
+            Ok(Relation::Sequence(Arc::new(SequenceDef { version, ..sequence })))
+        }
+        kind => Err(corrupt(format!(
+            "kind {kind} is neither table, view nor sequence"
+        ))),
+    }
+}
+
+/// The sequence of a relation's record; `None`: it is that of something else. `known` is answered when it is that version.
+pub fn sequence_of_record(
+    bytes: &[u8],
+    known: Option<&Arc<SequenceDef>>,
+) -> Result<Option<Arc<SequenceDef>>> {
+    let head = open(bytes)?;
+    match (head.kind, known) {
+        (b'Q', Some(known)) if known.version == head.version && known.id == head.id => {
+            Ok(Some(Arc::clone(known)))
+        }
+        (b'Q', _) => {
+            let relation = decode_relation(bytes, &HashMap::new())?;
+            Ok(relation.get_sequence().cloned())
+        }
+        _ => Ok(None),
     }
 }
 
@@ -185,9 +229,16 @@ impl DefaultRecord {
                 value: constant_text(value),
                 sql: sql.clone(),
             },
-            ColumnDefault::Expression { sql } => DefaultRecord::Expression { sql: sql.clone() },
-            ColumnDefault::Sequence => DefaultRecord::Sequence,
-            ColumnDefault::Identity { always } => DefaultRecord::Identity { always: *always },
+            ColumnDefault::Expression { sql, sequences } => DefaultRecord::Expression {
+                sql: sql.clone(),
+                sequences: sequences.clone(),
+            },
+            ColumnDefault::Sequence { oid: NO_SEQUENCE } => DefaultRecord::Sequence,
+            ColumnDefault::Sequence { oid } => DefaultRecord::NextValue { sequence: *oid },
+            ColumnDefault::Identity { always, oid } => DefaultRecord::Identity {
+                always: *always,
+                sequence: *oid,
+            },
             ColumnDefault::RowId => DefaultRecord::RowId,
             ColumnDefault::Generated(generation) => DefaultRecord::Generated(generation.clone()),
         }
@@ -199,9 +250,13 @@ impl DefaultRecord {
                 value: constant_value(value, ty)?,
                 sql,
             },
-            DefaultRecord::Expression { sql } => ColumnDefault::Expression { sql },
-            DefaultRecord::Sequence => ColumnDefault::Sequence,
-            DefaultRecord::Identity { always } => ColumnDefault::Identity { always },
+            DefaultRecord::Expression { sql, sequences } => ColumnDefault::Expression { sql, sequences },
+            DefaultRecord::Sequence => ColumnDefault::Sequence { oid: NO_SEQUENCE },
+            DefaultRecord::NextValue { sequence } => ColumnDefault::Sequence { oid: sequence },
+            DefaultRecord::Identity { always, sequence } => ColumnDefault::Identity {
+                always,
+                oid: sequence,
+            },
             DefaultRecord::RowId => ColumnDefault::RowId,
             DefaultRecord::Generated(generation) => ColumnDefault::Generated(generation),
         })

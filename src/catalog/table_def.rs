@@ -15,6 +15,9 @@ use crate::types::{SqlType, Value};
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
 
+/// The oid of no sequence: that of a column whose sequence is not made yet. (An older release made none, and counted by column.)
+pub const NO_SEQUENCE: u32 = 0;
+
 /// A table's record. Cloned and changed by DDL, then written back.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TableDef {
@@ -111,12 +114,12 @@ pub enum Unverified {
 pub enum ColumnDefault {
     /// A constant of the column's type; `sql` as written.
     Constant { value: Value, sql: String },
-    /// An expression evaluated at each write (`now()`, …), as SQL text.
-    Expression { sql: String },
-    /// The next value of the column's own sequence (serial types).
-    Sequence,
+    /// An expression evaluated at each write (`now()`, …), as SQL text; the oids of the sequences in it, which it names by them.
+    Expression { sql: String, sequences: Vec<u32> },
+    /// The next value of the sequence with this oid: `nextval('s')`, and so serial.
+    Sequence { oid: u32 },
     /// The same for `GENERATED … AS IDENTITY`; `always`: writes may not give a value of their own.
-    Identity { always: bool },
+    Identity { always: bool, oid: u32 },
     /// The hidden row id.
     RowId,
     /// Computed of other columns at every write, which gives it no value of its own.
@@ -214,12 +217,37 @@ impl ColumnDef {
     pub fn is_never_null(&self) -> bool {
         self.not_null && self.unverified.is_none()
     }
-    /// Whether its values come from a sequence of its own.
+    /// The oid of the sequence that its values come from, and from nothing else ([`NO_SEQUENCE`]: it is not made yet).
+    pub fn sequence(&self) -> Option<u32> {
+        match self.default {
+            Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) => Some(oid),
+            _ => None,
+        }
+    }
+    /// Whether its values come from a sequence.
     pub fn is_serial(&self) -> bool {
-        matches!(
-            self.default,
-            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. })
-        )
+        self.sequence().is_some()
+    }
+    /// Whether its default takes values of the sequence with this oid.
+    pub fn uses_sequence(&self, oid: u32) -> bool {
+        match &self.default {
+            Some(ColumnDefault::Expression { sequences, .. }) => sequences.contains(&oid),
+            _ => self.sequence() == Some(oid),
+        }
+    }
+    /// The sequences that its default takes values of.
+    pub fn sequences_used(&self) -> Vec<u32> {
+        match &self.default {
+            Some(ColumnDefault::Expression { sequences, .. }) => sequences.clone(),
+            _ => self.sequence().into_iter().collect(),
+        }
+    }
+    /// Gives it the sequence that its values come from.
+    pub fn set_sequence(&mut self, sequence: u32) {
+        if let Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) = &mut self.default
+        {
+            *oid = sequence;
+        }
     }
     /// How it is computed, if it is a generated column.
     pub fn generation(&self) -> Option<&Generation> {

@@ -184,9 +184,13 @@ async fn every_kind_of_definition_reads_back() {
     let id = columns.len() as u16;
     columns[0].default = Some(ColumnDefault::Expression {
         sql: "now() IS NULL".to_string(),
+        sequences: vec![16402],
     });
-    columns[1].default = Some(ColumnDefault::Sequence);
-    columns[2].default = Some(ColumnDefault::Identity { always: true });
+    columns[1].default = Some(ColumnDefault::Sequence { oid: 16400 });
+    columns[2].default = Some(ColumnDefault::Identity {
+        always: true,
+        oid: 16401,
+    });
     columns[3].comment = Some("Größe".to_string());
     columns.push(ColumnDef {
         hidden: true,
@@ -358,7 +362,7 @@ fn told(catalog: &Catalog) -> String {
 fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog, id: TableId) {
     let name = ["a", "b", "c", "d", "e"][rng.random_range(0..5)];
     let known = catalog.relations.get("public", name);
-    match (rng.random_range(0..6), known) {
+    match (rng.random_range(0..7), known) {
         (0, _) => match catalog.schemas.get(name) {
             Some(schema) => writer.drop_schema(schema).unwrap(),
             None => writer
@@ -379,7 +383,18 @@ fn change_any(rng: &mut impl Rng, writer: &CatalogWriter<'_>, catalog: &Catalog,
             writer.put_settings(&altered).unwrap();
         }
         (2, None) => writer.put_view(&view_of(catalog, name, id)).unwrap(),
+        (4, None) => {
+            let (schema, name) = ("public".to_string(), name.to_string());
+            let sequence = SequenceDef::rising(id, schema, name, SequenceType::Integer);
+            writer.put_sequence(&sequence).unwrap();
+        }
         (_, None) => put(name, writer, id),
+        (3, Some(Relation::Sequence(sequence))) => writer.drop_sequence(sequence).unwrap(),
+        (_, Some(Relation::Sequence(sequence))) => {
+            let mut sequence = SequenceDef::clone(sequence);
+            sequence.generation = sequence.generation.wrapping_add(1);
+            writer.put_sequence(&sequence).unwrap();
+        }
         (2, Some(Relation::Table(table))) => drop(writer.replace_table(table, emptied(table, id)).unwrap()),
         (3, Some(Relation::Table(table))) => writer.drop_table(table).unwrap(),
         (_, Some(Relation::Table(table))) => {

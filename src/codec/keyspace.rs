@@ -58,7 +58,7 @@ pub enum Keyspace<'a> {
         /// Its name, as it is folded.
         name: &'a str,
     },
-    /// The record of a table or view, by id. Who uses the relation locks it, in the modes of relations.
+    /// The record of a table, view or sequence, by id. Who uses the relation locks it, in the modes of relations.
     Relation {
         /// Its id.
         id: TableId,
@@ -75,12 +75,13 @@ pub enum Keyspace<'a> {
         /// The table.
         table: TableId,
     },
-    /// The next value of a serial column (i64 BE).
+    /// What a sequence has given: the last value (i64 BE) and whether that was given (0, 1). (An older release counted serial
+    /// columns here, by table and column: the next value, i64 BE.)
     Sequence {
-        /// The table.
-        table: TableId,
-        /// The id of the column.
-        column: u16,
+        /// The sequence.
+        relation: TableId,
+        /// Its generation.
+        part: u16,
     },
     /// Put, blind, by every transaction that writes rows of a table: guarding it is to say that nobody else has written any
     /// since the snapshot. Its value is the number of the table's rows (u64 BE), or empty where nobody knows; see
@@ -135,8 +136,8 @@ impl<'a> Keyspace<'a> {
                 system_key(DROPPED, &[&table.to_be_bytes(), &index.to_be_bytes()])
             }
             Keyspace::NextRowId { table } => system_key(NEXT_ROW_ID, &[&table.to_be_bytes()]),
-            Keyspace::Sequence { table, column } => {
-                system_key(SEQUENCE, &[&table.to_be_bytes(), &column.to_be_bytes()])
+            Keyspace::Sequence { relation, part } => {
+                system_key(SEQUENCE, &[&relation.to_be_bytes(), &part.to_be_bytes()])
             }
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
@@ -203,7 +204,7 @@ impl<'a> Keyspace<'a> {
             (WRITTEN, 4) => id_and(rest).map(|table| Keyspace::Written { table }),
             (SEQUENCE, 6) => id_and(rest)
                 .zip(last_u16())
-                .map(|(table, column)| Keyspace::Sequence { table, column }),
+                .map(|(relation, part)| Keyspace::Sequence { relation, part }),
             _ => None,
         };
         found.ok_or_else(damaged)
@@ -342,7 +343,7 @@ mod tests {
                 index: u16::MAX,
             },
             Keyspace::NextRowId { table: 1 },
-            Keyspace::Sequence { table: 1, column: 3 },
+            Keyspace::Sequence { relation: 1, part: 3 },
             Keyspace::Written { table: 1 },
             Keyspace::Name {
                 schema: "public",

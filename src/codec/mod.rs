@@ -23,7 +23,7 @@
 //! 00 00 00 00 | 00 04 | table u32 BE                  Relation
 //! 00 00 00 00 | 00 05 | table u32 BE | index u16 BE   Dropped        index FFFF: the whole table
 //! 00 00 00 00 | 00 06 | table u32 BE                  NextRowId
-//! 00 00 00 00 | 00 07 | table u32 BE | column u16 BE  Sequence
+//! 00 00 00 00 | 00 07 | sequence u32 BE | generation u16 BE  Sequence
 //! 00 00 00 00 | 00 08 | table u32 BE                  Written        put by whoever writes rows of the table
 //! 00 00 00 00 | 00 09 | schema | 00 | name            Name           of a relation or an index
 //! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it

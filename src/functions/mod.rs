@@ -54,6 +54,7 @@ mod regular_expression;
 mod regular_groups;
 mod routine_name;
 mod row_limit;
+mod sequence;
 mod server;
 mod setting;
 mod size;
@@ -152,6 +153,7 @@ static TABLES: &[&[FunctionDef]] = &[
     pattern::FUNCTIONS,
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
+    sequence::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,
     size_of::FUNCTIONS,

@@ -6,10 +6,10 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T, null};
-use crate::catalog::sequence_name;
-use crate::parse::quoting::{qualified, quote_ident, quote_literal};
+use crate::catalog::SequenceDef;
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::cells::elements;
-use crate::system::catalog_version::objects::{Found, path_with_catalog, read};
+use crate::system::catalog_version::objects::{path_with_catalog, read};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
@@ -243,21 +243,21 @@ fn function_result(catalog: &CatalogContext, oid: i64) -> Option<String> {
     })
 }
 
+/// The sequence that goes with a column. Errors: 42P01, 42703.
 fn serial_sequence(catalog: &CatalogContext, table: &str, column: &str) -> Result<Option<String>> {
     let oid = relation_by_name(catalog, table)?;
-    let Some(Found::Relation(relation)) = catalog.objects().find(oid) else {
+    let known = &catalog.statement().catalog;
+    let Some(table) = known.tables().find(|table| i64::from(table.oid) == oid) else {
         return Ok(None);
     };
-    let Some(found) = relation.columns.iter().find(|candidate| candidate.name == column) else {
+    let Some(at) = table.column_index(column) else {
         return Err(Error::UndefinedColumn {
-            name: format!("{} of relation {}", quote_literal(column), relation.name),
+            name: format!("\"{}\" of relation \"{}\"", column, table.name),
             hint: None,
         });
     };
-    let serial = !found.identity.is_empty()
-        || found
-            .default
-            .as_deref()
-            .is_some_and(|d| d.starts_with("nextval("));
-    Ok(serial.then(|| qualified(&relation.schema, &sequence_name(&relation.name, column))))
+    let id = table.columns[at].id;
+    let is_owned = |sequence: &&Arc<SequenceDef>| sequence.owner.is_some_and(|owner| owner.column == id);
+    let sequence = known.sequences_of(table.oid).find(is_owned);
+    Ok(sequence.map(|sequence| qualified(&sequence.schema, &sequence.name)))
 }

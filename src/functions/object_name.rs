@@ -15,7 +15,7 @@ use crate::system::catalog_version::objects::{
 };
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::relations::{CLASS_CLASS, CONSTRAINT_CLASS};
+use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};

@@ -86,6 +86,7 @@ impl TokenReader<'_> {
             "RESET" => self.reset(),
             "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
             "ALTER" | "COMMENT" => self.definition(),
+            "CREATE" => self.creation(),
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

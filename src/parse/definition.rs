@@ -21,6 +21,25 @@ pub enum Definition {
         if_exists: bool,
         changes: Vec<StorageChange>,
     },
+    /// CREATE SEQUENCE.
+    CreateSequence {
+        name: ObjectName,
+        if_not_exists: bool,
+        options: Vec<SequenceOption>,
+    },
+    /// ALTER SEQUENCE.
+    AlterSequence {
+        name: ObjectName,
+        if_exists: bool,
+        change: SequenceChange,
+    },
+    /// ALTER TABLE … ALTER COLUMN of an identity column, and nothing else.
+    AlterIdentity {
+        table: ObjectName,
+        if_exists: bool,
+        column: String,
+        change: IdentityChange,
+    },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
     CommentOnConstraint {
         constraint: String,
@@ -35,7 +54,9 @@ impl Definition {
         match self {
             Definition::SchemaOwner { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
-            Definition::AlterStorage { .. } => "ALTER TABLE",
+            Definition::AlterStorage { .. } | Definition::AlterIdentity { .. } => "ALTER TABLE",
+            Definition::CreateSequence { .. } => "CREATE SEQUENCE",
+            Definition::AlterSequence { .. } => "ALTER SEQUENCE",
             Definition::CommentOnConstraint { .. } => "COMMENT",
         }
     }
@@ -50,6 +71,62 @@ pub enum RoleName {
     Current,
     /// By its name.
     Named(String),
+}
+
+/// An option of a sequence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SequenceOption {
+    /// AS, with the name of a type.
+    Type(String),
+    /// INCREMENT BY.
+    Increment(i64),
+    /// MINVALUE; `None`: NO MINVALUE.
+    Min(Option<i64>),
+    /// MAXVALUE; `None`: NO MAXVALUE.
+    Max(Option<i64>),
+    /// START WITH.
+    Start(i64),
+    /// RESTART, with a value or at START.
+    Restart(Option<i64>),
+    /// CACHE.
+    Cache(i64),
+    /// CYCLE; `false`: NO CYCLE.
+    Cycle(bool),
+    /// OWNED BY, with what is written there.
+    OwnedBy(ObjectName),
+    /// SEQUENCE NAME, of an identity column's.
+    Name(ObjectName),
+}
+
+/// What ALTER SEQUENCE changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SequenceChange {
+    /// Options.
+    Options(Vec<SequenceOption>),
+    /// RENAME TO.
+    Rename(String),
+    /// SET SCHEMA.
+    Schema(String),
+    /// OWNER TO.
+    Role(RoleName),
+}
+
+/// What ALTER TABLE changes of an identity column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum IdentityChange {
+    /// ADD GENERATED … AS IDENTITY.
+    Add {
+        always: bool,
+        options: Vec<SequenceOption>,
+    },
+    /// SET GENERATED, SET an option, RESTART.
+    Set {
+        always: Option<bool>,
+        options: Vec<SequenceOption>,
+    },
+    /// DROP IDENTITY.
+    Drop { if_exists: bool },
 }
 
 /// What ALTER INDEX changes.

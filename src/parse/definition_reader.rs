@@ -16,23 +16,43 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
         (true, _) if is(1, "TABLE") => {
             let mut reader = TokenReader::new(tokens.to_vec(), text);
             reader.at = 2;
-            reader.alter_storage().is_ok() && reader.peek().is_none()
+            let is_storage = reader.alter_storage().is_ok() && reader.peek().is_none();
+            is_storage || is_identity(tokens, text)
         }
-        (true, _) => is(1, "INDEX") || is(1, "SCHEMA"),
+        (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
         (_, true) => is(2, "CONSTRAINT"),
-        _ => false,
+        _ => is(0, "CREATE") && is(1, "SEQUENCE"),
     }
 }
 
+/// Whether all of an ALTER TABLE is a change of an identity column.
+fn is_identity(tokens: &[TokenWithSpan], text: &str) -> bool {
+    let mut reader = TokenReader::new(tokens.to_vec(), text);
+    reader.at = 2;
+    reader.alter_identity().is_ok() && reader.peek().is_none()
+}
+
 impl TokenReader<'_> {
+    /// What stands behind CREATE.
+    pub(super) fn creation(&mut self) -> Result<Command> {
+        self.expect("SEQUENCE")?;
+        self.create_sequence().map(Command::Define)
+    }
+
     /// What stands behind ALTER or COMMENT.
     pub(super) fn definition(&mut self) -> Result<Command> {
         let definition = if self.word("INDEX") {
             self.alter_index()
+        } else if self.word("SEQUENCE") {
+            self.alter_sequence()
         } else if self.word("SCHEMA") {
             self.alter_schema()
         } else if self.word("TABLE") {
-            self.alter_storage()
+            let at = self.at;
+            self.alter_identity().or_else(|_| {
+                self.at = at;
+                self.alter_storage()
+            })
         } else {
             self.comment_on_constraint()
         };
@@ -202,7 +222,7 @@ impl TokenReader<'_> {
         })
     }
 
-    fn if_exists(&mut self) -> Result<bool> {
+    pub(super) fn if_exists(&mut self) -> Result<bool> {
         let said = self.word("IF");
         if said {
             self.expect("EXISTS")?;

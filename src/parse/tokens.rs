@@ -19,6 +19,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 use super::hints::{Hints, misplaced};
+use super::identity_options;
 use super::inert;
 use super::nesting::Nesting;
 use super::position::character_position;
@@ -303,6 +304,9 @@ impl<'t> Reader<'t> {
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
+        }
+        if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
+            identity_options::sort(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             inert::take(&mut self.tokens, &mut self.hints);

@@ -8,7 +8,7 @@ use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
 pub(crate) use super::clause::Clause;
-use super::row_locks::LockScope;
+use super::lock_scope::LockScope;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;

@@ -95,6 +95,7 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Float4, S::Float8)
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
+        | (S::Text | S::Varchar(_), S::Regclass)
         | (S::InternalChar, S::Text)
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
         | (S::Timestamp(_), S::TimestampTz(_))

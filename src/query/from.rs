@@ -8,6 +8,7 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
 use super::from_item::{FromItem, renamed};
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
+use super::sequence_row::sequence_view;
 use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, ViewDef};
 use crate::logical::stored_table::{table_source, whole_table_source};
@@ -250,9 +251,8 @@ impl Binder<'_> {
         match ctx.relation(name, Access::Select)? {
             Object::Table(table) => self.stored_table(table, alias),
             Object::View(view) => self.view(view, alias),
-            Object::Index(..) | Object::Sequence(..) => {
-                Err(Error::internal("a relation without rows to read"))
-            }
+            Object::Sequence(sequence) => self.view(&sequence_view(sequence), alias),
+            Object::Index(..) => Err(Error::internal("a relation without rows to read")),
         }
     }
 

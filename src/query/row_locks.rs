@@ -9,57 +9,16 @@ use sqlparser::ast;
 
 use super::aggregate::is_aggregate;
 use super::binder::{Binder, Bound, BoundQuery, fault, fold};
+use super::lock_scope::{ItemLock, LockScope, LockedTable};
 use super::record_function::is_record_function;
 use super::scope::{Outer, Scope};
 use crate::catalog::TableDef;
 use crate::error::StatementFault;
 use crate::functions;
-use crate::parse::row_locks::{LockStrength, LockingClause, WaitPolicy, locking_clauses};
+use crate::parse::row_locks::{LockStrength, LockingClause, locking_clauses};
 use crate::parse::text_place;
-use crate::tree::{Expr, Plan, RowLock};
+use crate::tree::{Expr, Plan};
 use crate::{Error, Result};
-
-/// The rows of an item of FROM that a query asks to be locked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ItemLock {
-    /// What FROM calls it.
-    item: String,
-    strength: LockStrength,
-    wait: WaitPolicy,
-}
-
-/// A table of FROM whose rows are locked.
-#[derive(Debug, Clone)]
-pub(super) struct LockedTable {
-    table: Arc<TableDef>,
-    lock: ItemLock,
-    /// Its primary key, in the key's order.
-    pub(super) key: Vec<Bound>,
-}
-
-impl LockedTable {
-    /// As a plan has it, the key's columns being called so.
-    pub(super) fn lock(&self, key: Vec<Expr>) -> RowLock {
-        RowLock {
-            table: Arc::clone(&self.table),
-            relation: self.table.name.clone(),
-            key,
-            strength: self.lock.strength,
-            wait: self.lock.wait,
-        }
-    }
-}
-
-/// What is known of locks while FROM is bound.
-#[derive(Debug, Default)]
-pub(super) struct LockScope {
-    /// The clauses of the query around, which the query that is bound next takes over.
-    around: Vec<LockingClause>,
-    /// What is to be locked of the FROM that is bound.
-    items: Vec<ItemLock>,
-    /// The tables of it that were met.
-    tables: Vec<LockedTable>,
-}
 
 impl Binder<'_> {
     /// The clauses that the query around has for this one.
@@ -74,6 +33,11 @@ impl Binder<'_> {
         query: &ast::Query,
         around: Vec<LockingClause>,
     ) -> Result<Vec<ItemLock>> {
+        let mut around = around;
+        if let ast::SetExpr::Values(_) = query.body.as_ref() {
+            // As a subquery it has no relation to lock.
+            around = Vec::new();
+        }
         let clauses = [around, locking_clauses(query)].concat();
         if let ast::SetExpr::Query(_) = query.body.as_ref() {
             self.locks.around = clauses;
@@ -152,17 +116,6 @@ impl Binder<'_> {
         let lock = self.item_lock(item);
         self.locks.around = lock.map(ItemLock::of_all).into_iter().collect();
         bind(self)
-    }
-}
-
-impl ItemLock {
-    /// The clause by which all relations of a subquery are locked so.
-    fn of_all(&self) -> LockingClause {
-        LockingClause {
-            strength: self.strength,
-            relations: Vec::new(),
-            wait: self.wait,
-        }
     }
 }
 

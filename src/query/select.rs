@@ -6,10 +6,10 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, has_aggregate, ungrouped, windows_of};
+use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
-use super::row_locks::{ItemLock, LockedTable};
 use super::same_rows::{has_unlike_equals, refuse_unsortable};
-use super::scope::{Outer, ScopeColumn};
+use super::scope::{Outer, Scope, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
@@ -60,28 +60,11 @@ impl Binder<'_> {
             let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
             return Err(fault(StatementFault::InvalidColumnReference, message));
         }
-        let locked = locked.into_iter().map(|table| {
-            let key = table
-                .key
-                .iter()
-                .map(|column| output_of(&mut items, column.clone()));
-            let key = key.collect();
-            (table, key)
-        });
-        let locked: Vec<(LockedTable, Vec<usize>)> = locked.collect();
+        let locked = with_outputs(locked, &mut items);
         let mut exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
-        let aggregated = groups.is_some() || having.is_some() || exprs.iter().any(has_aggregate);
-        if aggregated {
-            let mut all = exprs;
-            let wanted = all.len();
-            all.extend(having.clone());
-            let grouped = self.group(plan, groups.unwrap_or_default(), all, &scope);
-            let (grouped, mapped) = self.note_place(grouped, |error| ungrouped(select, error))?;
-            plan = grouped;
-            exprs = mapped;
-            if let Some(having) = exprs.split_off(wanted).pop() {
-                plan = self.filter(plan, having)?;
-            }
+        if groups.is_some() || having.is_some() || exprs.iter().any(has_aggregate) {
+            let groups = groups.unwrap_or_default();
+            (plan, exprs) = self.grouped(plan, exprs, (groups, having), (select, &scope))?;
         }
         (plan, exprs) = self.windows(plan, exprs)?;
         (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
@@ -104,6 +87,25 @@ impl Binder<'_> {
             (_, None) => Kept::All { locked },
         };
         self.project(plan, items, exprs, visible, keys, kept)
+    }
+
+    /// The groups, those for which HAVING is true, and the expressions over them.
+    fn grouped(
+        &mut self,
+        plan: Plan,
+        exprs: Vec<Expr>,
+        (groups, having): (Vec<Grouped>, Option<Expr>),
+        (select, scope): (&ast::Select, &Scope),
+    ) -> Result<(Plan, Vec<Expr>)> {
+        let mut all = exprs;
+        let wanted = all.len();
+        all.extend(having);
+        let grouped = self.group(plan, groups, all, scope);
+        let (plan, mut exprs) = self.note_place(grouped, |error| ungrouped(select, error))?;
+        match exprs.split_off(wanted).pop() {
+            Some(having) => Ok((self.filter(plan, having)?, exprs)),
+            None => Ok((plan, exprs)),
+        }
     }
 
     /// A condition over a plan, its subqueries lowered. Conditions without subqueries come first, below those with.
@@ -489,6 +491,16 @@ impl Kept {
     pub(super) fn all() -> Kept {
         Kept::All { locked: Vec::new() }
     }
+}
+
+/// The tables with the outputs that are their keys, added where they are not there.
+fn with_outputs(locked: Vec<LockedTable>, items: &mut Vec<BoundItem>) -> Vec<(LockedTable, Vec<usize>)> {
+    let locked = locked.into_iter().map(|table| {
+        let key = table.key.iter().map(|column| output_of(items, column.clone()));
+        let key = key.collect();
+        (table, key)
+    });
+    locked.collect()
 }
 
 /// The index of an expression among the outputs, added when it is not there.

@@ -354,10 +354,14 @@ impl Session {
                 self.reset(None)?;
                 self.unlisten(None);
                 self.instance.state().locks.unlock_all(self.process_id);
+                self.shared.sequences.discard();
                 Ok("DISCARD ALL")
             }
             Discard::Plans => Ok("DISCARD PLANS"),
-            Discard::Sequences => Ok("DISCARD SEQUENCES"),
+            Discard::Sequences => {
+                self.shared.sequences.discard();
+                Ok("DISCARD SEQUENCES")
+            }
             Discard::Temp => Ok("DISCARD TEMP"),
         }
     }

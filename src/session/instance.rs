@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 use crate::catalog::{Catalog, SettingsOwner, reclaim_dropped};
-use crate::sql::ddl::build_unattended;
+use crate::sql::ddl::{build_unattended, make_missing_sequences};
 use crate::store::Store;
 use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
@@ -105,6 +105,14 @@ impl Instance {
             // It stays marked: writes obey it, reads do not rest on it, and the next start tries again.
             Err(error) => tracing::warn!(%error, "could not take unfinished definitions back"),
         }
+    }
+
+    /// Makes the sequences that columns of an older release lack. To be called before clients come. Errors: the store's.
+    pub async fn make_missing_sequences(&self) -> Result<()> {
+        for table in make_missing_sequences(&self.store).await? {
+            tracing::info!("the columns of table \"{table}\" got their sequences");
+        }
+        Ok(())
     }
 
     /// Removes the keys of what is dropped, now and whenever something is, until the task is aborted.

@@ -163,13 +163,8 @@ impl Session {
 
     /// Whether the transaction of a statement that begins now may not write.
     fn is_read_only(&self) -> bool {
-        let settings = self.settings();
-        let by_default = || {
-            settings
-                .get("default_transaction_read_only")
-                .is_some_and(|value| value == "on")
-        };
-        settings.transaction_read_only || self.transaction.block == Block::None && by_default()
+        self.settings()
+            .is_read_only(self.transaction.block != Block::None)
     }
 
     /// When the statement at hand times out: its time counts from the first message that is about it, so that reading,
@@ -372,6 +367,7 @@ struct Attempts {
 
 impl Attempts {
     fn of(session: &Session) -> Attempts {
+        session.shared.sequences.begin_statement();
         Attempts {
             notices: session.notices.lock().map_or(0, |notices| notices.len()),
             shared: session.shared.mark(),
@@ -392,6 +388,7 @@ impl Attempts {
             }
             session.settings().take_requested();
             session.shared.roll_back_to(self.shared);
+            session.shared.sequences.begin_again();
         }
         is_again
     }

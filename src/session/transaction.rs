@@ -14,6 +14,7 @@ use super::settings::SettingsMark;
 use crate::catalog::Catalog;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
+use crate::system::settings::Isolation;
 use crate::system::{SharedMark, now_us};
 use crate::txn::{Savepoint, Transaction, TransactionOptions};
 use crate::{Error, Result};
@@ -326,9 +327,13 @@ impl Session {
         let settings = self.settings();
         // A statement of its own may begin again, and then reads a new snapshot.
         let (keeps_snapshot, is_serializable) = match self.transaction.block {
-            Block::None => (false, settings.is_serializable_by_default),
+            Block::None => (false, settings.default_isolation == Isolation::Serializable),
             Block::Implicit | Block::Explicit | Block::Failed => {
-                (settings.keeps_snapshot, settings.is_serializable)
+                let isolation = settings.isolation;
+                (
+                    isolation != Isolation::ReadCommitted,
+                    isolation == Isolation::Serializable,
+                )
             }
         };
         TransactionOptions {

@@ -26,7 +26,7 @@ const TABLES: &str = "
     COMMENT ON TABLE t IS 'told'";
 
 /// What a statement may have changed.
-const STATE: [&str; 4] = [
+const STATE: [&str; 5] = [
     "SELECT 't' AS of, a, b, c FROM t UNION ALL SELECT 'u', a, NULL, d FROM u ORDER BY 1, 2",
     "SELECT c.relname, c.relkind, n.nspname, a.attname, a.attnum, a.attnotnull, a.attidentity, a.attgenerated,
        format_type(a.atttypid, a.atttypmod), pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum),
@@ -37,6 +37,8 @@ const STATE: [&str; 4] = [
     "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname IN ('public', 's') ORDER BY 1",
     "SELECT conname, contype FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
      WHERE r.relnamespace IN ('public'::regnamespace, 's'::regnamespace) ORDER BY 1",
+    "SELECT sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size FROM pg_sequences
+     ORDER BY 1",
 ];
 
 /// What TRUNCATE may have done to an identity column.

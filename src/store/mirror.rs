@@ -113,6 +113,7 @@ impl Mirror<'_> {
             None => Vec::new(),
         };
         let batch = Batch {
+            untouched: Vec::new(),
             known: Vec::new(),
             snapshot: over.map(|at| Arc::clone(&self.snapshots[at].0)),
             writes: writes
@@ -413,6 +414,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
         },
     };
     let batch = Batch {
+        untouched: Vec::new(),
         known: Vec::new(),
         snapshot: Some(snapshot),
         writes: vec![write(from, source - amount), write(to, target + amount)],

@@ -352,10 +352,11 @@ mod tests {
             deadlock_after: Duration::ZERO,
             ..LockPolicy::default()
         };
-        let error = locks
-            .lock(request(3, 1, EXCLUSIVE, Session), at_once)
-            .await
-            .unwrap_err();
+        let closing = LockRequest {
+            locks_max: 10,
+            ..request(3, 1, EXCLUSIVE, Session)
+        };
+        let error = locks.lock(closing, at_once).await.unwrap_err();
         assert_eq!(error.sqlstate(), "40P01");
         assert_eq!(error.detail().map(|detail| detail.lines().count()), Some(3));
     }

@@ -2,6 +2,7 @@
 //! statement runs in ([`StatementContext`]), and the threads and memory it may take. Knows nothing of how a statement runs.
 
 pub(crate) mod advisory_locks;
+pub(crate) mod blocking_wait;
 pub(crate) mod catalog_version;
 mod channels;
 mod common_rows;
@@ -14,7 +15,9 @@ pub mod pg_catalog;
 pub mod plan_cache;
 mod prepared_list;
 pub mod query_threads;
+pub(crate) mod sequence_values;
 mod server_state;
+mod session_sequences;
 pub(crate) mod session_state;
 pub(crate) mod settings;
 pub(crate) mod small_scans;

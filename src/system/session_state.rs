@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::advisory_locks::AdvisoryLocks;
 use super::channels::{Channels, PendingMark, SessionChannels};
 use super::interrupt::Interrupt;
+use super::session_sequences::SessionSequences;
 use crate::Result;
 
 /// One session as others see it.
@@ -27,6 +28,8 @@ pub struct SessionState {
     pub interrupt: Arc<Interrupt>,
     /// LISTEN and NOTIFY.
     pub channels: SessionChannels,
+    /// currval, lastval, CACHE.
+    pub sequences: SessionSequences,
     all_locks: Arc<AdvisoryLocks>,
     all_channels: Arc<Channels>,
     /// Something was done that the end of the transaction has to do with: locks, notifications.
@@ -109,6 +112,7 @@ impl SessionState {
             started_us,
             interrupt: Arc::default(),
             channels: all_channels.session(process_id),
+            sequences: SessionSequences::default(),
             all_locks,
             all_channels,
             is_touched: AtomicBool::new(false),

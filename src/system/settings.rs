@@ -3,6 +3,7 @@
 
 mod definition;
 mod definitions;
+mod isolation;
 mod own;
 mod postgresql;
 mod source;
@@ -24,6 +25,7 @@ use crate::{Error, Result};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
+pub(crate) use isolation::Isolation;
 #[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
@@ -74,12 +76,10 @@ pub struct Settings {
     pub lock_timeout_ms: u64,
     /// deadlock_timeout in milliseconds.
     pub deadlock_timeout_ms: u64,
-    /// transaction_isolation: all statements of a transaction read one snapshot.
-    pub keeps_snapshot: bool,
-    /// transaction_isolation: what it has read is as if it were read at its commit.
-    pub is_serializable: bool,
-    /// default_transaction_isolation says so for the transactions that begin.
-    pub is_serializable_by_default: bool,
+    /// transaction_isolation.
+    pub isolation: Isolation,
+    /// default_transaction_isolation.
+    pub default_isolation: Isolation,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -300,6 +300,12 @@ impl Settings {
         self.get(name).ok_or_else(|| undefined(name))
     }
 
+    /// Whether the transaction of a statement may not write: one of a block, or its own.
+    pub fn is_read_only(&self, in_block: bool) -> bool {
+        let default = "default_transaction_read_only";
+        self.transaction_read_only || !in_block && self.get(default).is_some_and(|value| value == "on")
+    }
+
     /// As `show`, `None` for a setting that does not exist.
     pub fn get(&self, name: &str) -> Option<String> {
         match find(name) {
@@ -436,9 +442,8 @@ impl Settings {
             idle_session_timeout_ms: 0,
             lock_timeout_ms: 0,
             deadlock_timeout_ms: 0,
-            keeps_snapshot: false,
-            is_serializable: false,
-            is_serializable_by_default: false,
+            isolation: Isolation::ReadCommitted,
+            default_isolation: Isolation::ReadCommitted,
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
@@ -510,11 +515,8 @@ impl Settings {
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.lock_timeout_ms = self.number("lock_timeout") as u64;
         self.deadlock_timeout_ms = self.number("deadlock_timeout") as u64;
-        let isolation = self.value("transaction_isolation");
-        let is_serializable = isolation == "serializable";
-        self.keeps_snapshot = is_serializable || isolation == "repeatable read";
-        self.is_serializable = is_serializable;
-        self.is_serializable_by_default = self.value("default_transaction_isolation") == "serializable";
+        self.isolation = Isolation::of(self.value("transaction_isolation"));
+        self.default_isolation = Isolation::of(self.value("default_transaction_isolation"));
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";

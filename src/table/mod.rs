@@ -19,7 +19,9 @@ mod layout;
 mod limits;
 mod read;
 mod row_count;
+mod row_id;
 mod sequence;
+mod sequence_state;
 mod update;
 mod write;
 
@@ -33,7 +35,8 @@ pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
 pub use read::RowDecoder;
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count};
-pub use sequence::Sequences;
+pub use sequence::{OpenSequence, Sequences};
+pub use sequence_state::{SequenceRun, SequenceState};
 pub use update::{RowUpdate, update_rows};
 pub use write::{Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, upsert_rows};
 

@@ -14,7 +14,7 @@ use crate::codec::row::RowReader;
 use crate::store::KeyRange;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
-use crate::store::{Entry, Page, ScanRequest, Store, StoreOptions, Write};
+use crate::store::{Entry, LockMode, Page, ScanRequest, Store, StoreOptions, Write};
 use crate::txn::Transaction;
 use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
@@ -97,7 +97,7 @@ async fn store() -> Arc<dyn Store> {
         None,
     )
     .unwrap();
-    Sequences::create(&txn, &counted()).unwrap();
+    Sequences::create_row_ids(&txn, &counted()).unwrap();
     txn.commit(false).await.unwrap();
     store
 }
@@ -478,24 +478,31 @@ async fn limits_name_the_setting_that_raises_them() {
 }
 
 #[tokio::test]
-async fn a_write_conflicts_when_the_table_changed() {
+async fn a_write_conflicts_when_the_table_changed_and_holds_up_who_changes_it() {
     let store = store().await;
-    let txn = begin(&store).await;
-    put_rows(&txn, &table(), &batch(&[(1, "x", Some(8))]), Limits::default())
-        .await
-        .unwrap();
-    let other = begin(&store).await;
-    other
-        .write(
-            Write::Put {
-                key: record_key(5),
-                value: vec![2],
-            },
-            None,
-        )
-        .unwrap();
+    let change = |txn: &Transaction, value: u8| {
+        let key = record_key(5);
+        let write = Write::Put {
+            key,
+            value: vec![value],
+        };
+        txn.write(write, Some(LockMode::AccessExclusive)).unwrap();
+    };
+    let (txn, other) = (begin(&store).await, begin(&store).await);
+    change(&other, 2);
     other.commit(false).await.unwrap();
-    assert_eq!(txn.commit(false).await.unwrap_err().sqlstate(), "40001");
+    let rows = batch(&[(1, "x", Some(8))]);
+    let refused = put_rows(&txn, &table(), &rows, Limits::default()).await;
+    assert_eq!(refused.unwrap_err().sqlstate(), "40001");
+    txn.roll_back();
+
+    let (txn, other) = (begin(&store).await, begin(&store).await);
+    put_rows(&txn, &table(), &rows, Limits::default()).await.unwrap();
+    change(&other, 3);
+    let mut changed = Box::pin(other.commit(false));
+    assert!(futures::poll!(&mut changed).is_pending());
+    txn.commit(false).await.unwrap();
+    changed.await.unwrap();
 }
 
 #[tokio::test]
@@ -554,7 +561,7 @@ async fn an_uncommitted_counter_counts_in_its_transaction() {
     let mut table = counted();
     table.id = 6;
     let txn = begin(&store).await;
-    Sequences::create(&txn, &table).unwrap();
+    Sequences::create_row_ids(&txn, &table).unwrap();
     assert_eq!(sequences.take_row_ids(&txn, &table, 2).await, Ok(1..3));
     assert_eq!(sequences.take_row_ids(&txn, &table, 1).await, Ok(3..4));
     drop(txn);

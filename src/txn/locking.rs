@@ -93,6 +93,11 @@ impl Transaction {
         self.whole.store.lock_table()
     }
 
+    /// Whether it holds a lock that includes the mode.
+    pub fn holds(&self, key: &[u8], mode: LockMode) -> bool {
+        self.locks().includes(key, mode)
+    }
+
     /// A mark of the locks so far, for [`Transaction::unlock_after`].
     pub fn lock_mark(&self) -> usize {
         self.locks().mark()

@@ -252,6 +252,16 @@ impl Transaction {
         }
     }
 
+    /// The same transaction, whose reads see all that it has written by then, though this one's may not.
+    pub fn with_own_writes(&self) -> Transaction {
+        Transaction {
+            number: self.number,
+            snapshot: Arc::clone(&self.snapshot),
+            view: None,
+            whole: Arc::clone(&self.whole),
+        }
+    }
+
     /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.
     pub fn are_written_since(&self, earlier: &Transaction, keys: &[Vec<u8>]) -> Vec<bool> {
         let buffer = self.lock_buffer();

@@ -1,7 +1,7 @@
 //! The tests that speak to Keyspan as its users do: over the wire. One binary, so that it links once.
 //!
 //! `server` starts servers, `client` speaks the protocol in text; every other module is one subject. What SQL can say
-//! stands in `sql-tests/*.slt` (run by `slt`), not here.
+//! stands in `sql-tests/*.slt` (run by `slt`), what several sessions say in `sql-tests/isolation/*.steps` (run by `isolation`).
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
@@ -17,11 +17,14 @@ mod edges;
 mod fairness;
 mod faults;
 mod formats;
+mod histories;
+mod isolation;
 mod known_texts;
 mod limits;
 mod memory;
 mod moved_keys;
 mod numeric_parameters;
+mod place;
 mod postgresql;
 mod predicates;
 mod protocol;

@@ -101,7 +101,7 @@ async fn what_transactions_write_and_return_is_taken_from_the_same_bound() {
     let insert = |first: usize| {
         format!(
             "INSERT INTO t SELECT g, repeat('x', 100) FROM generate_series({first}, {}) g",
-            first + 8999
+            first + 5999
         )
     };
     ok(&mut client, "BEGIN").await;
@@ -112,7 +112,7 @@ async fn what_transactions_write_and_return_is_taken_from_the_same_bound() {
     ok(&mut other, "ROLLBACK").await;
     ok(&mut client, "ROLLBACK").await;
     ok(&mut other, &insert(100_000)).await;
-    assert_eq!(ok(&mut client, "SELECT count(*) FROM t").await, one("9000"));
+    assert_eq!(ok(&mut client, "SELECT count(*) FROM t").await, one("6000"));
     let error = fails(
         &mut client,
         "UPDATE t SET v = repeat('y', 100) RETURNING repeat(v, 10), repeat(v, 20)",

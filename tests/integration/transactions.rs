@@ -1,5 +1,7 @@
-//! What several sessions see of one another: isolation, conflicts, retries, and what a broken connection leaves.
+//! What several sessions see of one another: isolation, waits for who writes the same, and what a broken connection leaves.
 //! (What one session sees of itself stands in `sql-tests/transactions.slt` and `savepoints.slt`.)
+
+use std::time::Duration;
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -7,6 +9,12 @@ use crate::server::{TestServer, run};
 
 /// Every store: the rules do not depend on the engine.
 const STORES: [&str; 3] = ["memory", "sled", "fjall"];
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One row, written by nobody yet.
+const ONE_ROW: &str = "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)";
 
 /// The first column of the first row, as text.
 async fn value(client: &Client, sql: &str) -> Option<String> {
@@ -27,85 +35,167 @@ async fn sqlstate(client: &Client, sql: &str) -> String {
         .to_string()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_block_reads_one_snapshot_and_shows_nothing_before_commit() {
-    for store in STORES {
-        let server = TestServer::start(store).await;
-        let (reader, writer) = (server.connect().await, server.connect().await);
-        writer
-            .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)")
+/// The process id of a session, by which another sees it wait.
+async fn process_id(client: &Client) -> String {
+    value(client, "SELECT pg_backend_pid()")
+        .await
+        .expect("it has one")
+}
+
+/// Asks until the session waits for a lock.
+async fn until_blocked(watcher: &Client, process_id: &str) {
+    let is_blocked = format!("SELECT cardinality(pg_blocking_pids({process_id})) > 0");
+    let asked = async { while value(watcher, &is_blocked).await.as_deref() != Some("t") {} };
+    tokio::time::timeout(PATIENCE, asked).await.expect("it waits");
+}
+
+/// Two blocks at a level that have both read the row of `ONE_ROW`, of which the first has also written it.
+async fn two_blocks(server: &TestServer, level: &str) -> (Client, Client) {
+    let (first, second) = (server.connect().await, server.connect().await);
+    first.batch_execute(ONE_ROW).await.unwrap();
+    for client in [&first, &second] {
+        client
+            .batch_execute(&format!("BEGIN ISOLATION LEVEL {level}"))
             .await
             .unwrap();
+        let read = value(client, "SELECT v FROM t WHERE k = 1").await;
+        assert_eq!(read.as_deref(), Some("10"));
+    }
+    first
+        .batch_execute("UPDATE t SET v = v + 1 WHERE k = 1")
+        .await
+        .unwrap();
+    (first, second)
+}
 
-        reader.batch_execute("BEGIN").await.unwrap();
-        assert_eq!(
-            value(&reader, "SELECT v FROM t WHERE k = 1").await.as_deref(),
-            Some("10")
-        );
+#[tokio::test(flavor = "multi_thread")]
+async fn a_block_shows_nothing_before_commit() {
+    for store in STORES {
+        let server = TestServer::start(store).await;
+        let (writer, other) = (server.connect().await, server.connect().await);
+        writer.batch_execute(ONE_ROW).await.unwrap();
         writer
             .batch_execute("BEGIN; UPDATE t SET v = 11 WHERE k = 1; INSERT INTO t VALUES (2, 20)")
             .await
             .unwrap();
-        assert_eq!(
-            value(&writer, "SELECT sum(v) FROM t").await.as_deref(),
-            Some("31")
-        );
-        let other = server.connect().await;
-        assert_eq!(
-            value(&other, "SELECT sum(v) FROM t").await.as_deref(),
-            Some("10"),
-            "uncommitted rows are unseen"
-        );
+        let sum = "SELECT sum(v) FROM t";
+        assert_eq!(value(&writer, sum).await.as_deref(), Some("31"));
+        assert_eq!(value(&other, sum).await.as_deref(), Some("10"));
         writer.batch_execute("COMMIT").await.unwrap();
-        assert_eq!(value(&other, "SELECT sum(v) FROM t").await.as_deref(), Some("31"));
-        assert_eq!(
-            value(&reader, "SELECT sum(v) FROM t").await.as_deref(),
-            Some("10"),
-            "the block keeps its snapshot"
-        );
-        assert_eq!(
-            value(&reader, "SELECT v FROM t WHERE k = 1").await.as_deref(),
-            Some("10")
-        );
-        reader.batch_execute("COMMIT").await.unwrap();
-        assert_eq!(
-            value(&reader, "SELECT sum(v) FROM t").await.as_deref(),
-            Some("31")
-        );
+        assert_eq!(value(&other, sum).await.as_deref(), Some("31"));
         server.stop().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_second_of_two_blocks_that_write_one_row_fails_with_40001() {
+async fn a_block_sees_what_others_commit_between_its_statements_unless_it_keeps_its_snapshot() {
+    for store in STORES {
+        for (begin, seen) in [
+            ("BEGIN", "31"),
+            ("BEGIN ISOLATION LEVEL READ COMMITTED", "31"),
+            ("BEGIN ISOLATION LEVEL REPEATABLE READ", "10"),
+        ] {
+            let server = TestServer::start(store).await;
+            let (reader, writer) = (server.connect().await, server.connect().await);
+            writer.batch_execute(ONE_ROW).await.unwrap();
+            reader.batch_execute(begin).await.unwrap();
+            let sum = "SELECT sum(v) FROM t";
+            assert_eq!(value(&reader, sum).await.as_deref(), Some("10"));
+            writer
+                .batch_execute("BEGIN; UPDATE t SET v = 11 WHERE k = 1; INSERT INTO t VALUES (2, 20); COMMIT")
+                .await
+                .unwrap();
+            assert_eq!(
+                value(&reader, sum).await.as_deref(),
+                Some(seen),
+                "{begin}, {store}"
+            );
+            let by_key = "SELECT sum(v) FROM t WHERE k IN (1, 2)";
+            assert_eq!(
+                value(&reader, by_key).await.as_deref(),
+                Some(seen),
+                "{begin}, {store}"
+            );
+            reader.batch_execute("COMMIT").await.unwrap();
+            assert_eq!(
+                value(&reader, sum).await.as_deref(),
+                Some("31"),
+                "{begin}, {store}"
+            );
+            server.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_second_of_two_writers_of_a_row_waits_and_goes_on_from_what_the_first_left() {
+    for store in STORES {
+        for (end, left) in [("COMMIT", "12"), ("ROLLBACK", "11")] {
+            let server = TestServer::start(store).await;
+            let (first, second) = two_blocks(&server, "READ COMMITTED").await;
+            let second_id = process_id(&second).await;
+            let writes = second.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1");
+            let ends = async {
+                until_blocked(&first, &second_id).await;
+                first.batch_execute(end).await
+            };
+            let (written, ended) = tokio::join!(writes, ends);
+            written.unwrap();
+            ended.unwrap();
+            second.batch_execute("COMMIT").await.unwrap();
+            let read = value(&first, "SELECT v FROM t WHERE k = 1").await;
+            assert_eq!(read.as_deref(), Some(left), "{end} on {store}");
+            server.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_repeatable_read_the_second_writer_goes_on_or_fails_as_the_first_ends() {
+    for store in STORES {
+        for (end, outcome, left) in [("COMMIT", Some("40001"), "11"), ("ROLLBACK", None, "11")] {
+            let server = TestServer::start(store).await;
+            let (first, second) = two_blocks(&server, "REPEATABLE READ").await;
+            let second_id = process_id(&second).await;
+            let writes = second.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1");
+            let ends = async {
+                until_blocked(&first, &second_id).await;
+                first.batch_execute(end).await
+            };
+            let (written, ended) = tokio::join!(writes, ends);
+            ended.unwrap();
+            let error = written.err();
+            let sqlstate = error.as_ref().and_then(|error| error.code());
+            assert_eq!(sqlstate.map(|code| code.code()), outcome, "{end} on {store}");
+            second.batch_execute("COMMIT").await.unwrap();
+            let read = value(&first, "SELECT v FROM t WHERE k = 1").await;
+            assert_eq!(read.as_deref(), Some(left), "{end} on {store}");
+            server.stop().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn at_repeatable_read_a_row_written_since_the_snapshot_is_refused_without_a_wait() {
     for store in STORES {
         let server = TestServer::start(store).await;
-        let (first, second) = (server.connect().await, server.connect().await);
-        first
-            .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)")
-            .await
-            .unwrap();
-        for client in [&first, &second] {
-            client.batch_execute("BEGIN").await.unwrap();
-            assert_eq!(
-                value(client, "SELECT v FROM t WHERE k = 1").await.as_deref(),
-                Some("10")
-            );
-        }
-        first
-            .batch_execute("UPDATE t SET v = v + 1 WHERE k = 1")
-            .await
-            .unwrap();
+        let (first, second) = two_blocks(&server, "REPEATABLE READ").await;
         first.batch_execute("COMMIT").await.unwrap();
+        let update = "UPDATE t SET v = v + 1 WHERE k = 1";
+        let error = second
+            .batch_execute(update)
+            .await
+            .expect_err("its snapshot is older");
+        let error = error.as_db_error().expect("the server answers with an error");
+        assert_eq!(error.code().code(), "40001");
         assert_eq!(
-            sqlstate(&second, "UPDATE t SET v = v + 1 WHERE k = 1; COMMIT").await,
-            "40001"
+            error.message(),
+            "could not serialize access due to concurrent update"
         );
         second.batch_execute("ROLLBACK").await.unwrap();
-        assert_eq!(
-            value(&second, "SELECT v FROM t WHERE k = 1").await.as_deref(),
-            Some("11")
-        );
+        second.batch_execute(update).await.unwrap();
+        let read = value(&second, "SELECT v FROM t WHERE k = 1").await;
+        assert_eq!(read.as_deref(), Some("12"));
         server.stop().await;
     }
 }
@@ -133,7 +223,7 @@ async fn blocks_that_write_different_rows_both_commit() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn statements_outside_a_block_are_retried_and_lose_no_update() {
+async fn statements_outside_a_block_lose_no_update() {
     const SESSIONS: usize = 8;
     const UPDATES: usize = 25;
     for store in STORES {
@@ -204,56 +294,73 @@ async fn of_many_inserts_of_one_key_exactly_one_succeeds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_breaks_leaves_nothing_of_its_block() {
+async fn a_connection_that_breaks_leaves_nothing_of_its_block_and_holds_nobody_up() {
     let server = TestServer::start("memory").await;
-    let watcher = server.connect().await;
-    watcher
-        .batch_execute("CREATE TABLE t (k int PRIMARY KEY)")
-        .await
-        .unwrap();
+    let (watcher, waiter) = (server.connect().await, server.connect().await);
+    watcher.batch_execute(ONE_ROW).await.unwrap();
     let mut broken = server.connect_text().await;
     run(&mut broken, "BEGIN").await.unwrap();
-    run(&mut broken, "INSERT INTO t VALUES (1)").await.unwrap();
-    drop(broken);
-    watcher
-        .batch_execute("INSERT INTO t VALUES (1)")
-        .await
-        .expect("the key is free");
-    assert_eq!(
-        value(&watcher, "SELECT count(*) FROM t").await.as_deref(),
-        Some("1")
-    );
+    run(&mut broken, "INSERT INTO t VALUES (2, 20)").await.unwrap();
+    run(&mut broken, "UPDATE t SET v = 0 WHERE k = 1").await.unwrap();
+    let waiter_id = process_id(&waiter).await;
+    let writes = waiter.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1; INSERT INTO t VALUES (2, 21)");
+    let breaks = async {
+        until_blocked(&watcher, &waiter_id).await;
+        drop(broken);
+    };
+    let (written, ()) = tokio::join!(writes, breaks);
+    written.expect("the row and the key are free");
+    let left = value(&watcher, "SELECT string_agg(v::text, ',' ORDER BY k) FROM t").await;
+    assert_eq!(left.as_deref(), Some("11,21"));
     server.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_schema_change_beside_a_block_that_writes_the_table_is_never_lost() {
+async fn a_failed_block_holds_nobody_up() {
     let server = TestServer::start("memory").await;
-    let (writer, altering) = (server.connect().await, server.connect().await);
-    writer
-        .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int)")
+    let (failed, other) = (server.connect().await, server.connect().await);
+    failed.batch_execute(ONE_ROW).await.unwrap();
+    failed
+        .batch_execute("BEGIN; UPDATE t SET v = 0 WHERE k = 1")
         .await
         .unwrap();
-    writer
-        .batch_execute("BEGIN; INSERT INTO t VALUES (1, 1)")
+    assert_eq!(sqlstate(&failed, "SELECT 1 / 0").await, "22012");
+    // Before the client has ended the block.
+    other
+        .batch_execute("SET lock_timeout = '60s'; UPDATE t SET v = v + 1 WHERE k = 1")
         .await
-        .unwrap();
-    altering
-        .batch_execute("ALTER TABLE t ADD COLUMN w int DEFAULT 7")
-        .await
-        .unwrap();
-    assert_eq!(
-        sqlstate(&writer, "COMMIT").await,
-        "40001",
-        "nothing lands under a stale schema"
-    );
-    writer
-        .batch_execute("INSERT INTO t (k, v) VALUES (1, 1)")
-        .await
-        .unwrap();
-    assert_eq!(
-        value(&writer, "SELECT w FROM t WHERE k = 1").await.as_deref(),
-        Some("7")
-    );
+        .expect("the row is free");
+    failed.batch_execute("ROLLBACK").await.unwrap();
+    let left = value(&failed, "SELECT v FROM t WHERE k = 1").await;
+    assert_eq!(left.as_deref(), Some("11"));
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_change_waits_for_a_block_that_has_written_the_table() {
+    for store in STORES {
+        let server = TestServer::start(store).await;
+        let (writer, altering) = (server.connect().await, server.connect().await);
+        writer.batch_execute(ONE_ROW).await.unwrap();
+        writer
+            .batch_execute("BEGIN; INSERT INTO t VALUES (2, 20)")
+            .await
+            .unwrap();
+        let altering_id = process_id(&altering).await;
+        let alters = altering.batch_execute("ALTER TABLE t ADD COLUMN w int DEFAULT 7");
+        let ends = async {
+            until_blocked(&writer, &altering_id).await;
+            writer.batch_execute("INSERT INTO t VALUES (3, 30); COMMIT").await
+        };
+        let (altered, ended) = tokio::join!(alters, ends);
+        altered.expect("it waits");
+        ended.expect("what was written stays");
+        let rows = value(
+            &writer,
+            "SELECT string_agg(k || ' ' || w, ', ' ORDER BY k) FROM t",
+        )
+        .await;
+        assert_eq!(rows.as_deref(), Some("1 7, 2 7, 3 7"), "{store}");
+        server.stop().await;
+    }
 }

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use super::records::{Counter, Records, key_name};
 use super::{FaultKind, Faults};
-use crate::catalog::{BUILTIN_SCHEMAS, FIRST_OID, IndexDef, Relation, TableDef, ViewDef};
+use crate::catalog::{
+    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef, ViewDef,
+};
 use crate::codec::key::check_key_type;
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -18,8 +20,12 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
     compare_given(records, faults);
     for stored in &records.relations {
         match &stored.def {
-            Relation::Table(table) => compare_table(table, faults),
+            Relation::Table(table) => {
+                compare_table(table, faults);
+                compare_defaults(table, records, faults);
+            }
             Relation::View(view) => compare_view(view, records, faults),
+            Relation::Sequence(sequence) => compare_sequence(sequence, records, faults),
         }
     }
     compare_counters(records, faults);
@@ -264,53 +270,100 @@ fn compare_view(view: &ViewDef, records: &Records, faults: &mut Faults) {
     }
 }
 
+/// The column that a sequence goes with is there.
+fn compare_sequence(sequence: &SequenceDef, records: &Records, faults: &mut Faults) {
+    let Some(owner) = sequence.owner.filter(|_| records.unreadable.is_empty()) else {
+        return;
+    };
+    let mut tables = records.tables();
+    let table = tables.find(|table| table.oid == owner.table);
+    if table.is_none_or(|table| table.column_index_by_id(owner.column).is_none()) {
+        let name = format!("{}.{}", sequence.schema, sequence.name);
+        let reason = format!(
+            "it goes with column {} of the table with oid {}, which does not exist",
+            owner.column, owner.table
+        );
+        faults.add(FaultKind::Record, Some(&name), relation_key(sequence.id), reason);
+    }
+}
+
+/// The sequences that defaults of a table take values of are there.
+fn compare_defaults(table: &TableDef, records: &Records, faults: &mut Faults) {
+    let is_known = |oid: &u32| {
+        let mut relations = records.relations.iter();
+        relations.any(|stored| stored.def.get_sequence().is_some() && stored.def.oid() == *oid)
+    };
+    let used = table.columns.iter().flat_map(ColumnDef::sequences_used);
+    for oid in used.filter(|oid| *oid != NO_SEQUENCE) {
+        if records.unreadable.is_empty() && !is_known(&oid) {
+            let reason =
+                format!("a default takes values of the sequence with oid {oid}, which does not exist");
+            let key = relation_key(table.id);
+            faults.add(FaultKind::Record, Some(&table_name(table)), key, reason);
+        }
+    }
+}
+
 /// Each counter counts something, and whatever is counted has its counter.
 fn compare_counters(records: &Records, faults: &mut Faults) {
+    let wanted = wanted_counters(records);
+    let keys: HashSet<Vec<u8>> = wanted.iter().map(|(counter, _)| counter.key().encode()).collect();
     for counter in &records.counters {
-        let key = match counter.column {
-            None => Keyspace::NextRowId { table: counter.table },
-            Some(column) => Keyspace::Sequence {
-                table: counter.table,
-                column,
-            },
-        };
-        if records.unreadable.contains(&counter.table) {
-            continue;
-        }
-        let is_wanted = records
-            .tables()
-            .find(|table| table.id == counter.table)
-            .is_some_and(|table| match counter.column {
-                None => table.has_hidden_key(),
-                Some(id) => table
-                    .columns
-                    .iter()
-                    .any(|column| column.id == id && column.is_serial()),
-            });
-        if !is_wanted {
-            faults.add(
-                FaultKind::Record,
-                None,
-                key_name(&key),
-                "nothing is counted by it",
-            );
+        if !records.unreadable.contains(&counter.relation()) && !keys.contains(&counter.key().encode()) {
+            let key = key_name(&counter.key());
+            faults.add(FaultKind::Record, None, key, "nothing is counted by it");
         }
     }
-    for table in records.tables() {
-        let row_id = table.has_hidden_key().then_some(None);
-        let serials = table.columns.iter().filter(|column| column.is_serial());
-        for wanted in row_id.into_iter().chain(serials.map(|column| Some(column.id))) {
-            let is_known = |counter: &Counter| counter.table == table.id && counter.column == wanted;
-            if !records.counters.iter().any(is_known) {
-                let what = match wanted {
-                    None => "its counter of row ids is missing".to_string(),
-                    Some(column) => format!("the counter of its column {column} is missing"),
-                };
-                let key = relation_key(table.id);
-                faults.add(FaultKind::Record, Some(&table_name(table)), key, what);
+    let known: HashSet<Vec<u8>> = records
+        .counters
+        .iter()
+        .map(|known| known.key().encode())
+        .collect();
+    for (counter, relation) in wanted {
+        if !known.contains(&counter.key().encode()) {
+            let what = match counter {
+                Counter::RowIds { .. } => "its counter of row ids is missing".to_string(),
+                Counter::Sequence { .. } => "its counter is missing".to_string(),
+                Counter::Column { column, .. } => format!("the counter of its column {column} is missing"),
+            };
+            let key = relation_key(counter.relation());
+            faults.add(FaultKind::Record, Some(&relation), key, what);
+        }
+    }
+}
+
+/// The counters that there should be, and the names of the relations that they are of.
+fn wanted_counters(records: &Records) -> Vec<(Counter, String)> {
+    let mut wanted = Vec::new();
+    for stored in &records.relations {
+        let name = relation_name(&stored.def);
+        match &stored.def {
+            Relation::Table(table) => {
+                let (table, id) = (table, table.id);
+                if table.has_hidden_key() {
+                    wanted.push((Counter::RowIds { table: id, next: 0 }, name.clone()));
+                }
+                let uncounted = table.columns.iter();
+                let uncounted = uncounted.filter(|column| column.sequence() == Some(NO_SEQUENCE));
+                wanted.extend(uncounted.map(|column| {
+                    let counter = Counter::Column {
+                        table: id,
+                        column: column.id,
+                    };
+                    (counter, name.clone())
+                }));
             }
+            Relation::Sequence(sequence) => {
+                let counter = Counter::Sequence {
+                    id: sequence.id,
+                    generation: sequence.generation,
+                };
+                wanted.push((counter, name));
+            }
+            Relation::View(_) => {}
         }
     }
+    wanted
 }
 
 /// What is dropped is gone from the records.

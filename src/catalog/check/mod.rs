@@ -10,7 +10,8 @@
 //! 3. A table's columns, indexes and their ids are unique and below the table's next ones; keys name columns that exist
 //!    and whose types may stand in keys; the primary key is index 0.
 //! 4. A view reads relations that exist.
-//! 5. Every table with a hidden row id and every serial column has its counter, and there is no other counter.
+//! 5. Every table with a hidden row id and every sequence has its counter, and there is no other counter. A column that a sequence
+//!    goes with, and a sequence that a default takes of, are there.
 //! 6. A range that is recorded as dropped belongs to no table or index that is still there.
 
 mod agreement;
@@ -28,7 +29,7 @@ use crate::store::Snapshot;
 pub use faults::{FAULTS_KEPT_MAX, Fault, FaultKind, Faults};
 pub use walk::{PAGE_ROWS, Walk, hex};
 
-use records::Records;
+use records::{Counter, Records};
 
 /// What the catalog's records say, as far as they could be read.
 #[derive(Debug, Default)]
@@ -59,6 +60,7 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
     for stored in &records.relations {
         match &stored.def {
             Relation::View(_) => views += 1,
+            Relation::Sequence(_) => {}
             Relation::Table(table) if stored.key_id == table.id && agreement::has_readable_keys(table) => {
                 tables.push(Arc::clone(table));
             }
@@ -75,8 +77,10 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
         next_row_ids: records
             .counters
             .iter()
-            .filter(|counter| counter.column.is_none())
-            .map(|counter| (counter.table, counter.next))
+            .filter_map(|counter| match *counter {
+                Counter::RowIds { table, next } => Some((table, next)),
+                Counter::Sequence { .. } | Counter::Column { .. } => None,
+            })
             .collect(),
         schemas: records.schemas.len(),
     })

@@ -45,14 +45,40 @@ pub(super) struct Stored<T> {
     pub(super) key: String,
 }
 
-/// A counter of row ids or serial values.
-#[derive(Debug)]
-pub(super) struct Counter {
-    pub(super) table: TableId,
-    /// The serial column; `None`: the hidden row id.
-    pub(super) column: Option<ColumnId>,
-    /// What it gives next.
-    pub(super) next: i64,
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counter {
+    /// The hidden row ids of a table, and the next.
+    RowIds { table: TableId, next: i64 },
+    /// The values of a generation of a sequence.
+    Sequence { id: TableId, generation: u16 },
+    /// Those of a serial column, as an older release counted them.
+    Column { table: TableId, column: ColumnId },
+}
+
+impl Counter {
+    /// The relation that it is of.
+    pub(super) fn relation(&self) -> TableId {
+        match self {
+            Counter::RowIds { table, .. } | Counter::Column { table, .. } => *table,
+            Counter::Sequence { id, .. } => *id,
+        }
+    }
+
+    /// What its key names.
+    pub(super) fn key(&self) -> Keyspace<'static> {
+        match *self {
+            Counter::RowIds { table, .. } => Keyspace::NextRowId { table },
+            Counter::Sequence { id, generation } => Keyspace::Sequence {
+                relation: id,
+                part: generation,
+            },
+            Counter::Column { table, column } => Keyspace::Sequence {
+                relation: table,
+                part: column,
+            },
+        }
+    }
 }
 
 impl Records {
@@ -127,16 +153,23 @@ impl Records {
                 }
                 self.dropped.push((table, index));
             }
-            Keyspace::NextRowId { table } => self.counters.push(Counter {
+            Keyspace::NextRowId { table } => self.counters.push(Counter::RowIds {
                 table,
-                column: None,
                 next: i64::from_be_bytes(fixed(value)?),
             }),
-            Keyspace::Sequence { table, column } => self.counters.push(Counter {
-                table,
-                column: Some(column),
-                next: i64::from_be_bytes(fixed(value)?),
-            }),
+            Keyspace::Sequence { relation, part } if value.len() == 8 => {
+                self.counters.push(Counter::Column {
+                    table: relation,
+                    column: part,
+                });
+            }
+            Keyspace::Sequence { relation, part } => {
+                fixed::<9>(value)?;
+                self.counters.push(Counter::Sequence {
+                    id: relation,
+                    generation: part,
+                });
+            }
             Keyspace::Written { .. } if value.is_empty() => {}
             Keyspace::Written { table } => {
                 self.row_counts.insert(table, u64::from_be_bytes(fixed(value)?));
@@ -167,7 +200,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Dropped { table, index } if *index == IndexId::MAX => format!("dropped table {table}"),
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
-        Keyspace::Sequence { table, column } => format!("counter of column {column} of table {table}"),
+        Keyspace::Sequence { relation, part } => format!("counter {part} of relation {relation}"),
         Keyspace::Settings { of } => format!("settings of {of}"),
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
         Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),

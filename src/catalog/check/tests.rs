@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, SchemaDef, TableCache, TableOptions,
-    ViewDef,
+    Catalog, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, NO_SEQUENCE, SchemaDef, SequenceDef,
+    SequenceOwner, SequenceType, TableCache, TableOptions, ViewDef,
 };
 use crate::catalog::{CatalogWriter, record};
 use crate::codec::keyspace::Keyspace;
@@ -34,7 +34,7 @@ fn column(id: u16, name: &str) -> ColumnDef {
 /// `public.t (a bigint PRIMARY KEY, b bigserial)`, relation 1, with index 2's number for its key.
 fn table() -> TableDef {
     let serial = ColumnDef {
-        default: Some(ColumnDefault::Sequence),
+        default: Some(ColumnDefault::Sequence { oid: NO_SEQUENCE }),
         ..column(2, "b")
     };
     TableDef {
@@ -86,6 +86,19 @@ fn view() -> ViewDef {
     }
 }
 
+/// `public.s`, relation 5, which goes with column a.
+fn sequence() -> SequenceDef {
+    let (schema, name) = ("public".to_string(), "s".to_string());
+    SequenceDef {
+        owner: Some(SequenceOwner {
+            table: FIRST_OID + 1,
+            column: 1,
+            is_identity: false,
+        }),
+        ..SequenceDef::rising(5, schema, name, SequenceType::Integer)
+    }
+}
+
 fn put(key: Keyspace<'_>, value: impl Into<Vec<u8>>) -> Write {
     Write::Put {
         key: key.encode(),
@@ -97,17 +110,21 @@ fn put_table(id: TableId, table: &TableDef) -> Write {
     put(Keyspace::Relation { id }, record::encode_table(table).unwrap())
 }
 
-/// A store with the table, the view, a schema and the table's counter.
+/// A store with the table, the view, the sequence, a schema and the counters.
 async fn sound_store() -> Arc<dyn Store> {
     let store: Arc<dyn Store> =
         Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
     let txn = Transaction::begin(Arc::clone(&store), 1 << 20).await.unwrap();
     let catalog = Catalog::empty();
     let writer = CatalogWriter::begin(&txn, &catalog).unwrap();
-    txn.write(put(Keyspace::NextTableId, 5u32.to_be_bytes()), None)
+    txn.write(put(Keyspace::NextTableId, 6u32.to_be_bytes()), None)
         .unwrap();
     writer.put_table(table()).unwrap();
     writer.put_view(&view()).unwrap();
+    writer.put_sequence(&sequence()).unwrap();
+    let counter = Keyspace::Sequence { relation: 5, part: 0 };
+    txn.write(put(counter, [0, 0, 0, 0, 0, 0, 0, 1, 0]), None)
+        .unwrap();
     let schema = SchemaDef {
         name: "s".to_string(),
         oid: FIRST_OID + 4,
@@ -115,7 +132,7 @@ async fn sound_store() -> Arc<dyn Store> {
     };
     writer.put_schema(&schema).unwrap();
     writer.drop_keys(9, IndexId::MAX).unwrap();
-    let counter = put(Keyspace::Sequence { table: 1, column: 2 }, 1i64.to_be_bytes());
+    let counter = put(Keyspace::Sequence { relation: 1, part: 2 }, 1i64.to_be_bytes());
     txn.write(counter, None).unwrap();
     txn.commit(false).await.unwrap();
     store
@@ -274,11 +291,23 @@ async fn tables_that_contradict_themselves_are_named() {
         ),
         (
             changed(|table| table.columns[1].default = None),
-            "column 2 of table 1: nothing is counted by it",
+            "counter 2 of relation 1: nothing is counted by it",
         ),
         (
-            delete(Keyspace::Sequence { table: 1, column: 2 }),
+            delete(Keyspace::Sequence { relation: 1, part: 2 }),
             "the counter of its column 2 is missing",
+        ),
+        (
+            delete(Keyspace::Sequence { relation: 5, part: 0 }),
+            "public.s relation 5: its counter is missing",
+        ),
+        (
+            changed(|table| table.columns.remove(0).id = 0),
+            "public.s relation 5: it goes with column 1 of the table with oid 16385, which does not exist",
+        ),
+        (
+            changed(|table| table.columns[0].default = Some(ColumnDefault::Sequence { oid: 99 })),
+            "a default takes values of the sequence with oid 99, which does not exist",
         ),
         (row_id, "row id counter of table 1: nothing is counted by it"),
         (

@@ -3,17 +3,18 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
-    RenameTableNameKind, ReplicaIdentity, SequenceOptions,
+    RenameTableNameKind, ReplicaIdentity,
 };
 
 use super::column::{self, NewColumn};
+use super::default_dependents::{self, DependentDefault};
 use super::index::{self, Completion};
 use super::schema::moved_schema;
 use super::table_change::{Change, check_no_views};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_view, constraint, default, generation, notice, options, retype, rewrite,
-    role, storage, upkeep, view_text,
+    alter_action, alter_index, alter_view, constraint, default, drop, generation, identity, notice, options,
+    retype, rewrite, role, sequence, storage, upkeep, view_text,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Object, ObjectKind, TableDef, Unverified,
@@ -22,11 +23,11 @@ use crate::catalog::{
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
-use crate::parse::{is_alter_view, new_schema};
+use crate::parse::{is_alter_view, new_schema, sequence_options_of};
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::system::StatementContext;
-use crate::table::{Sequences, has_null, is_empty};
+use crate::table::{has_null, is_empty};
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -52,21 +53,26 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     }
     match object {
         Object::View(view) => alter_view::execute(ctx, view, alter)?,
-        Object::Index(table, index) => alter_named(ctx, alter, |name| {
-            alter_index::rename(ctx, table, index.oid, name)
-        })?,
-        Object::Sequence(..) => alter_named(ctx, alter, |_| {
-            Err(Error::unsupported(
-                "another name for the sequence of a column",
-                Some("It is called after its table and its column: rename these."),
-            ))
-        })?,
+        Object::Index(table, index) => {
+            for name in alter_named(ctx, alter)? {
+                alter_index::rename(ctx, table, index.oid, &name)?;
+            }
+        }
+        Object::Sequence(sequence) => {
+            for name in alter_named(ctx, alter)? {
+                sequence::rename(ctx, sequence, &name).await?;
+            }
+            if let Some(schema) = new_schema {
+                sequence::set_schema(ctx, sequence, &names::fold(schema)).await?;
+            }
+        }
         Object::Table(table) => {
             let mut change = Change {
                 table: TableDef::clone(table),
                 indexes: Vec::new(),
                 checks: Vec::new(),
                 rewrite: None,
+                sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
                 apply(ctx, &mut change, operation).await?;
@@ -84,24 +90,21 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     Ok(tag)
 }
 
-/// ALTER TABLE of an index or a sequence, which can do no more than rename it. Errors: 42809 for anything else.
-fn alter_named(
-    ctx: &StatementContext,
-    alter: &AlterTable,
-    rename: impl Fn(&str) -> Result<()>,
-) -> Result<()> {
+/// ALTER TABLE of an index or a sequence, which can do no more than rename it: the names that it gets. Errors: 42809 for anything else.
+fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>> {
+    let mut names = Vec::new();
     for operation in &alter.operations {
         relation(ctx, &alter.name, alter_action::access(operation))?;
         match operation {
             AlterTableOperation::RenameTable { table_name } => {
                 let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
-                rename(&names::relation_name(name)?.1)?;
+                names.push(names::relation_name(name)?.1);
             }
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
             other => return Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
         }
     }
-    Ok(())
+    Ok(names)
 }
 
 /// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.
@@ -111,6 +114,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
         mut indexes,
         checks,
         rewrite,
+        sequence_names: _,
     } = change;
     let in_phases =
         in_phases && !checks.is_empty() && indexes.is_empty() && rewrite.is_none() && !ctx.in_block;
@@ -262,6 +266,7 @@ async fn add_column(
         primary_key,
         unique,
         generation,
+        sequence,
     } = column::read(ctx, &table.name, written).await?;
     if table.has_column_named(&def.name) {
         if if_not_exists {
@@ -279,7 +284,6 @@ async fn add_column(
     }
     let name = Ident::with_quote('"', &def.name);
     let missing = missing_value(ctx, &def).await?;
-    let is_serial = def.is_serial();
     let unfilled = match missing {
         Some(missing) => {
             def.missing = missing;
@@ -300,8 +304,16 @@ async fn add_column(
     change
         .checks
         .extend(unfilled.map(|error| NoNulls { column: id, error }));
-    if is_serial && change.rewrite.is_none() {
-        Sequences::create_one(&ctx.txn, table, id)?;
+    if let Some(options) = sequence {
+        let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+        let of = (table.schema.as_str(), table.name.as_str(), table.oid);
+        let at = table.column_index_by_id(id);
+        let at = at.ok_or_else(|| Error::internal("a column that was just added"))?;
+        let mut taken = change.sequence_names.clone();
+        let made = sequence::create_for_column(ctx, &writer, of, &table.columns[at], &options, &mut taken);
+        let oid = made.await?;
+        table.columns[at].set_sequence(oid);
+        change.sequence_names = taken;
     }
     if let Some(constraint) = unique {
         constraint::add_unique_column(ctx, change, constraint, name.clone())?;
@@ -318,7 +330,7 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
     match &column.default {
         None => Ok(Some(Value::Null)),
         Some(ColumnDefault::Constant { value, .. }) => Ok(Some(value.clone())),
-        Some(ColumnDefault::Expression { sql }) => {
+        Some(ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
             if default::is_volatile(&expr) {
                 return Ok(None);
@@ -327,7 +339,7 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
             evaluated.await.map(Some)
         }
         Some(
-            ColumnDefault::Sequence
+            ColumnDefault::Sequence { .. }
             | ColumnDefault::Identity { .. }
             | ColumnDefault::RowId
             | ColumnDefault::Generated(_),
@@ -361,11 +373,12 @@ fn drop_column(
         notice(ctx, "00000", message, None);
         return Ok(());
     };
-    let (id, is_serial) = (table.columns[at].id, table.columns[at].is_serial());
+    let id = table.columns[at].id;
     if table.is_key_column(id) {
         return Err(changed_key(table));
     }
     check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
+    drop_sequence_users(ctx, table, id, cascade)?;
     drop_dependents(table, id, &name, cascade)?;
     let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
     if let Some(index) = table
@@ -385,10 +398,44 @@ fn drop_column(
     }
     table.indexes.retain(|index| !has_column(index));
     table.columns.retain(|column| column.id != id);
-    if is_serial {
-        Sequences::drop_one(&ctx.txn, table, id)?;
-    }
     Ok(())
+}
+
+/// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
+fn drop_sequence_users(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    id: ColumnId,
+    cascade: bool,
+) -> Result<()> {
+    let Some(at) = table.column_index_by_id(id) else {
+        return Ok(());
+    };
+    let Some(sequence) = sequence::of_column(ctx, table, &table.columns[at]) else {
+        return Ok(());
+    };
+    let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
+    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(ctx, &[sequence], is_gone)
+        .into_iter()
+        .partition(|default| default.table.oid == table.oid);
+    let all = || own.iter().chain(&others);
+    if !cascade && all().next().is_some() {
+        return Err(Error::DependentObjects {
+            object: format!("column {} of table {}", table.columns[at].name, table.name),
+            dependents: all().map(DependentDefault::line).collect(),
+        });
+    }
+    let gone: Vec<String> = all().map(DependentDefault::described).collect();
+    drop::notice_cascade(ctx, &gone);
+    for default in own {
+        if let Some(at) = table.column_index_by_id(default.column.id) {
+            table.columns[at].default = None;
+        }
+    }
+    match others.is_empty() {
+        true => Ok(()),
+        false => default_dependents::remove(&CatalogWriter::begin(&ctx.txn, &ctx.catalog)?, &others),
+    }
 }
 
 /// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
@@ -503,42 +550,15 @@ async fn alter_column(
         AlterColumnOperation::AddGenerated {
             generated_as: Some(generated_as),
             sequence_options,
-        } => add_identity(
-            ctx,
-            change,
-            at,
-            generated_as,
-            sequence_options.as_deref().unwrap_or_default(),
-        )?,
+        } => {
+            let options = sequence_options_of(sequence_options.as_deref().unwrap_or_default())?;
+            let always = matches!(generated_as, GeneratedAs::Always);
+            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+            identity::give_identity(ctx, &writer, table, at, (always, &options)).await?;
+        }
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }
     Ok(())
-}
-
-/// ADD GENERATED … AS IDENTITY. Errors: 55000, 22023.
-fn add_identity(
-    ctx: &StatementContext,
-    change: &mut Change,
-    at: usize,
-    generated_as: &GeneratedAs,
-    options: &[SequenceOptions],
-) -> Result<()> {
-    let table = &mut change.table;
-    let (name, id) = (table.columns[at].name.clone(), table.columns[at].id);
-    let wrong = |what: &str| Error::NotInState {
-        message: format!("column \"{name}\" of relation \"{}\" {what}", table.name),
-    };
-    match table.columns[at].default {
-        Some(ColumnDefault::Identity { .. }) => return Err(wrong("is already an identity column")),
-        Some(_) => return Err(wrong("already has a default value")),
-        None if !table.columns[at].not_null => {
-            return Err(wrong("must be declared NOT NULL before identity can be added"));
-        }
-        None => {}
-    }
-    let identity = column::read_identity(&table.columns[at], generated_as, options)?;
-    table.columns[at].default = Some(identity);
-    Sequences::create_one(&ctx.txn, table, id)
 }
 
 /// 0A000: the key is the order of the rows on disk.

@@ -6,9 +6,10 @@ use sqlparser::ast::{
 
 use super::default;
 use super::key::{check_characteristics, read_unique};
-use crate::catalog::{ColumnDef, ColumnDefault};
+use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
-use crate::parse::{collation, names, type_name};
+use crate::parse::definition::SequenceOption;
+use crate::parse::{collation, names, sequence_options_of, type_name};
 use crate::query;
 use crate::sql::column_type;
 use crate::system::StatementContext;
@@ -25,6 +26,8 @@ pub(super) struct NewColumn {
     pub(super) unique: Option<Option<String>>,
     /// GENERATED ALWAYS AS (…) STORED: to be read once all columns are known.
     pub(super) generation: Option<Expr>,
+    /// A sequence is to be made for it, with these options.
+    pub(super) sequence: Option<Vec<SequenceOption>>,
 }
 
 /// Reads a column definition of `table`. Errors: 42704 for its type, those of its default, 0A000.
@@ -48,7 +51,9 @@ pub(super) async fn read(
         ty,
         not_null: serial.is_some(),
         unverified: None,
-        default: serial.map(|_| ColumnDefault::Sequence),
+        default: serial
+            .as_ref()
+            .map(|_| ColumnDefault::Sequence { oid: NO_SEQUENCE }),
         missing: Value::Null,
         hidden: false,
         dynamic: false,
@@ -59,6 +64,7 @@ pub(super) async fn read(
         primary_key: None,
         unique: None,
         generation: None,
+        sequence: serial.map(|_| Vec::new()),
     };
     let mut nullable = false;
     for option in &column.options {
@@ -109,18 +115,7 @@ async fn read_option(
             sequence_options,
             generation_expr: None,
             ..
-        } => {
-            let options = sequence_options.as_deref().unwrap_or_default();
-            let identity = read_identity(&new.def, generated_as, options)?;
-            if new.def.default.is_some() {
-                return Err(syntax(format!(
-                    "both default and identity specified for column \"{}\"",
-                    new.def.name
-                )));
-            }
-            new.def.not_null = true;
-            new.def.default = Some(identity);
-        }
+        } => give_identity(new, generated_as, sequence_options.as_deref().unwrap_or_default())?,
         ColumnOption::Generated {
             generation_expr: Some(expr),
             generation_expr_mode: Some(GeneratedExpressionMode::Stored),
@@ -147,6 +142,24 @@ async fn read_option(
     Ok(())
 }
 
+/// GENERATED … AS IDENTITY. Errors: 22023, 42601 beside a default.
+fn give_identity(new: &mut NewColumn, generated_as: &GeneratedAs, options: &[SequenceOptions]) -> Result<()> {
+    check_identity_type(&new.def.ty)?;
+    if new.def.default.is_some() {
+        return Err(syntax(format!(
+            "both default and identity specified for column \"{}\"",
+            new.def.name
+        )));
+    }
+    new.def.not_null = true;
+    new.def.default = Some(ColumnDefault::Identity {
+        always: matches!(generated_as, GeneratedAs::Always),
+        oid: NO_SEQUENCE,
+    });
+    new.sequence = Some(sequence_options_of(options)?);
+    Ok(())
+}
+
 /// Errors: 42601 for a generated column that has a default as well.
 fn check_one_source(table: &str, new: &NewColumn) -> Result<()> {
     let other = match (&new.generation, &new.def.default) {
@@ -160,27 +173,15 @@ fn check_one_source(table: &str, new: &NewColumn) -> Result<()> {
     )))
 }
 
-/// What makes a column an identity column. Errors: 22023, 0A000.
-pub(super) fn read_identity(
-    column: &ColumnDef,
-    generated_as: &GeneratedAs,
-    options: &[SequenceOptions],
-) -> Result<ColumnDefault> {
-    if !column.ty.is_integer() {
-        return Err(Error::InvalidParameter {
+/// Whether a column of the type may be an identity column. Errors: 22023.
+pub(super) fn check_identity_type(ty: &SqlType) -> Result<()> {
+    match ty.is_integer() {
+        true => Ok(()),
+        false => Err(Error::InvalidParameter {
             message: "identity column type must be smallint, integer, or bigint".to_string(),
             hint: None,
-        });
+        }),
     }
-    if let Some(option) = options.first() {
-        return Err(Error::unsupported(
-            format!("the sequence option{option}"),
-            Some("Identity values start at 1 and rise by 1."),
-        ));
-    }
-    Ok(ColumnDefault::Identity {
-        always: matches!(generated_as, GeneratedAs::Always),
-    })
 }
 
 /// The type of a column. Errors: 42704, 0A000 for types that no row stores.

@@ -1,11 +1,12 @@
-//! COMMENT ON TABLE, COLUMN, VIEW, INDEX, CONSTRAINT and SCHEMA.
+//! COMMENT ON TABLE, COLUMN, VIEW, INDEX, SEQUENCE, CONSTRAINT and SCHEMA.
 
 use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
 use crate::catalog::{
-    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, TableDef, ViewDef, is_system_schema,
+    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, ViewDef,
+    is_system_schema,
 };
 use crate::parse::names;
 use crate::sql::relation::{relation, table};
@@ -53,11 +54,15 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             change_index(ctx, table, index.oid, |index| index.comment = comment)?;
         }
         CommentObject::Sequence => {
-            relation(ctx, object_name, Access::Comment(ObjectKind::Sequence))?;
-            return Err(Error::unsupported(
-                "COMMENT ON SEQUENCE",
-                Some("Comment on the column that the sequence is of."),
-            ));
+            let access = Access::Comment(ObjectKind::Sequence);
+            let Object::Sequence(sequence) = relation(ctx, object_name, access)? else {
+                return Err(Error::internal("COMMENT ON SEQUENCE of what is no sequence"));
+            };
+            let changed = SequenceDef {
+                comment,
+                ..SequenceDef::clone(sequence)
+            };
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_sequence(&changed)?;
         }
         CommentObject::Column => comment_column(ctx, object_name, comment)?,
         CommentObject::Schema => {
@@ -145,7 +150,7 @@ fn comment_column(ctx: &StatementContext, name: &ObjectName, comment: Option<Str
             };
             put_view(ctx, view)
         }
-        other => Err(undefined_column(&column, &other.name())),
+        other => Err(undefined_column(&column, other.name())),
     }
 }
 

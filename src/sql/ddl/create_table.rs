@@ -6,8 +6,8 @@ use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, Set
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
-use super::like::{self, LikeIndex};
-use super::{advice, creation_target, free_name, generation, notice, options, storage};
+use super::like::{self, LikeColumn, LikeIndex};
+use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
     TableDef, TableOptions,
@@ -15,6 +15,7 @@ use crate::catalog::{
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
+use crate::parse::definition::SequenceOption;
 use crate::parse::with_write::has_writes;
 use crate::parse::{UNTYPED, names};
 use crate::query;
@@ -47,6 +48,8 @@ struct Description {
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     indexes: Vec<NewIndex>,
     options: TableOptions,
+    /// The columns for which sequences are to be made, with their options.
+    sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
 }
 
 /// Runs CREATE TABLE [AS].
@@ -165,10 +168,18 @@ async fn describe(
     let mut like_indexes = Vec::new();
     for at in 0..=create.columns.len() {
         while let Some(like) = likes.next_if(|like| like.at == at) {
-            let taken = like::read(ctx, table, like)?;
-            for (def, generation) in taken.columns {
+            let taken = like::read(ctx, like)?;
+            for LikeColumn {
+                def,
+                generation,
+                sequence,
+            } in taken.columns
+            {
                 generations.extend(generation.map(|expr| (columns.len(), expr)));
-                add_column(&mut columns, def)?;
+                let id = add_column(&mut columns, def)?;
+                description
+                    .sequences
+                    .extend(sequence.map(|options| (id, options)));
             }
             if let Some(key) = taken.primary_key {
                 set_primary(&mut primary, table, None, key)?;
@@ -184,6 +195,7 @@ async fn describe(
             primary_key,
             unique: is_unique,
             generation,
+            sequence,
         } = column::read(ctx, table, written).await?;
         if let Some(constraint) = primary_key {
             set_primary(&mut primary, table, constraint, vec![index_column(&written.name)])?;
@@ -195,7 +207,10 @@ async fn describe(
             });
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
-        add_column(&mut columns, def)?;
+        let id = add_column(&mut columns, def)?;
+        description
+            .sequences
+            .extend(sequence.map(|options| (id, options)));
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
@@ -245,13 +260,14 @@ fn read_constraint(
 }
 
 /// Appends a column, which gets its id. Errors: 42701.
-fn add_column(columns: &mut Vec<ColumnDef>, mut def: ColumnDef) -> Result<()> {
+fn add_column(columns: &mut Vec<ColumnDef>, mut def: ColumnDef) -> Result<ColumnId> {
     if columns.iter().any(|known| known.name == def.name) {
         return Err(Error::DuplicateColumn { name: def.name });
     }
     def.id = FIRST_COLUMN_ID + columns.len() as ColumnId;
+    let id = def.id;
     columns.push(def);
-    Ok(())
+    Ok(id)
 }
 
 fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
@@ -408,6 +424,14 @@ async fn create_described(
             constraint_comment: None,
         });
     }
+    for (column, options) in &description.sequences {
+        let is_it = |known: &&mut ColumnDef| known.id == *column;
+        if let Some(column) = description.columns.iter_mut().find(is_it) {
+            let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
+            let made = sequence::create_for_column(ctx, &writer, of, column, options, &mut taken);
+            column.set_sequence(made.await?);
+        }
+    }
     let table = writer.put_table(TableDef {
         id,
         oid: FIRST_OID + id,
@@ -423,7 +447,7 @@ async fn create_described(
         comment: None,
         cache: TableCache::default(),
     })?;
-    Sequences::create(&ctx.txn, &table)?;
+    Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
 }

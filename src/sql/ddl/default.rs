@@ -1,12 +1,16 @@
 //! DEFAULT clauses: constants are converted to the column's type at once, other expressions are planned to see that
 //! they can be, and kept as text.
 
-use sqlparser::ast::{self, Expr};
+use std::ops::ControlFlow;
 
-use crate::catalog::ColumnDefault;
+use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr};
+
+use crate::catalog::{Access, ColumnDefault, Object, RelationName};
+use crate::parse::names;
 use crate::query;
 use crate::sql::dml;
 use crate::system::StatementContext;
+use crate::system::pg_catalog::naming::split_name;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -22,6 +26,9 @@ const VOLATILE_FUNCTIONS: [&str; 8] = [
     "nextval",
 ];
 
+/// Functions whose first argument is a sequence.
+const SEQUENCE_FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
+
 /// The default that an expression gives a column; `None` for DEFAULT NULL. Errors: those of the expression, 42804.
 pub(super) async fn read(
     ctx: &StatementContext,
@@ -29,7 +36,6 @@ pub(super) async fn read(
     ty: &SqlType,
     column: &str,
 ) -> Result<Option<ColumnDefault>> {
-    let sql = expr.to_string();
     let constant = match calls_a_function(expr) {
         true => None,
         false => query::constant(ctx, expr)?,
@@ -41,16 +47,133 @@ pub(super) async fn read(
         let value = value
             .assign(ty, column, &ctx.format_settings())
             .map_err(as_default_error)?;
+        let sql = expr.to_string();
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
-    match dml::check_default(ctx, expr) {
+    let (expr, sequences) = with_sequences_by_oid(ctx, expr)?;
+    match dml::check_default(ctx, &expr) {
         Err(error) if error.is_undefined_column() => Err(Error::unsupported(
             "a column reference in a DEFAULT expression",
             Some("Give a constant or a function."),
         )),
         Err(error) => Err(error),
-        Ok(()) => Ok(Some(ColumnDefault::Expression { sql })),
+        Ok(()) => Ok(Some(match (next_value_of(&expr), sequences.as_slice()) {
+            (Some(oid), [_]) => ColumnDefault::Sequence { oid },
+            _ => ColumnDefault::Expression {
+                sql: expr.to_string(),
+                sequences,
+            },
+        })),
     }
+}
+
+/// The expression with the sequences that it names by their oids, so that they may be renamed; and the oids. Errors: 42P01.
+fn with_sequences_by_oid(ctx: &StatementContext, expr: &Expr) -> Result<(Expr, Vec<u32>)> {
+    let (mut expr, mut sequences) = (expr.clone(), Vec::new());
+    let visited =
+        ast::visit_expressions_mut(&mut expr, |expr| match name_by_oid(ctx, expr, &mut sequences) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => ControlFlow::Break(error),
+        });
+    match visited {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok((expr, sequences)),
+    }
+}
+
+/// The same of one call.
+fn name_by_oid(ctx: &StatementContext, expr: &mut Expr, sequences: &mut Vec<u32>) -> Result<()> {
+    let Some(argument) = first_argument(expr) else {
+        return Ok(());
+    };
+    let Some(name) = class_name(argument) else {
+        return Ok(());
+    };
+    let Object::Sequence(sequence) = named_by_text(ctx, name)? else {
+        return Ok(());
+    };
+    let oid = sequence.oid();
+    if !sequences.contains(&oid) {
+        sequences.push(oid);
+    }
+    *argument = Expr::Cast {
+        kind: CastKind::DoubleColon,
+        expr: Box::new(Expr::Value(
+            ast::Value::SingleQuotedString(oid.to_string()).into(),
+        )),
+        data_type: DataType::Regclass,
+        format: None,
+        array: false,
+    };
+    Ok(())
+}
+
+/// The relation that a text names, or its oid. Errors: 42P01.
+fn named_by_text<'a>(ctx: &'a StatementContext, text: &str) -> Result<Object<'a>> {
+    if let Ok(oid) = text.parse()
+        && let Some(sequence) = ctx.catalog.sequence(oid)
+    {
+        return Ok(Object::Sequence(sequence));
+    }
+    let undefined = || Error::UndefinedTable {
+        name: text.to_string(),
+        nearest: None,
+    };
+    let mut parts = split_name(text).ok_or_else(undefined)?;
+    let name = parts.pop().ok_or_else(undefined)?;
+    let schema = parts.pop();
+    let name = RelationName {
+        schema: schema.as_deref(),
+        name: &name,
+        search_path: &ctx.settings.search_path,
+    };
+    ctx.get_relation(name, Access::Name)?.ok_or_else(undefined)
+}
+
+/// The first argument of a call of a function of sequences.
+fn first_argument(expr: &mut Expr) -> Option<&mut Expr> {
+    let Expr::Function(function) = expr else {
+        return None;
+    };
+    let name = function.name.0.last()?.as_ident().map(names::fold)?;
+    if !SEQUENCE_FUNCTIONS.contains(&name.as_str()) {
+        return None;
+    }
+    let ast::FunctionArguments::List(list) = &mut function.args else {
+        return None;
+    };
+    match list.args.first_mut()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument),
+        _ => None,
+    }
+}
+
+/// The text of a literal that is a regclass.
+fn class_name(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            ast::Value::SingleQuotedString(text) => Some(text),
+            _ => None,
+        },
+        Expr::Cast {
+            expr,
+            data_type: DataType::Regclass,
+            ..
+        } => class_name(expr),
+        _ => None,
+    }
+}
+
+/// The sequence of a call of `nextval` that is the whole of an expression in which sequences stand by oid.
+fn next_value_of(expr: &Expr) -> Option<u32> {
+    let mut expr = expr.clone();
+    if let Expr::Nested(inner) = expr {
+        return next_value_of(&inner);
+    }
+    let is_next = matches!(&expr, Expr::Function(function)
+        if function.name.0.last().and_then(|part| part.as_ident()).map(names::fold).as_deref() == Some("nextval"));
+    let argument = first_argument(&mut expr).filter(|_| is_next)?;
+    class_name(argument)?.parse().ok()
 }
 
 /// Whether a function is called: what it gives may be another value when a row is written.

@@ -1,18 +1,20 @@
-//! DROP TABLE, VIEW, INDEX and SCHEMA, with CASCADE to the views that read what goes.
+//! DROP TABLE, VIEW, SEQUENCE, INDEX and SCHEMA, with CASCADE to the views that read what goes and the defaults that take of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
-use super::notice;
+use super::default_dependents::{self, DependentDefault};
+use super::{notice, sequence};
 use crate::catalog::{
     Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
-    TableDef, sequence_name,
+    SequenceDef, TableDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::sql::relation::{relation_if_exists, table};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -30,12 +32,13 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         return Err(Error::internal("not a DROP"));
     };
     match object_type {
-        ObjectType::Table | ObjectType::View => {
+        ObjectType::Table | ObjectType::View | ObjectType::Sequence => {
             let kind = match object_type {
                 ObjectType::Table => ObjectKind::Table,
-                _ => ObjectKind::View,
+                ObjectType::View => ObjectKind::View,
+                _ => ObjectKind::Sequence,
             };
-            drop_relations(ctx, kind, names, *if_exists, *cascade)?;
+            drop_relations(ctx, kind, names, *if_exists, *cascade).await?;
             Ok(format!("DROP {object_type}"))
         }
         ObjectType::Index => {
@@ -43,17 +46,8 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             Ok("DROP INDEX".to_string())
         }
         ObjectType::Schema => {
-            drop_schemas(ctx, names, *if_exists, *cascade)?;
+            drop_schemas(ctx, names, *if_exists, *cascade).await?;
             Ok("DROP SCHEMA".to_string())
-        }
-        ObjectType::Sequence => {
-            for name in names {
-                let found = relation_if_exists(ctx, name, Access::Drop(ObjectKind::Sequence), *if_exists)?;
-                if let Some(Object::Sequence(table, column)) = found {
-                    return Err(needed_sequence(table, column));
-                }
-            }
-            Ok("DROP SEQUENCE".to_string())
         }
         other if *if_exists => {
             // Nothing of the kind exists here.
@@ -72,7 +66,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     }
 }
 
-fn drop_relations(
+async fn drop_relations(
     ctx: &StatementContext,
     kind: ObjectKind,
     names: &[ObjectName],
@@ -85,6 +79,9 @@ fn drop_relations(
             continue;
         };
         let relation = ctx.catalog.stored(object)?;
+        if let Relation::Sequence(sequence) = relation {
+            sequence::require_not_identity(ctx, sequence)?;
+        }
         if !dropped.iter().any(|known| known.oid() == relation.oid()) {
             dropped.push(relation);
         }
@@ -96,25 +93,71 @@ fn drop_relations(
     if !dependents.is_empty() {
         check_cascade(ctx, &object_of(ctx, &dropped), &dependents, cascade)?;
     }
+    dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    dropped.extend(dependents.iter().map(|(view, _)| *view));
-    dropped
-        .into_iter()
-        .try_for_each(|relation| drop_one(&writer, relation))
+    drop_all(ctx, &writer, &dropped, &dependents.defaults).await
 }
 
-fn drop_one(writer: &CatalogWriter<'_>, relation: &Relation) -> Result<()> {
-    match relation {
+/// Removes relations, the sequences that go with them, and defaults that take values of these. Who takes values of a sequence is waited
+/// for.
+async fn drop_all(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    dropped: &[&Relation],
+    defaults: &[DependentDefault<'_>],
+) -> Result<()> {
+    for sequence in sequences_of(ctx, dropped) {
+        sequence::lock(ctx, sequence, LockMode::AccessExclusive).await?;
+    }
+    default_dependents::remove(writer, defaults)?;
+    dropped.iter().try_for_each(|relation| match relation {
         Relation::Table(table) => writer.drop_table(table),
         Relation::View(view) => writer.drop_view(view),
+        Relation::Sequence(sequence) => writer.drop_sequence(sequence),
+    })
+}
+
+/// The sequences among relations, and those that go with tables among them.
+fn sequences_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<&'a SequenceDef> {
+    let mut sequences = Vec::new();
+    for relation in dropped {
+        match relation {
+            Relation::Table(table) => {
+                sequences.extend(ctx.catalog.sequences_of(table.oid).map(|owned| &**owned));
+            }
+            Relation::Sequence(sequence) => sequences.push(&**sequence),
+            Relation::View(_) => {}
+        }
+    }
+    sequences
+}
+
+/// What cannot stay without what is dropped.
+struct Dependents<'a> {
+    /// Views, with what each reads.
+    views: Vec<(&'a Relation, &'a Relation)>,
+    /// Defaults of tables that stay.
+    defaults: Vec<DependentDefault<'a>>,
+}
+
+impl Dependents<'_> {
+    fn is_empty(&self) -> bool {
+        self.views.is_empty() && self.defaults.is_empty()
+    }
+}
+
+/// What depends on the relations, and on the sequences that go with them.
+fn dependents_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Dependents<'a> {
+    let sequences = sequences_of(ctx, dropped);
+    let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
+    Dependents {
+        views: views_over(ctx, dropped),
+        defaults: default_dependents::of_sequences(ctx, &sequences, is_gone),
     }
 }
 
 /// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
-fn dependents_of<'a>(
-    ctx: &'a StatementContext,
-    dropped: &[&'a Relation],
-) -> Vec<(&'a Relation, &'a Relation)> {
+fn views_over<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
     let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();
@@ -134,45 +177,36 @@ fn dependents_of<'a>(
 fn check_cascade(
     ctx: &StatementContext,
     object: &str,
-    dependents: &[(&Relation, &Relation)],
+    dependents: &Dependents<'_>,
     cascade: bool,
 ) -> Result<()> {
+    let (views, defaults) = (dependents.views.iter(), dependents.defaults.iter());
     if !cascade {
-        let lines = dependents
-            .iter()
-            .map(|(view, read)| format!("{} depends on {}", described(ctx, view), described(ctx, read)));
+        let views =
+            views.map(|(view, read)| format!("{} depends on {}", described(ctx, view), described(ctx, read)));
         return Err(Error::DependentObjects {
             object: object.to_string(),
-            dependents: lines.collect(),
+            dependents: defaults.map(DependentDefault::line).chain(views).collect(),
         });
     }
-    let views: Vec<_> = dependents.iter().map(|(view, _)| *view).collect();
-    notice_cascade(ctx, &views);
+    let views = views.map(|(view, _)| described(ctx, view));
+    let gone = defaults.map(DependentDefault::described).chain(views);
+    notice_cascade(ctx, &gone.collect::<Vec<_>>());
     Ok(())
 }
 
-fn notice_cascade(ctx: &StatementContext, relations: &[&Relation]) {
-    match relations {
-        [] => {}
-        [relation] => notice(
-            ctx,
-            "00000",
-            format!("drop cascades to {}", described(ctx, relation)),
-            None,
+/// Says what goes with what is dropped.
+pub(super) fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
+    let message = match gone {
+        [] => return,
+        [one] => format!("drop cascades to {one}"),
+        many => format!(
+            "drop cascades to {} other objects: {}",
+            many.len(),
+            many.join(", ")
         ),
-        relations => {
-            let names: Vec<_> = relations
-                .iter()
-                .map(|relation| described(ctx, relation))
-                .collect();
-            let message = format!(
-                "drop cascades to {} other objects: {}",
-                relations.len(),
-                names.join(", ")
-            );
-            notice(ctx, "00000", message, None);
-        }
-    }
+    };
+    notice(ctx, "00000", message, None);
 }
 
 /// `table t`, `view s.v`: the schema only when the name alone means something else.
@@ -180,10 +214,11 @@ fn described(ctx: &StatementContext, relation: &Relation) -> String {
     let kind = match relation {
         Relation::Table(_) => "table",
         Relation::View(_) => "view",
+        Relation::Sequence(_) => "sequence",
     };
     let name = RelationName::searched(relation.name(), &ctx.settings.search_path);
     let seen = ctx.catalog.get_relation(name, Access::Name);
-    if seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.oid() == Some(relation.oid()))) {
+    if seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.oid() == relation.oid())) {
         return format!("{kind} {}", relation.name());
     }
     format!("{kind} {}.{}", relation.schema(), relation.name())
@@ -193,18 +228,6 @@ fn object_of(ctx: &StatementContext, dropped: &[&Relation]) -> String {
     match dropped {
         [only] => described(ctx, only),
         _ => "desired object(s)".to_string(),
-    }
-}
-
-/// The sequence of a column goes with the column. Errors: 2BP01.
-fn needed_sequence(table: &TableDef, column: &ColumnDef) -> Error {
-    let sequence = sequence_name(&table.name, &column.name);
-    Error::DependentObjects {
-        dependents: vec![format!(
-            "default value for column {} of table {} depends on sequence {sequence}",
-            column.name, table.name
-        )],
-        object: format!("sequence {sequence}"),
     }
 }
 
@@ -293,7 +316,12 @@ fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[Index
     Ok(())
 }
 
-fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, cascade: bool) -> Result<()> {
+async fn drop_schemas(
+    ctx: &StatementContext,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
     let mut schemas = Vec::with_capacity(names.len());
     for name in names {
         let (_, name) = names::relation_name(name)?;
@@ -321,7 +349,14 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
         return Ok(());
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let held = |relation: &&Relation| schemas.iter().any(|schema| schema.name == relation.schema());
+    // A sequence that goes with a column goes with its table, which is in the same schema.
+    let goes_along = |relation: &Relation| {
+        let sequence = relation.get_sequence();
+        sequence.is_some_and(|sequence| sequence.owner.is_some())
+    };
+    let held = |relation: &&Relation| {
+        schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
+    };
     let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
     if let Some(first) = schemas.first()
         && !dropped.is_empty()
@@ -340,11 +375,12 @@ fn drop_schemas(ctx: &StatementContext, names: &[ObjectName], if_exists: bool, c
             dependents: lines.collect(),
         });
     }
-    dropped.extend(dependents_of(ctx, &dropped.clone()).iter().map(|(view, _)| *view));
-    notice_cascade(ctx, &dropped);
-    dropped
-        .into_iter()
-        .try_for_each(|relation| drop_one(&writer, relation))?;
+    let dependents = dependents_of(ctx, &dropped);
+    dropped.extend(dependents.views.iter().map(|(view, _)| *view));
+    let gone = dropped.iter().map(|relation| described(ctx, relation));
+    let defaults = dependents.defaults.iter().map(DependentDefault::described);
+    notice_cascade(ctx, &gone.chain(defaults).collect::<Vec<_>>());
+    drop_all(ctx, &writer, &dropped, &dependents.defaults).await?;
     schemas
         .into_iter()
         .try_for_each(|schema| writer.drop_schema(schema))

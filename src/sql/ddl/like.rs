@@ -2,10 +2,10 @@
 
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
-use super::notice;
 use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
+use crate::parse::definition::SequenceOption;
 use crate::sql::dml;
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
@@ -16,14 +16,24 @@ use crate::{Error, Result};
 /// What is taken of a relation.
 #[derive(Default)]
 pub(super) struct Likeness {
-    /// Its columns, without ids, and what those are computed of that are generated.
-    pub(super) columns: Vec<(ColumnDef, Option<Expr>)>,
+    /// Its columns, without ids.
+    pub(super) columns: Vec<LikeColumn>,
     /// Its primary key as PRIMARY KEY (…) would have it.
     pub(super) primary_key: Option<Vec<IndexColumn>>,
     /// BUCKETS.
     pub(super) buckets: Option<u16>,
     /// Its other indexes.
     pub(super) indexes: Vec<LikeIndex>,
+}
+
+/// A column.
+pub(super) struct LikeColumn {
+    /// Its definition.
+    pub(super) def: ColumnDef,
+    /// What it is computed of, if it is generated.
+    pub(super) generation: Option<Expr>,
+    /// The options of the sequence that it gets, if it is an identity column.
+    pub(super) sequence: Option<Vec<SequenceOption>>,
 }
 
 /// An index, its columns by name.
@@ -35,16 +45,14 @@ pub(super) struct LikeIndex {
     pub(super) comment: Option<String>,
 }
 
-/// Reads a LIKE clause of the table `name`. Errors: 42P01.
-pub(super) fn read(ctx: &StatementContext, name: &str, like: &Like) -> Result<Likeness> {
+/// Reads a LIKE clause. Errors: 42P01.
+pub(super) fn read(ctx: &StatementContext, like: &Like) -> Result<Likeness> {
     let parts = like.table.iter().map(|part| Ident::with_quote('"', part));
     let source = ObjectName::from(parts.collect::<Vec<_>>());
     match relation(ctx, &source, Access::Like)? {
-        Object::Table(table) => of_table(ctx, name, table, like),
+        Object::Table(table) => of_table(ctx, table, like),
         Object::View(view) => Ok(of_view(view, like)),
-        Object::Index(..) | Object::Sequence(..) => {
-            Err(Error::internal("a relation that LIKE does not take"))
-        }
+        Object::Index(..) | Object::Sequence(_) => Err(Error::internal("a relation that LIKE does not take")),
     }
 }
 
@@ -63,7 +71,11 @@ fn of_view(view: &ViewDef, like: &Like) -> Likeness {
             dynamic: false,
             comment: comment(name).filter(|_| has(like, "comments")),
         };
-        (def, None)
+        LikeColumn {
+            def,
+            generation: None,
+            sequence: None,
+        }
     };
     Likeness {
         columns: view.columns.iter().map(column).collect(),
@@ -71,10 +83,14 @@ fn of_view(view: &ViewDef, like: &Like) -> Likeness {
     }
 }
 
-fn of_table(ctx: &StatementContext, name: &str, table: &TableDef, like: &Like) -> Result<Likeness> {
+fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Likeness> {
     let mut taken = Likeness::default();
     for column in table.visible_columns() {
-        let (default, generation) = default(ctx, name, column, like)?;
+        let (default, generation) = default(column, like)?;
+        let sequence = match &default {
+            Some(ColumnDefault::Identity { oid, .. }) => Some(sequence_options(ctx, *oid)),
+            _ => None,
+        };
         let def = ColumnDef {
             id: 0,
             unverified: None,
@@ -84,7 +100,11 @@ fn of_table(ctx: &StatementContext, name: &str, table: &TableDef, like: &Like) -
             comment: column.comment.clone().filter(|_| has(like, "comments")),
             ..column.clone()
         };
-        taken.columns.push((def, generation));
+        taken.columns.push(LikeColumn {
+            def,
+            generation,
+            sequence,
+        });
     }
     if has(like, "indexes") {
         if table.primary_key.constraint {
@@ -108,29 +128,35 @@ fn of_table(ctx: &StatementContext, name: &str, table: &TableDef, like: &Like) -
 }
 
 /// The default of a column, and what it is computed of, as far as LIKE includes them.
-fn default(
-    ctx: &StatementContext,
-    table: &str,
-    column: &ColumnDef,
-    like: &Like,
-) -> Result<(Option<ColumnDefault>, Option<Expr>)> {
+fn default(column: &ColumnDef, like: &Like) -> Result<(Option<ColumnDefault>, Option<Expr>)> {
     let taken = match &column.default {
         Some(ColumnDefault::Generated(generation)) if has(like, "generated") => {
             return Ok((None, Some(dml::parse_expression(&generation.sql)?)));
         }
         Some(ColumnDefault::Identity { .. }) => has(like, "identity"),
-        Some(ColumnDefault::Sequence) if has(like, "defaults") => {
-            let message = format!(
-                "column \"{}\" of \"{table}\" has a sequence of its own",
-                column.name
-            );
-            notice(ctx, "00000", message, None);
-            true
-        }
-        Some(ColumnDefault::Constant { .. } | ColumnDefault::Expression { .. }) => has(like, "defaults"),
+        Some(
+            ColumnDefault::Constant { .. }
+            | ColumnDefault::Expression { .. }
+            | ColumnDefault::Sequence { .. },
+        ) => has(like, "defaults"),
         _ => false,
     };
     Ok((column.default.clone().filter(|_| taken), None))
+}
+
+/// The options that make a sequence like the one with this oid.
+fn sequence_options(ctx: &StatementContext, oid: u32) -> Vec<SequenceOption> {
+    let Some(like) = ctx.catalog.sequence(oid) else {
+        return Vec::new();
+    };
+    vec![
+        SequenceOption::Increment(like.increment),
+        SequenceOption::Min(Some(like.min)),
+        SequenceOption::Max(Some(like.max)),
+        SequenceOption::Start(like.start),
+        SequenceOption::Cache(like.cache),
+        SequenceOption::Cycle(like.cycles),
+    ]
 }
 
 /// The columns of an index as they would be written, the hash before them if there is one.

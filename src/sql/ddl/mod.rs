@@ -13,8 +13,10 @@ mod comment;
 mod constraint;
 mod create_table;
 mod default;
+mod default_dependents;
 mod drop;
 mod generation;
+mod identity;
 mod index;
 mod index_build;
 mod key;
@@ -26,6 +28,9 @@ mod retype;
 mod rewrite;
 mod role;
 mod schema;
+mod sequence;
+mod sequence_options;
+mod sequence_upgrade;
 mod settings;
 mod storage;
 mod table_change;
@@ -48,6 +53,7 @@ use crate::{Error, Result};
 
 pub(crate) use create_table::select_into;
 pub use index_build::build_unattended;
+pub use sequence_upgrade::make_missing_sequences;
 pub use verification::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
@@ -59,7 +65,8 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
             settings::alter(ctx, of, change).map(|()| command.tag().to_string())
         }
         Some(command @ Command::Define(definition)) => {
-            define(ctx, definition).map(|()| command.tag().to_string())
+            let defined = define(ctx, definition).await;
+            defined.map(|()| command.tag().to_string())
         }
         Some(command @ Command::Keep(upkeep)) => upkeep::execute(ctx, upkeep)
             .await
@@ -87,8 +94,24 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
 }
 
 /// Runs a definition that the parser has no tree of.
-fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
+async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
     match definition {
+        Definition::CreateSequence {
+            name,
+            if_not_exists,
+            options,
+        } => sequence::create(ctx, name, *if_not_exists, options).await,
+        Definition::AlterSequence {
+            name,
+            if_exists,
+            change,
+        } => sequence::alter(ctx, name, *if_exists, change).await,
+        Definition::AlterIdentity {
+            table,
+            if_exists,
+            column,
+            change,
+        } => identity::execute(ctx, table, *if_exists, column, change).await,
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,

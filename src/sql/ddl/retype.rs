@@ -65,7 +65,7 @@ pub(super) async fn set_type(
         });
     }
     let default = match &column.default {
-        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql }) => {
+        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
             let read = default::read(ctx, &expr, &ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, &ty))?

@@ -18,7 +18,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::table::{Sequences, begin_count};
+use crate::table::begin_count;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -44,17 +44,7 @@ pub(super) async fn run(
     let id = ctx.sequences.object_ids().take().await?;
     view_text::follow(ctx, &writer, old, &new)?;
     let new = writer.replace_table(old, TableDef { id, ..new })?;
-    for column in new.columns.iter().filter(|column| column.is_serial()) {
-        // The statement itself may have begun it under the old id.
-        if !old
-            .columns
-            .iter()
-            .any(|known| known.id == column.id && known.is_serial())
-        {
-            Sequences::drop_one(&ctx.txn, old, column.id)?;
-        }
-    }
-    ctx.sequences.move_to(&ctx.txn, old, &new, false).await?;
+    ctx.sequences.move_row_ids(&ctx.txn, old, &new, false).await?;
     begin_count(&ctx.txn, &new)?;
     let (mut expressions, mut positions) = (Vec::new(), Vec::new());
     for (position, column) in new.columns.iter().enumerate() {

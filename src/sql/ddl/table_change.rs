@@ -17,6 +17,8 @@ pub(super) struct Change {
     pub(super) checks: Vec<NoNulls>,
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
+    /// Names of sequences that its new columns have got.
+    pub(super) sequence_names: Vec<String>,
 }
 
 /// Views are kept as text, which names columns.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Truncate, TruncateIdentityOption};
 
+use super::sequence;
 use crate::Result;
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::sql::relation::table;
@@ -29,7 +30,13 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
                 ..TableDef::clone(&table)
             };
             let emptied = writer.replace_table(&table, empty)?;
-            ctx.sequences.move_to(&ctx.txn, &table, &emptied, restart).await?;
+            let moving = ctx.sequences.move_row_ids(&ctx.txn, &table, &emptied, restart);
+            moving.await?;
+            if restart {
+                for owned in ctx.catalog.sequences_of(table.oid) {
+                    sequence::restart(ctx, &writer, owned).await?;
+                }
+            }
             begin_count(&ctx.txn, &emptied)?;
         }
     }

@@ -24,7 +24,7 @@ use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unve
 use crate::codec::row::ColumnId;
 use crate::store::{LockMode, Store};
 use crate::system::{Abandoned, StatementContext};
-use crate::table::{Sequences, has_null};
+use crate::table::has_null;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -199,9 +199,7 @@ pub(super) fn without(
             }
             Some(Unverified::Column) => {
                 removed.push(candidate.id);
-                if changed.columns.remove(at).is_serial() {
-                    Sequences::drop_one(writer.txn(), table, candidate.id)?;
-                }
+                changed.columns.remove(at);
             }
         }
     }

@@ -220,7 +220,7 @@ fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
                 && (schema.is_some() || !self.ctes.contains(&plain_name))
                 && let Ok(Some(object)) = get_relation(self.ctx, name, Access::Name)
             {
-                self.oids.extend(object.oid());
+                self.oids.insert(object.oid());
             }
             ControlFlow::Continue(())
         }

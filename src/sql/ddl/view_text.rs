@@ -212,6 +212,6 @@ impl Pin<'_> {
             search_path: self.search_path,
         };
         let found = self.ctx.catalog.get_relation(name, Access::Name);
-        !is_cte && matches!(found, Ok(Some(object)) if object.oid() == Some(self.renamed.oid))
+        !is_cte && matches!(found, Ok(Some(object)) if object.oid() == self.renamed.oid)
     }
 }

@@ -10,6 +10,7 @@ use crate::codec::row::ColumnBuilder;
 use crate::parse;
 use crate::query::{Clause, RowQuery, constant};
 use crate::system::StatementContext;
+use crate::system::sequence_values::next_values;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -20,8 +21,8 @@ pub(super) enum DefaultPlan {
     Value(Value),
     /// The hidden row id.
     RowId,
-    /// A serial number.
-    Sequence,
+    /// The next value of the sequence with this oid.
+    Sequence(u32),
     /// An expression for each row: volatile functions differ from row to row.
     Computed(RowExpressions),
 }
@@ -33,8 +34,10 @@ impl DefaultPlan {
             None | Some(ColumnDefault::Generated(_)) => DefaultPlan::Value(Value::Null),
             Some(ColumnDefault::Constant { value, .. }) => DefaultPlan::Value(value.clone()),
             Some(ColumnDefault::RowId) => DefaultPlan::RowId,
-            Some(ColumnDefault::Sequence | ColumnDefault::Identity { .. }) => DefaultPlan::Sequence,
-            Some(ColumnDefault::Expression { sql }) => {
+            Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) => {
+                DefaultPlan::Sequence(*oid)
+            }
+            Some(ColumnDefault::Expression { sql, .. }) => {
                 let expr = parse_expression(sql)?;
                 match constant(ctx, &expr)? {
                     Some(constant) => {
@@ -66,9 +69,8 @@ impl DefaultPlan {
                 let ids = ctx.sequences.take_row_ids(&ctx.txn, table, count).await?;
                 Ok(ids.map(Value::Int).collect())
             }
-            DefaultPlan::Sequence => {
-                let taken = ctx.sequences.take_values(&ctx.txn, table, position, count);
-                let values = taken.await?;
+            DefaultPlan::Sequence(oid) => {
+                let values = next_values(ctx, *oid, count).await?.into_iter();
                 values
                     .map(|value| assign_value(Value::Int(value), &SqlType::Int8, column, &settings))
                     .collect()

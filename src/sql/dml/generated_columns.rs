@@ -148,7 +148,7 @@ pub(super) fn check_writable(column: &ColumnDef, writing: Writing) -> Result<()>
     let name = &column.name;
     let detail = match &column.default {
         Some(ColumnDefault::Generated(_)) => format!("Column \"{name}\" is a generated column."),
-        Some(ColumnDefault::Identity { always: true }) => {
+        Some(ColumnDefault::Identity { always: true, .. }) => {
             format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.")
         }
         _ => return Ok(()),

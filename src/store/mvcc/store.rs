@@ -127,7 +127,7 @@ impl MvccStore {
         }
         let batch = match self.commit_here(batch) {
             Ok(committed) => return committed,
-            Err(batch) => batch,
+            Err(batch) => *batch,
         };
         let place = Arc::clone(&self.places)
             .acquire_owned()
@@ -153,9 +153,9 @@ impl MvccStore {
 
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
     /// the batch back when it has to wait for its turn.
-    fn commit_here(&self, batch: Batch) -> Result<Result<()>, Batch> {
+    fn commit_here(&self, batch: Batch) -> Result<Result<()>, Box<Batch>> {
         if !self.is_free() || !may_block() || Size::of(&batch).is_large() {
-            return Err(batch);
+            return Err(Box::new(batch));
         }
         match self.committer.try_lock() {
             Ok(mut committer) if committer.expects_one() => {
@@ -172,7 +172,7 @@ impl MvccStore {
                 }
                 Ok(committed)
             }
-            _ => Err(batch),
+            _ => Err(Box::new(batch)),
         }
     }
 

@@ -3,6 +3,7 @@
 //! (`version`). Knows nothing of statements: `pg_catalog` makes what depends on one.
 
 pub(crate) mod cells;
+pub(crate) mod default_text;
 pub(crate) mod definitions;
 pub(crate) mod objects;
 pub(crate) mod version;

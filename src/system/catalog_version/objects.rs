@@ -6,12 +6,11 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::cells::Cell;
+use super::default_text::default_text;
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
-use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, Generation, IndexDef, Relation, TableDef, ViewDef, sequence_name,
-};
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 
 /// The role that owns everything.
 pub(crate) const OWNER_OID: i64 = 10;
@@ -21,14 +20,14 @@ pub(crate) const OWNER_NAME: &str = "postgres";
 /// The schema of Keyspan's own relations.
 const OWN_SCHEMA: &str = "keyspan";
 
-/// A table or view.
+/// A table, view or sequence.
 #[derive(Debug)]
 pub(crate) struct UserRelation {
     pub(crate) oid: i64,
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r` or `v`.
+    /// pg_class.relkind: `r`, `v` or `S`.
     pub(crate) kind: char,
     pub(crate) comment: Option<String>,
     pub(crate) columns: Vec<UserColumn>,
@@ -37,6 +36,8 @@ pub(crate) struct UserRelation {
     pub(crate) options: Vec<String>,
     /// A view's SELECT.
     pub(crate) query: Option<String>,
+    /// What a sequence is.
+    pub(crate) sequence: Option<SequenceDef>,
 }
 
 /// A column; its attribute number is its position in the relation, from 1.
@@ -47,6 +48,8 @@ pub(crate) struct UserColumn {
     pub(crate) not_null: bool,
     /// The default as `pg_get_expr` prints it.
     pub(crate) default: Option<String>,
+    /// The sequences that the default takes values of.
+    pub(crate) sequences: Vec<u32>,
     /// pg_attribute.attidentity: ``, `a` or `d`.
     pub(crate) identity: &'static str,
     /// `default` is the expression of GENERATED ALWAYS AS … STORED.
@@ -124,6 +127,7 @@ impl Objects {
             .map(|relation| match relation {
                 Relation::Table(table) => user_table(catalog, table),
                 Relation::View(view) => user_view(catalog, view),
+                Relation::Sequence(sequence) => user_sequence(catalog, sequence),
             })
             .collect();
         let mut by_oid = HashMap::new();
@@ -393,7 +397,10 @@ fn number(cell: &Cell) -> i64 {
 
 fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
-    let columns = visible.iter().map(|column| user_column(table, column)).collect();
+    let columns = visible
+        .iter()
+        .map(|column| user_column(catalog, column))
+        .collect();
     let attribute = |id| {
         visible
             .iter()
@@ -452,6 +459,7 @@ fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
         indexes,
         options,
         query: None,
+        sequence: None,
     }
 }
 
@@ -463,21 +471,11 @@ fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
     Some(generation.sql.clone())
 }
 
-fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
-    let default = match &column.default {
-        Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
-        Some(ColumnDefault::Expression { sql } | ColumnDefault::Generated(Generation { sql, .. })) => {
-            Some(sql.clone())
-        }
-        Some(ColumnDefault::Sequence) => {
-            let sequence = quote_ident(&sequence_name(&table.name, &column.name));
-            Some(format!("nextval('{}'::regclass)", sequence.replace('\'', "''")))
-        }
-        Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
-    };
+fn user_column(catalog: &Catalog, column: &ColumnDef) -> UserColumn {
+    let default = default_text(catalog, column);
     let identity = match &column.default {
-        Some(ColumnDefault::Identity { always: true }) => "a",
-        Some(ColumnDefault::Identity { always: false }) => "d",
+        Some(ColumnDefault::Identity { always: true, .. }) => "a",
+        Some(ColumnDefault::Identity { always: false, .. }) => "d",
         _ => "",
     };
     UserColumn {
@@ -485,19 +483,10 @@ fn user_column(table: &TableDef, column: &ColumnDef) -> UserColumn {
         ty: column.ty.clone(),
         not_null: column.is_never_null(),
         default,
+        sequences: column.sequences_used(),
         identity,
         is_generated: column.generation().is_some(),
         comment: column.comment.clone(),
-    }
-}
-
-/// A constant default as PostgreSQL prints it: string literals carry the type they became.
-fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
-    let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
-    match value {
-        Value::Null => "NULL".to_string() + "::" + &ty.name(),
-        _ if written_as_string => format!("{sql}::{}", ty.base_name()),
-        _ => sql.to_string(),
     }
 }
 
@@ -510,6 +499,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
             ty: type_by_format(ty),
             not_null: false,
             default: None,
+            sequences: Vec::new(),
             identity: "",
             is_generated: false,
             comment: view.column_comments.get(name).cloned(),
@@ -526,6 +516,40 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         indexes: Vec::new(),
         options: Vec::new(),
         query: Some(view.query.clone()),
+        sequence: None,
+    }
+}
+
+/// The columns of the one row of a sequence.
+pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] = [
+    ("last_value", SqlType::Int8),
+    ("log_cnt", SqlType::Int8),
+    ("is_called", SqlType::Bool),
+];
+
+fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
+    let column = |(name, ty): &(&str, SqlType)| UserColumn {
+        name: (*name).to_string(),
+        ty: ty.clone(),
+        not_null: true,
+        default: None,
+        sequences: Vec::new(),
+        identity: "",
+        is_generated: false,
+        comment: None,
+    };
+    UserRelation {
+        oid: i64::from(sequence.oid()),
+        namespace: namespace_oid(catalog, &sequence.schema),
+        schema: sequence.schema.clone(),
+        name: sequence.name.clone(),
+        kind: 'S',
+        comment: sequence.comment.clone(),
+        columns: SEQUENCE_COLUMNS.iter().map(column).collect(),
+        indexes: Vec::new(),
+        options: Vec::new(),
+        query: None,
+        sequence: Some(sequence.clone()),
     }
 }
 

@@ -6,6 +6,7 @@ use arrow::array::RecordBatch;
 use super::ddl_text::view_definition;
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES, index_columns};
+use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
 use super::session_rows::role_names;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
@@ -17,6 +18,7 @@ static RELATIONS: &[Filled] = &[
     ("schemata", &[("schema_owner", OWNER_NAME)], schemata),
     ("tables", &[("is_typed", "NO")], tables),
     ("views", VIEW, views),
+    ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
     ("table_constraints", CONSTRAINT, table_constraints),
     ("key_column_usage", &[], key_column_usage),
@@ -82,7 +84,8 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
             ("is_insertable_into", yes_or_no(is_table(system))),
         ]);
     }
-    for relation in &source.objects.relations {
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&relation.schema)),
@@ -148,6 +151,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 ty: SqlType::from_field(field),
                 not_null: false,
                 default: None,
+                sequences: Vec::new(),
                 identity: "",
                 is_generated: false,
                 comment: None,
@@ -162,7 +166,8 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
             );
         }
     }
-    for relation in &source.objects.relations {
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
             column_row(rows, database, name, position + 1, column, relation.kind == 'r');
@@ -315,7 +320,9 @@ fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
             ]);
         }
-        not_null_constraints(&database, relation, rows);
+        if relation.kind == 'r' {
+            not_null_constraints(&database, relation, rows);
+        }
     }
 }
 
@@ -412,7 +419,8 @@ const PRIVILEGE: Constants = &[
 
 fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
         for privilege in [
             "INSERT",
             "SELECT",
@@ -435,7 +443,8 @@ fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 
 fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
         for column in &relation.columns {
             for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
                 rows.push(&[

@@ -22,8 +22,10 @@
 pub(crate) mod ddl_text;
 mod information_schema;
 pub(crate) mod naming;
+pub(crate) mod object_class;
 mod relation_rows;
 pub(crate) mod relations;
+mod sequence_rows;
 pub(crate) mod session_rows;
 
 #[cfg(test)]
@@ -66,6 +68,8 @@ pub struct CatalogContext {
     version: OnceLock<Arc<CatalogVersion>>,
     /// How many rows tables have, by oid, once a relation that says it is read.
     row_counts: OnceLock<HashMap<u32, u64>>,
+    /// The last values of sequences, by oid, once a relation that says them is read.
+    last_values: OnceLock<HashMap<u32, i64>>,
     /// Rows that are the statement's own, by relation: a subquery may read its relations once a row.
     own: Mutex<HashMap<&'static str, Arc<CatalogRows>>>,
 }
@@ -77,6 +81,7 @@ impl CatalogContext {
             statement,
             version: OnceLock::new(),
             row_counts: OnceLock::new(),
+            last_values: OnceLock::new(),
             own: Mutex::default(),
         })
     }
@@ -93,6 +98,10 @@ impl CatalogContext {
         if counts_rows && self.row_counts.get().is_none() {
             let counts = self.count_rows().await?;
             self.row_counts.get_or_init(|| counts);
+        }
+        if relations::tells_last_values(relation) && self.last_values.get().is_none() {
+            let values = self.read_last_values().await?;
+            self.last_values.get_or_init(|| values);
         }
         if !counts_rows && !is_of_statement(relation) {
             return self.version().rows(relation.full_name, || self.make(relation));
@@ -115,11 +124,25 @@ impl CatalogContext {
         Ok(known.collect())
     }
 
+    /// The last value of each sequence that has given one, by oid.
+    async fn read_last_values(&self) -> Result<HashMap<u32, i64>> {
+        let statement = &self.statement;
+        let mut values = HashMap::new();
+        for sequence in statement.catalog.sequences() {
+            let (state, _) = statement.sequences.state(&statement.txn, sequence).await?;
+            if state.is_called {
+                values.insert(sequence.oid(), state.last);
+            }
+        }
+        Ok(values)
+    }
+
     fn make(&self, relation: &'static Definition) -> Result<CatalogRows> {
         let source = relation_rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
             row_counts: self.row_counts.get(),
+            last_values: self.last_values.get(),
         };
         let parts = match relation.schema {
             "pg_catalog" => relations::batches(&source, relation),

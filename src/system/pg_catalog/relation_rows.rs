@@ -16,6 +16,8 @@ pub(crate) struct Source<'a> {
     pub(crate) objects: &'a Objects,
     /// How many rows tables have, by oid.
     pub(crate) row_counts: Option<&'a HashMap<u32, u64>>,
+    /// The last values of sequences that have given some, by oid.
+    pub(crate) last_values: Option<&'a HashMap<u32, i64>>,
 }
 
 impl Source<'_> {

@@ -4,8 +4,9 @@
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
+use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
-use super::session_rows;
+use super::{sequence_rows, session_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{
     OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts,
@@ -29,6 +30,8 @@ static RELATIONS: &[Filled] = &[
     ("pg_constraint", CONSTRAINT, constraints),
     ("pg_description", &[], descriptions),
     ("pg_rewrite", REWRITE, view_rules),
+    ("pg_sequence", &[], sequence_rows::sequences),
+    ("pg_depend", &[], sequence_rows::dependencies),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
     ("pg_indexes", &[], index_definitions),
@@ -66,6 +69,7 @@ static STATEMENT_RELATIONS: &[Filled] = &[
         session_rows::INDEX_BUILD,
         session_rows::index_builds,
     ),
+    ("pg_sequences", &[], sequence_rows::sequence_list),
     ("pg_timezone_names", &[], session_rows::time_zones),
     ("pg_prepared_statements", &[], session_rows::prepared_statements),
     ("pg_cursors", &[], session_rows::cursors),
@@ -80,6 +84,11 @@ pub(super) fn is_of_statement(name: &str) -> bool {
     STATEMENT_RELATIONS
         .iter()
         .any(|(relation, _, _)| *relation == name)
+}
+
+/// Whether a relation tells the last values of sequences.
+pub(super) fn tells_last_values(relation: &Definition) -> bool {
+    relation.schema == "pg_catalog" && relation.name == "pg_sequences"
 }
 
 /// The column of a relation of pg_catalog that says how many rows a table has.
@@ -136,19 +145,28 @@ const BTREE: i64 = 403;
 
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
-        let is_table = relation.kind == 'r';
+        let (is_table, is_sequence) = (relation.kind == 'r', relation.kind == 'S');
         rows.push(&[
             ("oid", text(relation.oid)),
             ("relname", text(&relation.name)),
             ("relnamespace", text(relation.namespace)),
-            ("reltype", text(relation.oid)),
+            ("reltype", text(if is_sequence { 0 } else { relation.oid })),
             ("relam", text(if is_table { HEAP } else { 0 })),
-            ("relfilenode", text(if is_table { relation.oid } else { 0 })),
+            (
+                "relfilenode",
+                text(if is_table || is_sequence { relation.oid } else { 0 }),
+            ),
             ("relhasindex", boolean(!relation.indexes.is_empty())),
             ("relkind", text(relation.kind)),
-            ("reltuples", text(source.row_count(relation.oid))),
+            (
+                "reltuples",
+                match is_sequence {
+                    true => text(1),
+                    false => text(source.row_count(relation.oid)),
+                },
+            ),
             ("relnatts", text(relation.columns.len())),
-            ("relhasrules", boolean(!is_table)),
+            ("relhasrules", boolean(relation.kind == 'v')),
             ("relreplident", text(if is_table { 'd' } else { 'n' })),
             ("reloptions", array_or_null(&relation.options)),
         ]);
@@ -244,11 +262,6 @@ fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-/// Defaults have no number of their own in our catalog: table and attribute make one that is unique among them.
-fn default_oid(relation: i64, attribute: usize) -> i64 {
-    ((relation << 11) | attribute as i64) & i64::from(u32::MAX)
-}
-
 const ROW_TYPE: Constants = &[
     ("typowner", "10"),
     ("typlen", "-1"),
@@ -278,7 +291,8 @@ const ROW_TYPE: Constants = &[
 ];
 
 fn row_types(source: &Source<'_>, rows: &mut RelationRows) {
-    for relation in &source.objects.relations {
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
         rows.push(&[
             ("oid", text(relation.oid)),
             ("typname", text(&relation.name)),
@@ -378,11 +392,6 @@ fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
 }
-
-/// The oids of pg_class, pg_constraint and pg_namespace: the kinds of object that may have a comment.
-pub(crate) const CLASS_CLASS: i64 = 1259;
-pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
-const NAMESPACE_CLASS: i64 = 2615;
 
 fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |object: i64, class: i64, sub: usize, comment: &Option<String>| {

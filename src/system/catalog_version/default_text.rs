@@ -1,0 +1,41 @@
+//! Defaults as `pg_get_expr` prints them.
+
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation};
+use crate::parse::quoting::{qualified, quote_ident};
+use crate::types::{SqlType, Value};
+
+/// The default of a column, or what it is computed of.
+pub(super) fn default_text(catalog: &Catalog, column: &ColumnDef) -> Option<String> {
+    match &column.default {
+        Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
+        Some(ColumnDefault::Expression { sql, sequences }) => {
+            let named = sequences.iter().fold(sql.clone(), |sql, oid| {
+                sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(catalog, *oid))
+            });
+            Some(named)
+        }
+        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(sql.clone()),
+        Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(catalog, *oid))),
+        Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
+    }
+}
+
+/// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken.)
+fn sequence_sql(catalog: &Catalog, oid: u32) -> String {
+    let name = match catalog.sequence(oid) {
+        Some(sequence) if sequence.schema == "public" => quote_ident(&sequence.name),
+        Some(sequence) => qualified(&sequence.schema, &sequence.name),
+        None => oid.to_string(),
+    };
+    format!("'{}'::regclass", name.replace('\'', "''"))
+}
+
+/// A constant default as PostgreSQL prints it: string literals carry the type they became.
+fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
+    let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
+    match value {
+        Value::Null => "NULL".to_string() + "::" + &ty.name(),
+        _ if written_as_string => format!("{sql}::{}", ty.base_name()),
+        _ => sql.to_string(),
+    }
+}

@@ -1,0 +1,15 @@
+//! The catalogs that objects stand in, by their oids: with the object's own, what `pg_description` and `pg_depend` name it by.
+
+/// pg_class.
+pub(crate) const CLASS_CLASS: i64 = 1259;
+/// pg_constraint.
+pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
+/// pg_namespace.
+pub(super) const NAMESPACE_CLASS: i64 = 2615;
+/// pg_attrdef.
+pub(super) const DEFAULT_CLASS: i64 = 2604;
+
+/// Defaults have no number of their own in our catalog: table and attribute make one that is unique among them.
+pub(super) fn default_oid(relation: i64, attribute: usize) -> i64 {
+    ((relation << 11) | attribute as i64) & i64::from(u32::MAX)
+}

@@ -1,0 +1,131 @@
+//! `SessionSequences`: what a session has of sequences: the values that `currval` and `lastval` tell of, those that it holds by CACHE, and
+//! those that its statement has taken, which are given again when the statement is run again.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::table::{OpenSequence, SequenceRun, SequenceState};
+
+/// What one session has of sequences.
+#[derive(Debug, Default)]
+pub struct SessionSequences(Mutex<Used>);
+
+#[derive(Debug, Default)]
+struct Used {
+    /// By the sequence's oid.
+    sequences: HashMap<u32, UsedSequence>,
+    /// The sequence that gave a value last.
+    last: Option<u32>,
+    /// What the statement has taken, in order.
+    taken: Vec<Taken>,
+    /// What earlier runs of it had taken.
+    again: VecDeque<Taken>,
+}
+
+#[derive(Debug, Default)]
+struct UsedSequence {
+    last: Option<i64>,
+    /// Values of a generation that only this session gives.
+    cached: Option<(u16, SequenceRun)>,
+}
+
+/// Values of a generation of a sequence.
+#[derive(Debug, Clone, Copy)]
+struct Taken {
+    oid: u32,
+    generation: u16,
+    run: SequenceRun,
+}
+
+impl SessionSequences {
+    /// The value that the sequence gave this session last.
+    pub fn last_of(&self, oid: u32) -> Option<i64> {
+        self.lock().sequences.get(&oid)?.last
+    }
+
+    /// The sequence that gave this session a value last, and the value.
+    pub fn last(&self) -> Option<(u32, i64)> {
+        let used = self.lock();
+        let oid = used.last?;
+        Some((oid, used.sequences.get(&oid)?.last?))
+    }
+
+    /// DISCARD SEQUENCES.
+    pub fn discard(&self) {
+        *self.lock() = Used::default();
+    }
+
+    /// A statement begins.
+    pub fn begin_statement(&self) {
+        let mut used = self.lock();
+        used.taken.clear();
+        used.again.clear();
+    }
+
+    /// The statement begins anew: what it has taken it gets again.
+    pub fn begin_again(&self) {
+        let used = &mut *self.lock();
+        for taken in used.taken.drain(..).rev() {
+            used.again.push_front(taken);
+        }
+    }
+
+    /// Values that the session has already.
+    pub(super) fn take_held(&self, open: &OpenSequence, wanted: u64) -> Option<SequenceRun> {
+        // What is counted in the transaction was undone with the statement.
+        if open.is_own {
+            return None;
+        }
+        let (oid, generation) = (open.def.oid(), open.def.generation);
+        let used = &mut *self.lock();
+        let mut again = used.again.iter_mut();
+        if let Some(taken) = again.find(|taken| taken.oid == oid && taken.run.left() > 0)
+            && taken.generation == generation
+        {
+            return Some(taken.run.take_first(wanted));
+        }
+        let (cached_of, cached) = used.sequences.get_mut(&oid)?.cached.as_mut()?;
+        let is_left = *cached_of == generation && cached.left() > 0;
+        is_left.then(|| cached.take_first(wanted))
+    }
+
+    /// Keeps values for later.
+    pub(super) fn keep(&self, open: &OpenSequence, rest: SequenceRun) {
+        if rest.left() > 0 && !open.is_own {
+            let mut used = self.lock();
+            let sequence = used.sequences.entry(open.def.oid()).or_default();
+            sequence.cached = Some((open.def.generation, rest));
+        }
+    }
+
+    pub(super) fn note_given(&self, open: &OpenSequence, run: SequenceRun) {
+        let (oid, generation) = (open.def.oid(), open.def.generation);
+        let used = &mut *self.lock();
+        used.last = Some(oid);
+        let sequence = used.sequences.entry(oid).or_default();
+        sequence.last = run.last().or(sequence.last);
+        if open.is_own {
+            return;
+        }
+        let before = used.taken.last_mut();
+        let before = before.filter(|taken| taken.oid == oid && taken.generation == generation);
+        if before.is_none_or(|taken| !taken.run.extend(run)) {
+            used.taken.push(Taken { oid, generation, run });
+        }
+    }
+
+    pub(super) fn note_set(&self, oid: u32, state: SequenceState) {
+        let used = &mut *self.lock();
+        let sequence = used.sequences.entry(oid).or_default();
+        sequence.cached = None;
+        if state.is_called {
+            sequence.last = Some(state.last);
+        }
+        used.taken.retain(|taken| taken.oid != oid);
+        used.again.retain(|taken| taken.oid != oid);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Used> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
