@@ -14,7 +14,7 @@ use crate::system::sequence_values::{next_values, set_value};
 use crate::table::SequenceState;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::catalog("nextval", &[T::Regclass], T::Int8, |b, c| next(b, c)).volatile(),
+    FunctionDef::catalog("nextval", &[T::Regclass], T::Int8, next).volatile(),
     FunctionDef::catalog("currval", &[T::Regclass], T::Int8, |b, c| {
         b.map1(|oid| current(c, oid))
     })

@@ -129,3 +129,79 @@ impl SessionSequences {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::catalog::{Catalog, CatalogWriter, FIRST_OID, SequenceDef, SequenceType};
+    use crate::store::memory::MemoryEngine;
+    use crate::store::mvcc::MvccStore;
+    use crate::store::{Store, StoreOptions};
+    use crate::table::Sequences;
+    use crate::txn::Transaction;
+
+    /// A committed sequence, opened.
+    async fn open() -> OpenSequence {
+        let store: Arc<dyn Store> =
+            Arc::new(MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), None).unwrap());
+        let begin = || Transaction::begin(Arc::clone(&store), 1 << 20);
+        let (schema, name) = ("public".to_string(), "s".to_string());
+        let def = SequenceDef::rising(1, schema, name, SequenceType::Integer);
+        let (txn, catalog) = (begin().await.unwrap(), Catalog::empty());
+        CatalogWriter::begin(&txn, &catalog)
+            .unwrap()
+            .put_sequence(&def)
+            .unwrap();
+        Sequences::begin(&txn, &def, SequenceState::starting_at(1)).unwrap();
+        txn.commit(false).await.unwrap();
+        let txn = begin().await.unwrap();
+        let sequences = Sequences::new(Arc::clone(&store));
+        sequences.open(&txn, FIRST_OID + 1).await.unwrap()
+    }
+
+    fn values(run: Option<SequenceRun>) -> Vec<i64> {
+        run.into_iter().flat_map(SequenceRun::values).collect()
+    }
+
+    #[tokio::test]
+    async fn a_statement_that_begins_again_gets_its_values_again() {
+        let (open, session) = (open().await, SessionSequences::default());
+        let mut run = SequenceState::starting_at(1).next_run(&open.def, 5).unwrap();
+        session.begin_statement();
+        session.note_given(&open, run.take_first(2));
+        session.note_given(&open, run.take_first(1));
+        session.begin_again();
+        let again = session.take_held(&open, 2);
+        session.note_given(&open, again.unwrap());
+        assert_eq!(values(again), [1, 2]);
+        // Once more, before all were given again.
+        session.begin_again();
+        assert_eq!(values(session.take_held(&open, 2)), [1, 2]);
+        assert_eq!(values(session.take_held(&open, 2)), [3]);
+        assert!(session.take_held(&open, 1).is_none());
+        session.begin_again();
+        session.begin_statement();
+        assert!(session.take_held(&open, 1).is_none(), "another statement");
+        assert_eq!(session.last(), Some((open.def.oid(), 2)));
+        session.discard();
+        assert_eq!((session.last(), session.last_of(open.def.oid())), (None, None));
+    }
+
+    #[tokio::test]
+    async fn cached_values_go_when_one_is_set() {
+        let (open, session) = (open().await, SessionSequences::default());
+        let mut run = SequenceState::starting_at(1).next_run(&open.def, 4).unwrap();
+        session.note_given(&open, run.take_first(1));
+        session.keep(&open, run);
+        assert_eq!(values(session.take_held(&open, 1)), [2]);
+        let set = SequenceState {
+            last: 9,
+            is_called: true,
+        };
+        session.note_set(open.def.oid(), set);
+        assert!(session.take_held(&open, 1).is_none());
+        assert_eq!(session.last_of(open.def.oid()), Some(9));
+    }
+}

@@ -7,6 +7,7 @@ mod isolation;
 mod own;
 mod postgresql;
 mod source;
+mod transaction_mode;
 mod value;
 
 use std::collections::BTreeMap;
@@ -298,12 +299,6 @@ impl Settings {
     /// The value as SHOW prints it (`current_setting`). Errors: 42704 with the nearest name.
     pub fn show(&self, name: &str) -> Result<String> {
         self.get(name).ok_or_else(|| undefined(name))
-    }
-
-    /// Whether the transaction of a statement may not write: one of a block, or its own.
-    pub fn is_read_only(&self, in_block: bool) -> bool {
-        let default = "default_transaction_read_only";
-        self.transaction_read_only || !in_block && self.get(default).is_some_and(|value| value == "on")
     }
 
     /// As `show`, `None` for a setting that does not exist.

@@ -41,4 +41,6 @@ pub use update::{RowUpdate, update_rows};
 pub use write::{Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, upsert_rows};
 
 #[cfg(test)]
+mod sequence_tests;
+#[cfg(test)]
 mod tests;

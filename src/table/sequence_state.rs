@@ -54,7 +54,7 @@ impl SequenceState {
     }
 
     /// The values that follow it, at most `wanted`, at least one: those up to a bound. Errors: 2200H when a bound is reached.
-    pub(super) fn next_run(self, def: &SequenceDef, wanted: u64) -> Result<SequenceRun> {
+    pub(crate) fn next_run(self, def: &SequenceDef, wanted: u64) -> Result<SequenceRun> {
         let step = i128::from(def.increment);
         let (min, max) = (i128::from(def.min), i128::from(def.max));
         let following = match self.is_called {

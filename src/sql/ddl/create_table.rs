@@ -6,7 +6,7 @@ use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, Set
 
 use super::column::{self, NewColumn};
 use super::key::{self, KeyKind, NewUnique};
-use super::like::{self, LikeColumn, LikeIndex};
+use super::like::{self, LikeIndex};
 use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
@@ -50,6 +50,24 @@ struct Description {
     options: TableOptions,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
+}
+
+impl Description {
+    /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
+    fn add_column(
+        &mut self,
+        columns: &mut Vec<ColumnDef>,
+        mut def: ColumnDef,
+        sequence: Option<Vec<SequenceOption>>,
+    ) -> Result<()> {
+        if columns.iter().any(|known| known.name == def.name) {
+            return Err(Error::DuplicateColumn { name: def.name });
+        }
+        def.id = FIRST_COLUMN_ID + columns.len() as ColumnId;
+        self.sequences.extend(sequence.map(|options| (def.id, options)));
+        columns.push(def);
+        Ok(())
+    }
 }
 
 /// Runs CREATE TABLE [AS].
@@ -169,17 +187,9 @@ async fn describe(
     for at in 0..=create.columns.len() {
         while let Some(like) = likes.next_if(|like| like.at == at) {
             let taken = like::read(ctx, like)?;
-            for LikeColumn {
-                def,
-                generation,
-                sequence,
-            } in taken.columns
-            {
-                generations.extend(generation.map(|expr| (columns.len(), expr)));
-                let id = add_column(&mut columns, def)?;
-                description
-                    .sequences
-                    .extend(sequence.map(|options| (id, options)));
+            for column in taken.columns {
+                generations.extend(column.generation.map(|expr| (columns.len(), expr)));
+                description.add_column(&mut columns, column.def, column.sequence)?;
             }
             if let Some(key) = taken.primary_key {
                 set_primary(&mut primary, table, None, key)?;
@@ -207,10 +217,7 @@ async fn describe(
             });
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
-        let id = add_column(&mut columns, def)?;
-        description
-            .sequences
-            .extend(sequence.map(|options| (id, options)));
+        description.add_column(&mut columns, def, sequence)?;
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
@@ -257,17 +264,6 @@ fn read_constraint(
         TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
         other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
     }
-}
-
-/// Appends a column, which gets its id. Errors: 42701.
-fn add_column(columns: &mut Vec<ColumnDef>, mut def: ColumnDef) -> Result<ColumnId> {
-    if columns.iter().any(|known| known.name == def.name) {
-        return Err(Error::DuplicateColumn { name: def.name });
-    }
-    def.id = FIRST_COLUMN_ID + columns.len() as ColumnId;
-    let id = def.id;
-    columns.push(def);
-    Ok(id)
 }
 
 fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
@@ -375,15 +371,9 @@ async fn create_described(
     let (key_name, key_columns) = match description.primary_key {
         Some(primary) => primary,
         None => {
-            let column = row_id_column(next_column_id);
+            description.columns.push(row_id_column(next_column_id));
             next_column_id += 1;
-            let key = vec![KeyColumn {
-                column: column.id,
-                descending: false,
-                nulls_first: false,
-            }];
-            description.columns.push(column);
-            (None, key)
+            (None, vec![rising(next_column_id - 1)])
         }
     };
     // The table's own name is taken as well: an index of the same name would be ambiguous.
@@ -424,14 +414,12 @@ async fn create_described(
             constraint_comment: None,
         });
     }
-    for (column, options) in &description.sequences {
-        let is_it = |known: &&mut ColumnDef| known.id == *column;
-        if let Some(column) = description.columns.iter_mut().find(is_it) {
-            let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
-            let made = sequence::create_for_column(ctx, &writer, of, column, options, &mut taken);
-            column.set_sequence(made.await?);
-        }
-    }
+    let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
+    let columns = (
+        description.columns.as_mut_slice(),
+        description.sequences.as_slice(),
+    );
+    make_sequences(ctx, &writer, of, columns, &mut taken).await?;
     let table = writer.put_table(TableDef {
         id,
         oid: FIRST_OID + id,
@@ -450,6 +438,33 @@ async fn create_described(
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
+}
+
+/// A column that a key sorts upwards.
+fn rising(column: ColumnId) -> KeyColumn {
+    KeyColumn {
+        column,
+        descending: false,
+        nulls_first: false,
+    }
+}
+
+/// Makes the sequences of a table's columns.
+async fn make_sequences(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: (&str, &str, u32),
+    (columns, sequences): (&mut [ColumnDef], &[(ColumnId, Vec<SequenceOption>)]),
+    taken: &mut Vec<String>,
+) -> Result<()> {
+    for (column, options) in sequences {
+        let is_it = |known: &&mut ColumnDef| known.id == *column;
+        if let Some(column) = columns.iter_mut().find(is_it) {
+            let made = sequence::create_for_column(ctx, writer, table, column, options, taken);
+            column.set_sequence(made.await?);
+        }
+    }
+    Ok(())
 }
 
 /// The name of a new table's index: as given, if free, else made of `base`.

@@ -4,9 +4,10 @@
 use sqlparser::ast::{DataType, Expr};
 
 use super::table_change::{Change, check_no_views};
-use super::{default, generation};
-use crate::catalog::ColumnDefault;
+use super::{default, generation, sequence};
+use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
+use crate::parse::definition::SequenceOption;
 use crate::parse::type_name;
 use crate::query;
 use crate::sql::{column_type, dml};
@@ -64,6 +65,7 @@ pub(super) async fn set_type(
             _ => default_mismatch(&column.name, &ty),
         });
     }
+    retype_sequence(ctx, &change.table, &column, &ty).await?;
     let default = match &column.default {
         Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
@@ -82,6 +84,23 @@ pub(super) async fn set_type(
         rewrite.retyped.insert(column.id, using.cloned());
     }
     Ok(())
+}
+
+/// The sequence of an identity column is of the column's type.
+async fn retype_sequence(
+    ctx: &StatementContext,
+    table: &TableDef,
+    column: &ColumnDef,
+    ty: &SqlType,
+) -> Result<()> {
+    let has_identity = matches!(column.default, Some(ColumnDefault::Identity { .. }));
+    match sequence::of_column(ctx, table, column).filter(|_| has_identity) {
+        Some(sequence) => {
+            let option = SequenceOption::Type(ty.name());
+            sequence::change_options(ctx, sequence, &[option]).await
+        }
+        None => Ok(()),
+    }
 }
 
 /// Whether every value of `old` is stored as the same bytes as a value of `new`, in rows and in keys.

@@ -1,28 +1,39 @@
 //! Defaults as `pg_get_expr` prints them.
 
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation};
+use std::collections::HashMap;
+
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, SequenceDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{SqlType, Value};
 
+/// The sequences of a catalog, findable by oid.
+pub(super) type SequencesByOid<'a> = HashMap<u32, &'a SequenceDef>;
+
+/// Those of this one.
+pub(super) fn sequences_by_oid(catalog: &Catalog) -> SequencesByOid<'_> {
+    let sequences = catalog.sequences();
+    sequences.map(|sequence| (sequence.oid(), &**sequence)).collect()
+}
+
 /// The default of a column, or what it is computed of.
-pub(super) fn default_text(catalog: &Catalog, column: &ColumnDef) -> Option<String> {
+pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> Option<String> {
     match &column.default {
         Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
-        Some(ColumnDefault::Expression { sql, sequences }) => {
-            let named = sequences.iter().fold(sql.clone(), |sql, oid| {
-                sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(catalog, *oid))
+        Some(ColumnDefault::Expression { sql, sequences: used }) => {
+            let named = used.iter().fold(sql.clone(), |sql, oid| {
+                sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(sequences, *oid))
             });
             Some(named)
         }
         Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(sql.clone()),
-        Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(catalog, *oid))),
+        Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(sequences, *oid))),
         Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
     }
 }
 
 /// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken.)
-fn sequence_sql(catalog: &Catalog, oid: u32) -> String {
-    let name = match catalog.sequence(oid) {
+fn sequence_sql(sequences: &SequencesByOid<'_>, oid: u32) -> String {
+    let name = match sequences.get(&oid) {
         Some(sequence) if sequence.schema == "public" => quote_ident(&sequence.name),
         Some(sequence) => qualified(&sequence.schema, &sequence.name),
         None => oid.to_string(),

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::cells::Cell;
-use super::default_text::default_text;
+use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use super::definitions::{PG_CATALOG_OID, definition, static_cells};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
 use crate::parse::quoting::{qualified, quote_ident};
@@ -121,11 +121,12 @@ pub(crate) struct Objects {
 impl Objects {
     /// Numbers everything in the catalog.
     pub(crate) fn new(catalog: &Catalog) -> Objects {
+        let sequences = sequences_by_oid(catalog);
         let relations: Vec<UserRelation> = catalog
             .relations
             .iter()
             .map(|relation| match relation {
-                Relation::Table(table) => user_table(catalog, table),
+                Relation::Table(table) => user_table(catalog, &sequences, table),
                 Relation::View(view) => user_view(catalog, view),
                 Relation::Sequence(sequence) => user_sequence(catalog, sequence),
             })
@@ -395,11 +396,11 @@ fn number(cell: &Cell) -> i64 {
     cell.as_deref().and_then(|cell| cell.parse().ok()).unwrap_or(0)
 }
 
-fn user_table(catalog: &Catalog, table: &TableDef) -> UserRelation {
+fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
         .iter()
-        .map(|column| user_column(catalog, column))
+        .map(|column| user_column(sequences, column))
         .collect();
     let attribute = |id| {
         visible
@@ -471,8 +472,8 @@ fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
     Some(generation.sql.clone())
 }
 
-fn user_column(catalog: &Catalog, column: &ColumnDef) -> UserColumn {
-    let default = default_text(catalog, column);
+fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn {
+    let default = default_text(sequences, column);
     let identity = match &column.default {
         Some(ColumnDefault::Identity { always: true, .. }) => "a",
         Some(ColumnDefault::Identity { always: false, .. }) => "d",

@@ -1,9 +1,11 @@
 //! Rows of the catalogs that tell of sequences: `pg_sequence`, `pg_sequences`, `information_schema.sequences`, and of `pg_depend` what
 //! says which columns sequences go with, and which defaults take values of them.
 
+use std::collections::HashMap;
+
 use super::object_class::{CLASS_CLASS, DEFAULT_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, yes_or_no};
-use crate::catalog::SequenceDef;
+use crate::catalog::{SequenceDef, TableDef};
 use crate::system::catalog_version::objects::{OWNER_NAME, UserRelation, type_facts};
 
 /// The sequences with what they are.
@@ -85,8 +87,10 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
             ("deptype", text(kind)),
         ]);
     };
+    let tables = source.ctx.catalog.tables();
+    let tables: HashMap<u32, &TableDef> = tables.map(|table| (table.oid, &**table)).collect();
     for (relation, sequence) in each_sequence(source) {
-        if let Some((table, attribute, is_identity)) = owner_of(source, sequence) {
+        if let Some((table, attribute, is_identity)) = owner_of(&tables, sequence) {
             let kind = if is_identity { "i" } else { "a" };
             push((CLASS_CLASS, relation.oid), (table, attribute), kind);
         }
@@ -102,14 +106,9 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 /// Table and attribute that a sequence goes with, and whether that is an identity column.
-fn owner_of(source: &Source<'_>, sequence: &SequenceDef) -> Option<(i64, usize, bool)> {
+fn owner_of(tables: &HashMap<u32, &TableDef>, sequence: &SequenceDef) -> Option<(i64, usize, bool)> {
     let owner = sequence.owner?;
-    let table = source
-        .ctx
-        .catalog
-        .tables()
-        .find(|table| table.oid == owner.table)?;
-    let mut columns = table.visible_columns();
+    let mut columns = tables.get(&owner.table)?.visible_columns();
     let position = columns.position(|column| column.id == owner.column)?;
     Some((i64::from(owner.table), position + 1, owner.is_identity))
 }
