@@ -110,7 +110,11 @@ async fn a_wait_ends_by_time_by_cancel_and_by_deadlock() {
     };
     let (waited, ()) = tokio::join!(waits, stops);
     assert_eq!(waited.unwrap_err().code().map(|code| code.code()), Some("57014"));
-    // A circle: whoever closes it is refused, and the other goes on.
+    // A circle: whoever looks for it first is refused, and the other goes on.
+    for (client, patience) in [(&first, "1min"), (&second, "10ms")] {
+        let patience = format!("SET deadlock_timeout = '{patience}'");
+        client.batch_execute(&patience).await.unwrap();
+    }
     let waits = first.batch_execute("SELECT pg_advisory_xact_lock(2)");
     let closes = async {
         until(&second, "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted").await;
