@@ -69,7 +69,7 @@ impl<'a> CatalogWriter<'a> {
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
         let value = record::encode_table(&table)?;
-        self.write_record(Keyspace::Relation { id: table.id }, Some(value), mode)?;
+        self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
     }
 
@@ -87,11 +87,7 @@ impl<'a> CatalogWriter<'a> {
             }
         }
         let value = record::encode_view(view, self.version)?;
-        self.write_record(
-            Keyspace::Relation { id: view.id },
-            Some(value),
-            LockMode::AccessExclusive,
-        )
+        self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
 
     /// Writes a sequence's record, new or changed. (What it has given is the caller's to write.)
@@ -100,21 +96,14 @@ impl<'a> CatalogWriter<'a> {
         let known = self.relation_of(oid);
         self.put_names(known, &sequence.schema, &[(&sequence.name, oid)])?;
         let value = record::encode_sequence(sequence, self.version)?;
-        self.write_record(
-            Keyspace::Relation { id: sequence.id },
-            Some(value),
-            LockMode::ShareRowExclusive,
-        )
+        let record = Keyspace::Relation { id: sequence.id };
+        self.write_record_in(record, Some(value), LockMode::ShareRowExclusive)
     }
 
     /// Removes a sequence's record and what it has given.
     pub fn drop_sequence(&self, sequence: &SequenceDef) -> Result<()> {
         self.drop_name(&sequence.schema, &sequence.name)?;
-        self.drop_record(
-            Keyspace::Relation { id: sequence.id },
-            sequence.oid(),
-            LockMode::AccessExclusive,
-        )?;
+        self.drop_record(Keyspace::Relation { id: sequence.id }, sequence.oid())?;
         // Blind: a session that reserves a block of values meanwhile must not fail the drop.
         let key = sequence.counter_key();
         self.txn.write(Write::Delete { key }, None)
@@ -123,11 +112,7 @@ impl<'a> CatalogWriter<'a> {
     /// Writes a schema's record, new or changed.
     pub fn put_schema(&self, schema: &SchemaDef) -> Result<()> {
         let value = record::encode_schema(schema, self.version)?;
-        self.write_record(
-            Keyspace::Schema { name: &schema.name },
-            Some(value),
-            LockMode::Update,
-        )
+        self.write_record(Keyspace::Schema { name: &schema.name }, Some(value))
     }
 
     /// Writes the settings of an owner; none left removes the record.
@@ -137,26 +122,18 @@ impl<'a> CatalogWriter<'a> {
             true => None,
             false => Some(record::encode_settings(settings, self.version)?),
         };
-        self.write_record(Keyspace::Settings { of: &of }, value, LockMode::Update)
+        self.write_record(Keyspace::Settings { of: &of }, value)
     }
 
     /// Removes a schema's record; what it held must be gone.
     pub fn drop_schema(&self, schema: &SchemaDef) -> Result<()> {
-        self.drop_record(
-            Keyspace::Schema { name: &schema.name },
-            schema.oid,
-            LockMode::Update,
-        )
+        self.drop_record(Keyspace::Schema { name: &schema.name }, schema.oid)
     }
 
     /// Removes a view's record.
     pub fn drop_view(&self, view: &ViewDef) -> Result<()> {
         self.drop_name(&view.schema, &view.name)?;
-        self.drop_record(
-            Keyspace::Relation { id: view.id },
-            view.oid(),
-            LockMode::AccessExclusive,
-        )
+        self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
     }
 
     /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
@@ -164,11 +141,7 @@ impl<'a> CatalogWriter<'a> {
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
-        self.drop_record(
-            Keyspace::Relation { id: table.id },
-            table.oid,
-            LockMode::AccessExclusive,
-        )?;
+        self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
         for key in side_keys(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, None)?;
@@ -224,11 +197,7 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counter (`table::Sequences::move_row_ids`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.write_record(
-            Keyspace::Relation { id: table.id },
-            None,
-            LockMode::AccessExclusive,
-        )?;
+        self.write_record(Keyspace::Relation { id: table.id }, None)?;
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
@@ -281,15 +250,24 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Removes the record of an object that nothing depends on.
-    fn drop_record(&self, record: Keyspace<'_>, oid: u32, mode: LockMode) -> Result<()> {
-        self.write_record(record, None, mode)?;
+    fn drop_record(&self, record: Keyspace<'_>, oid: u32) -> Result<()> {
+        self.write_record(record, None)?;
         self.guard_dependents(oid);
         let key = Keyspace::Dependents { oid }.encode();
         self.txn.write(Write::Delete { key }, None)
     }
 
-    /// Writes a record, or removes it, and gives its part of the catalog the new version. `mode`: how it is locked.
-    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>, mode: LockMode) -> Result<()> {
+    /// Writes a record, or removes it, and gives its part of the catalog the new version. Nobody else may use the object.
+    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
+        let mode = match record {
+            Keyspace::Relation { .. } => LockMode::AccessExclusive,
+            _ => LockMode::Update,
+        };
+        self.write_record_in(record, value, mode)
+    }
+
+    /// The same, while others may use the object in modes that do not conflict with this one.
+    fn write_record_in(&self, record: Keyspace<'_>, value: Option<Vec<u8>>, mode: LockMode) -> Result<()> {
         put_version(self.txn, part_key(&record), self.version)?;
         let key = record.encode();
         let write = match value {

@@ -5,7 +5,7 @@ use crate::codec::keyspace::{Keyspace, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::SqlType;
 
-use super::FIRST_OID;
+use super::{ColumnDef, ColumnDefault, FIRST_OID};
 
 /// A sequence's record. Cloned and changed by DDL, then written back.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -63,6 +63,17 @@ pub enum SequenceType {
     Integer,
     /// bigint.
     BigInt,
+}
+
+impl SequenceOwner {
+    /// A column of the table with this oid.
+    pub fn of(table: u32, column: &ColumnDef) -> SequenceOwner {
+        SequenceOwner {
+            table,
+            column: column.id,
+            is_identity: matches!(column.default, Some(ColumnDefault::Identity { .. })),
+        }
+    }
 }
 
 impl SequenceType {

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, stream};
 
 use super::node_properties;
+use crate::operators::node_properties::node_without_expressions;
 
 /// The node.
 #[derive(Debug)]
@@ -37,23 +36,12 @@ impl DisplayAs for Append {
 }
 
 impl ExecutionPlan for Append {
-    fn name(&self) -> &str {
-        "Append"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    node_without_expressions!("Append");
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         self.inputs.iter().collect()
     }
     fn required_input_distribution(&self) -> Vec<Distribution> {
         vec![Distribution::SinglePartition; self.inputs.len()]
-    }
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 use datafusion_common::stats::Precision;
-use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult, Statistics};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::statistics::StatisticsArgs;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
@@ -18,6 +16,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use super::catalog_read::{CatalogRead, KnownValues};
 use super::node_properties;
 use super::planning::{Planning, run_constants, statement_catalogs};
+use crate::operators::node_properties::node_without_expressions;
 use crate::system::datafusion_error::to_datafusion;
 use crate::system::pg_catalog::{self, Definition};
 use crate::tree::{Expr, FilterPushDown, TableScan, TableSource};
@@ -162,20 +161,9 @@ impl DisplayAs for CatalogScanExec {
 }
 
 impl ExecutionPlan for CatalogScanExec {
-    fn name(&self) -> &str {
-        "CatalogScanExec"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    node_without_expressions!("CatalogScanExec");
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         Vec::new()
-    }
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

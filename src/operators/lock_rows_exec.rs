@@ -3,17 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, ExecutionPlan, PlanProperties};
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
 use super::row_locks::{KeyedLocks, RunningRowLocks, TableRowLocks};
-use crate::operators::node_properties::only_input;
+use crate::operators::node_properties::{node_without_expressions, only_input};
 use crate::operators::physical_expr::ExprBuilder;
 use crate::operators::planning::statement_context;
 use crate::system::datafusion_error::to_datafusion;
@@ -68,12 +66,7 @@ impl DisplayAs for LockRowsExec {
 }
 
 impl ExecutionPlan for LockRowsExec {
-    fn name(&self) -> &str {
-        "LockRowsExec"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    node_without_expressions!("LockRowsExec");
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
     }
@@ -82,12 +75,6 @@ impl ExecutionPlan for LockRowsExec {
     }
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
-    }
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

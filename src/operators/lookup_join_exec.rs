@@ -6,10 +6,8 @@ use std::sync::Arc;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
-use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::equivalence::ProjectionMapping;
 use datafusion_physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
@@ -21,7 +19,7 @@ use super::node_properties;
 use crate::Result;
 use crate::operators::allowance::take;
 use crate::operators::lookup::{Lookup, LookupFigures, RunningLookup};
-use crate::operators::node_properties::only_input;
+use crate::operators::node_properties::{node_without_expressions, only_input};
 use crate::operators::observer::CountMore;
 use crate::operators::planning::{run_constants, statement_context};
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
@@ -125,12 +123,7 @@ impl DisplayAs for LookupJoinExec {
 }
 
 impl ExecutionPlan for LookupJoinExec {
-    fn name(&self) -> &str {
-        "LookupJoinExec"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        &self.properties
-    }
+    node_without_expressions!("LookupJoinExec");
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.outer]
     }
@@ -139,12 +132,6 @@ impl ExecutionPlan for LookupJoinExec {
     }
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
-    }
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

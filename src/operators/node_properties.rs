@@ -33,3 +33,30 @@ fn of(order: EquivalenceProperties, parts: usize) -> Arc<PlanProperties> {
         Boundedness::Bounded,
     ))
 }
+
+/// What an executable node says whose rows are computed of no expressions that DataFusion would look at: its name, its properties (its own,
+/// or those of its one input), and that there are none.
+macro_rules! node_without_expressions {
+    ($name:literal) => {
+        crate::operators::node_properties::node_without_expressions!($name, |node| &node.properties);
+    };
+    ($name:literal, |$node:ident| $properties:expr) => {
+        fn name(&self) -> &str {
+            $name
+        }
+        fn properties(&self) -> &std::sync::Arc<datafusion_physical_plan::PlanProperties> {
+            let $node = self;
+            $properties
+        }
+        fn apply_expressions(
+            &self,
+            _: &mut dyn FnMut(
+                &std::sync::Arc<dyn datafusion_physical_expr::PhysicalExpr>,
+            )
+                -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion>,
+        ) -> datafusion_common::Result<datafusion_common::tree_node::TreeNodeRecursion> {
+            Ok(datafusion_common::tree_node::TreeNodeRecursion::Continue)
+        }
+    };
+}
+pub(super) use node_without_expressions;

@@ -6,14 +6,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
+use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{
-    DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties, replace_children_if_necessary,
-};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, replace_children_if_necessary};
 
+use crate::operators::node_properties::node_without_expressions;
 use crate::scan::figures::{Figures, watch};
 
 /// The state by which a node learns that what it does beside its rows is to be counted (`with_new_state`): what a scan
@@ -77,23 +75,12 @@ impl DisplayAs for ObservedExec {
 }
 
 impl ExecutionPlan for ObservedExec {
-    fn name(&self) -> &str {
-        "ObservedExec"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.inner.properties()
-    }
+    node_without_expressions!("ObservedExec", |node| node.inner.properties());
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.inner]
     }
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
-    }
-    fn apply_expressions(
-        &self,
-        _f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

@@ -4,15 +4,13 @@
 use std::sync::Arc;
 
 use datafusion_common::Result as DataFusionResult;
-use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_execution::memory_pool::MemoryConsumer;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_plan::stream::RecordBatchStreamAdapter;
-use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan};
 use futures::{StreamExt, TryStreamExt};
 
-use crate::operators::node_properties::only_input;
+use crate::operators::node_properties::{node_without_expressions, only_input};
 
 /// How often a window holds its rows: as they came, and put together.
 const COPIES: usize = 2;
@@ -37,23 +35,12 @@ impl DisplayAs for WindowMemory {
 }
 
 impl ExecutionPlan for WindowMemory {
-    fn name(&self) -> &str {
-        "WindowMemory"
-    }
-    fn properties(&self) -> &Arc<PlanProperties> {
-        self.input.properties()
-    }
+    node_without_expressions!("WindowMemory", |node| node.input.properties());
     fn maintains_input_order(&self) -> Vec<bool> {
         vec![true]
     }
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
-    }
-    fn apply_expressions(
-        &self,
-        _: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
-    ) -> DataFusionResult<TreeNodeRecursion> {
-        Ok(TreeNodeRecursion::Continue)
     }
     fn with_new_children(
         self: Arc<Self>,

@@ -91,7 +91,7 @@ impl Binder<'_> {
                 ..
             } => {
                 let around = Outer::new(&left.scope, outer, None);
-                let name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
+                let name = called(alias.as_ref(), "");
                 let bound = self.query_of_item(&name, |binder| binder.query(subquery, Some(&around)))?;
                 let captured = around.captured.into_inner();
                 let (mut right, fields) = self.derived(bound, alias.as_ref())?;
@@ -179,7 +179,7 @@ impl Binder<'_> {
             } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref()),
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
-                let name = alias.as_ref().map_or_else(String::new, |alias| fold(&alias.name));
+                let name = called(alias.as_ref(), "");
                 let bound = self.query_of_item(&name, |binder| binder.query(subquery, outer))?;
                 Ok(self.derived(bound, alias.as_ref())?.0)
             }
@@ -264,8 +264,8 @@ impl Binder<'_> {
         alias: Option<&ast::TableAlias>,
     ) -> Result<Option<FromItem>> {
         let schema_name = schema.unwrap_or("pg_catalog");
-        let called = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
-        let Some(source) = catalog_table::source(schema_name, name, &called) else {
+        let known_as = called(alias, name);
+        let Some(source) = catalog_table::source(schema_name, name, &known_as) else {
             return Ok(None);
         };
         let types: Vec<(String, SqlType)> = source
@@ -302,14 +302,14 @@ impl Binder<'_> {
             table.telling_key_columns()
         };
         let schema = alias.is_none().then(|| table.schema.clone());
-        let called = alias.map_or_else(|| table.name.clone(), |alias| fold(&alias.name));
-        let source = match self.item_lock(&called) {
+        let known_as = called(alias, &table.name);
+        let source = match self.item_lock(&known_as) {
             // A row is locked by its key, which may be hidden.
-            Some(_) => whole_table_source(table, &called, &self.ctx.hints),
-            None => table_source(table, &called, &self.ctx.hints),
+            Some(_) => whole_table_source(table, &known_as, &self.ctx.hints),
+            None => table_source(table, &known_as, &self.ctx.hints),
         };
         let mut item = self.scan(source, schema, &table.name, columns, key, alias)?;
-        self.note_locked(table, &called, &item.plan)?;
+        self.note_locked(table, &known_as, &item.plan)?;
         if table.options.dynamic_columns {
             for relation in &mut item.scope.relations {
                 relation.dynamic_table = Some(table.name.clone());
@@ -329,7 +329,7 @@ impl Binder<'_> {
         key: Vec<usize>,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
-        let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
+        let visible_name = called(alias, name);
         let catalog = source.is::<catalog_table::CatalogTable>();
         let reference = RelationAlias::bare(self.unique_name(&visible_name));
         let plan = Plan::scan(reference.clone(), source);
@@ -387,7 +387,7 @@ impl Binder<'_> {
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
         self.views += 1;
-        let name = alias.map_or_else(|| view.name.clone(), |alias| fold(&alias.name));
+        let name = called(alias, &view.name);
         let bound = self.query_of_item(&name, |binder| {
             binder.one_level_deeper(|binder| binder.query(&query, None))
         });
@@ -414,7 +414,7 @@ impl Binder<'_> {
         name: &str,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
-        let visible_name = alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name));
+        let visible_name = called(alias, name);
         let reference = RelationAlias::bare(self.unique_name(if visible_name.is_empty() {
             "subquery"
         } else {
@@ -506,4 +506,9 @@ impl Binder<'_> {
 fn kept_as_relation(name: &ast::ObjectName) -> bool {
     let name = name_parts(name).ok().and_then(|mut parts| parts.pop());
     name.is_some_and(|name| pg_catalog::table_oid("pg_catalog", &name) == Some(0))
+}
+
+/// What an item of FROM is called: by its alias, or by its name.
+fn called(alias: Option<&ast::TableAlias>, name: &str) -> String {
+    alias.map_or_else(|| name.to_string(), |alias| fold(&alias.name))
 }

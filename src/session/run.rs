@@ -77,14 +77,9 @@ impl Session {
             self.end_statement();
             return Ok(reply);
         }
-        if let Some(name) = statement.parsed.name_of_write()
-            && self.is_read_only()
-        {
-            let message = format!("cannot execute {name} in a read-only transaction");
-            return Err(Error::TransactionState {
-                state: "25006",
-                message,
-            });
+        if let Some(name) = statement.parsed.name_of_write() {
+            let in_block = self.transaction.block != Block::None;
+            self.settings().require_writable(in_block, &name)?;
         }
         let run = Run {
             statement,
@@ -159,12 +154,6 @@ impl Session {
             let (process_id, text) = (self.process_id, without_constants(&statement.parsed.text));
             tracing::info!(process_id, "statement: {text}");
         }
-    }
-
-    /// Whether the transaction of a statement that begins now may not write.
-    fn is_read_only(&self) -> bool {
-        self.settings()
-            .is_read_only(self.transaction.block != Block::None)
     }
 
     /// When the statement at hand times out: its time counts from the first message that is about it, so that reading,

@@ -6,9 +6,7 @@ use crate::{Error, Result};
 
 /// `count` values of the sequence with this oid. Errors: 25006, 2200H; those of [`crate::table::Sequences::open`].
 pub(crate) async fn next_values(ctx: &StatementContext, oid: u32, count: usize) -> Result<Vec<i64>> {
-    if ctx.settings.is_read_only(ctx.in_block) {
-        return Err(read_only("nextval()"));
-    }
+    ctx.settings.require_writable(ctx.in_block, "nextval()")?;
     let open = ctx.sequences.open(&ctx.txn, oid).await?;
     let session = &ctx.session.sequences;
     let mut values = Vec::with_capacity(count);
@@ -32,9 +30,7 @@ pub(crate) async fn next_values(ctx: &StatementContext, oid: u32, count: usize) 
 
 /// `setval`. Errors: 25006, 22003 beyond the sequence's bounds; those of [`crate::table::Sequences::open`].
 pub(crate) async fn set_value(ctx: &StatementContext, oid: u32, state: SequenceState) -> Result<()> {
-    if ctx.settings.is_read_only(ctx.in_block) {
-        return Err(read_only("setval()"));
-    }
+    ctx.settings.require_writable(ctx.in_block, "setval()")?;
     let open = ctx.sequences.open(&ctx.txn, oid).await?;
     let (min, max) = (open.def.min, open.def.max);
     if !(min..=max).contains(&state.last) {
@@ -49,11 +45,4 @@ pub(crate) async fn set_value(ctx: &StatementContext, oid: u32, state: SequenceS
     ctx.sequences.set(&ctx.txn, &open, state).await?;
     ctx.session.sequences.note_set(oid, state);
     Ok(())
-}
-
-fn read_only(function: &str) -> Error {
-    Error::TransactionState {
-        state: "25006",
-        message: format!("cannot execute {function} in a read-only transaction"),
-    }
 }

@@ -3,7 +3,6 @@
 
 mod definition;
 mod definitions;
-mod isolation;
 mod own;
 mod postgresql;
 mod source;
@@ -26,11 +25,11 @@ use crate::{Error, Result};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
-pub(crate) use isolation::Isolation;
 #[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
 pub use source::SettingSource;
+pub(crate) use transaction_mode::Isolation;
 use value::{display, normalize};
 
 /// The values of the settings that plans depend on.

@@ -76,7 +76,7 @@ pub async fn insert_missing_rows(
         if free {
             // Not before: where every row is there already nothing is written, and there is nothing to commit.
             if !any {
-                begin_write(txn, table).await?;
+                txn.mark(written_key(table.id))?;
                 any = true;
             }
             unique.add(&row);

@@ -127,51 +127,42 @@ async fn a_block_sees_what_others_commit_between_its_statements_unless_it_keeps_
     }
 }
 
+/// Of two blocks at a level that write one row the second waits until the first ends in this way. `outcome`: the SQLSTATE of its statement,
+/// if that fails; `left`: what the row holds once both have ended.
+async fn second_writer(level: &str, end: &str, outcome: Option<&str>, left: &str) {
+    for store in STORES {
+        let server = TestServer::start(store).await;
+        let (first, second) = two_blocks(&server, level).await;
+        let second_id = process_id(&second).await;
+        let writes = second.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1");
+        let ends = async {
+            until_blocked(&first, &second_id).await;
+            first.batch_execute(end).await
+        };
+        let (written, ended) = tokio::join!(writes, ends);
+        ended.unwrap();
+        assert_eq!(written.is_err(), outcome.is_some(), "{end} on {store}");
+        let error = written.err();
+        let sqlstate = error.as_ref().and_then(|error| error.code());
+        assert_eq!(sqlstate.map(|code| code.code()), outcome, "{end} on {store}");
+        second.batch_execute("COMMIT").await.unwrap();
+        let read = value(&first, "SELECT v FROM t WHERE k = 1").await;
+        assert_eq!(read.as_deref(), Some(left), "{end} on {store}");
+        server.stop().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_second_of_two_writers_of_a_row_waits_and_goes_on_from_what_the_first_left() {
-    for store in STORES {
-        for (end, left) in [("COMMIT", "12"), ("ROLLBACK", "11")] {
-            let server = TestServer::start(store).await;
-            let (first, second) = two_blocks(&server, "READ COMMITTED").await;
-            let second_id = process_id(&second).await;
-            let writes = second.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1");
-            let ends = async {
-                until_blocked(&first, &second_id).await;
-                first.batch_execute(end).await
-            };
-            let (written, ended) = tokio::join!(writes, ends);
-            written.unwrap();
-            ended.unwrap();
-            second.batch_execute("COMMIT").await.unwrap();
-            let read = value(&first, "SELECT v FROM t WHERE k = 1").await;
-            assert_eq!(read.as_deref(), Some(left), "{end} on {store}");
-            server.stop().await;
-        }
+    for (end, left) in [("COMMIT", "12"), ("ROLLBACK", "11")] {
+        second_writer("READ COMMITTED", end, None, left).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn at_repeatable_read_the_second_writer_goes_on_or_fails_as_the_first_ends() {
-    for store in STORES {
-        for (end, outcome, left) in [("COMMIT", Some("40001"), "11"), ("ROLLBACK", None, "11")] {
-            let server = TestServer::start(store).await;
-            let (first, second) = two_blocks(&server, "REPEATABLE READ").await;
-            let second_id = process_id(&second).await;
-            let writes = second.batch_execute("UPDATE t SET v = v + 1 WHERE k = 1");
-            let ends = async {
-                until_blocked(&first, &second_id).await;
-                first.batch_execute(end).await
-            };
-            let (written, ended) = tokio::join!(writes, ends);
-            ended.unwrap();
-            let error = written.err();
-            let sqlstate = error.as_ref().and_then(|error| error.code());
-            assert_eq!(sqlstate.map(|code| code.code()), outcome, "{end} on {store}");
-            second.batch_execute("COMMIT").await.unwrap();
-            let read = value(&first, "SELECT v FROM t WHERE k = 1").await;
-            assert_eq!(read.as_deref(), Some(left), "{end} on {store}");
-            server.stop().await;
-        }
+    for (end, outcome) in [("COMMIT", Some("40001")), ("ROLLBACK", None)] {
+        second_writer("REPEATABLE READ", end, outcome, "11").await;
     }
 }
 

@@ -6,8 +6,8 @@ use sqlparser::ast::{Ident, ObjectName};
 use super::schema::moved_schema;
 use super::{creation_target, free_name, key, notice, role, sequence_options};
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDef, ColumnDefault, Object, ObjectKind, SequenceDef, SequenceOwner,
-    SequenceType, TableDef, record_key,
+    Access, CatalogWriter, ColumnDef, Object, ObjectKind, SequenceDef, SequenceOwner, SequenceType, TableDef,
+    record_key,
 };
 
 use crate::error::{DuplicateKind, StatementFault};
@@ -173,11 +173,7 @@ pub(super) async fn create_for_column(
     let id = ctx.sequences.object_ids().take().await?;
     let mut def = SequenceDef::rising(id, schema.to_string(), name, ty);
     let state = sequence_options::apply(&mut def, options, None)?;
-    def.owner = Some(SequenceOwner {
-        table: table_oid,
-        column: column.id,
-        is_identity: matches!(column.default, Some(ColumnDefault::Identity { .. })),
-    });
+    def.owner = Some(SequenceOwner::of(table_oid, column));
     writer.put_sequence(&def)?;
     Sequences::begin(&ctx.txn, &def, state)?;
     Ok(def.oid())

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::free_name;
 use super::verification::begin;
 use crate::catalog::{
-    Catalog, CatalogWriter, ColumnDef, ColumnDefault, NO_SEQUENCE, ObjectIds, SequenceDef, SequenceOwner,
-    SequenceType, TableDef,
+    Catalog, CatalogWriter, ColumnDef, NO_SEQUENCE, ObjectIds, SequenceDef, SequenceOwner, SequenceType,
+    TableDef,
 };
 use crate::codec::keyspace::Keyspace;
 use crate::store::{Store, Write};
@@ -39,11 +39,7 @@ pub async fn make_missing_sequences(store: &Arc<dyn Store>) -> Result<Vec<String
             let (id, ty) = (numbers.take().await?, SequenceType::of(&column.ty));
             let ty = ty.unwrap_or(SequenceType::BigInt);
             let mut def = SequenceDef::rising(id, table.schema.clone(), name, ty);
-            def.owner = Some(SequenceOwner {
-                table: table.oid,
-                column: column.id,
-                is_identity: matches!(column.default, Some(ColumnDefault::Identity { .. })),
-            });
+            def.owner = Some(SequenceOwner::of(table.oid, column));
             column.set_sequence(def.oid());
             writer.put_sequence(&def)?;
             let state = take_counter(&txn, table, column).await?;
