@@ -200,13 +200,13 @@ impl Buffer {
         self.guards.entry(key).or_insert((self.now, mode)).1 = mode;
     }
 
-    /// What is to be locked, the strongest first; from now on it counts as being so.
+    /// What is to be locked, in the order of keys, of one key the strongest first; from now on it counts as being so.
     pub(super) fn take_unsettled(&mut self) -> Vec<(Arc<[u8]>, LockMode)> {
         let mut unsettled: Vec<_> = std::mem::take(&mut self.unsettled)
             .into_iter()
             .map(|(_, key, mode)| (key, mode))
             .collect();
-        unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| b_mode.cmp(a_mode).then_with(|| a.cmp(b)));
+        unsettled.sort_unstable_by(|(a, a_mode), (b, b_mode)| a.cmp(b).then_with(|| b_mode.cmp(a_mode)));
         unsettled.dedup();
         unsettled
     }

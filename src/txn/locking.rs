@@ -118,28 +118,25 @@ impl Transaction {
             }
             buffer.take_unsettled()
         };
-        let mut unsettled = unsettled.as_slice();
-        // The strongest first: who holds the record of an object for itself then finds all that others did to the object.
-        while let Some((_, mode)) = unsettled.first() {
-            let mode = *mode;
-            let (of_mode, weaker) =
-                unsettled.split_at(unsettled.partition_point(|(_, other)| *other == mode));
+        // In one order, whatever the mode: so two statements never wait for one another here. Records of objects come before what others did
+        // to the objects, so that who holds a record for himself then finds all of that.
+        for of_mode in unsettled.chunk_by(|(_, mode), (_, next)| mode == next) {
+            let Some((_, mode)) = of_mode.first() else {
+                continue;
+            };
             let new = of_mode
                 .iter()
-                .filter(|(key, _)| !self.locks().includes(key, mode));
+                .filter(|(key, _)| !self.locks().includes(key, *mode));
             let keys: Vec<Vec<u8>> = new.map(|(key, _)| key.to_vec()).collect();
-            if !keys.is_empty() {
-                let locked = self.ask(&keys, mode, LockWait::Block, false).await?;
-                // What the transaction wrote unlocked counts: nobody knew that it would.
-                if let Some(at) = locked
-                    .changed
-                    .into_iter()
-                    .find(|at| !self.locks().is_read(&keys[*at]))
-                {
-                    return Err(changed(&keys[at]));
-                }
+            if keys.is_empty() {
+                continue;
             }
-            unsettled = weaker;
+            let locked = self.ask(&keys, *mode, LockWait::Block, false).await?;
+            // What the transaction wrote unlocked counts: nobody knew that it would.
+            let mut changes = locked.changed.into_iter();
+            if let Some(at) = changes.find(|at| !self.locks().is_read(&keys[*at])) {
+                return Err(changed(&keys[at]));
+            }
         }
         Ok(())
     }
