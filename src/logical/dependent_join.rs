@@ -35,19 +35,25 @@ pub fn for_each_node(plan: &Plan, visit: &mut dyn FnMut(&Plan) -> Result<TreeNod
     Ok(())
 }
 
-/// Rewrites every expression of a plan, in its subqueries and in those of dependent joins too. What an expression gives
-/// keeps its name, by which the nodes above know it.
+/// Rewrites every expression of a plan, in its subqueries, in those of dependent joins, and in what makes rows that are locked. What an
+/// expression gives keeps its name, by which the nodes above know it.
 pub fn transform_expressions(plan: Plan, rewrite: Rewrite<'_>) -> Result<Plan> {
     let transformed = plan.transform_up_with_subqueries(|node| {
         rewrite_node(node, rewrite)?.transform_data(|node| {
-            let Plan::DependentJoin(mut join) = node else {
-                return Ok(Transformed::no(node));
-            };
-            for sub_plan in &mut join.sub_plans {
-                let inner = transform_expressions(sub_plan.plan.as_ref().clone(), rewrite)?;
-                sub_plan.plan = Arc::new(inner);
-            }
-            Ok(Transformed::yes(Plan::DependentJoin(join)))
+            let inner = |plan: &Plan| transform_expressions(plan.clone(), rewrite).map(Arc::new);
+            Ok(match node {
+                Plan::DependentJoin(mut join) => {
+                    for sub_plan in &mut join.sub_plans {
+                        sub_plan.plan = inner(&sub_plan.plan)?;
+                    }
+                    Transformed::yes(Plan::DependentJoin(join))
+                }
+                Plan::LockRows(mut locked) => {
+                    locked.made = inner(&locked.made)?;
+                    Transformed::yes(Plan::LockRows(locked))
+                }
+                node => Transformed::no(node),
+            })
         })
     });
     transformed.data()

@@ -11,17 +11,22 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
 use super::row_locks::{KeyedLocks, RunningRowLocks, TableRowLocks};
+use crate::Result;
+use crate::logical::placeholder::Constants;
+use crate::logical::run_inputs::RunInputs;
 use crate::operators::node_properties::{node_without_expressions, only_input};
 use crate::operators::physical_expr::ExprBuilder;
 use crate::operators::planning::statement_context;
 use crate::system::datafusion_error::to_datafusion;
-use crate::tree::LockRows;
+use crate::tree::{Column, LockRows};
 
 /// The node.
 #[derive(Debug, Clone)]
 pub(crate) struct LockRowsExec {
     input: Arc<dyn ExecutionPlan>,
     tables: Arc<[KeyedLocks]>,
+    /// Of a generic plan: what its runs are given.
+    inputs: Option<Arc<RunInputs>>,
     /// No more rows are locked than these.
     fetch: Option<usize>,
     properties: Arc<PlanProperties>,
@@ -35,20 +40,44 @@ impl LockRowsExec {
         exprs: &ExprBuilder,
     ) -> DataFusionResult<LockRowsExec> {
         let schema = node.input.schema();
-        let tables = node.locks.iter().map(|lock| {
-            let table = Arc::new(TableRowLocks::new(lock));
-            Ok((table, exprs.all(&lock.key, schema)?))
+        // Those that nobody reads are gone.
+        let of_made = |at| {
+            node.made
+                .schema()
+                .index_of_column(&Column::from(schema.qualified_field(at)))
+        };
+        let columns = (0..schema.fields().len())
+            .map(of_made)
+            .collect::<Result<Arc<[usize]>>>()?;
+        let locks = TableRowLocks::of(node).into_iter().zip(&node.locks);
+        let tables = locks.map(|(table, lock)| {
+            Ok(KeyedLocks {
+                table,
+                key: exprs.all(&lock.key, schema)?,
+                columns: Some(Arc::clone(&columns)),
+            })
         });
         let tables = tables.collect::<DataFusionResult<Vec<KeyedLocks>>>()?;
-        Ok(LockRowsExec::new(input, tables.into(), None))
+        Ok(LockRowsExec::new(
+            input,
+            tables.into(),
+            exprs.inputs.clone(),
+            None,
+        ))
     }
 
-    fn new(input: Arc<dyn ExecutionPlan>, tables: Arc<[KeyedLocks]>, fetch: Option<usize>) -> LockRowsExec {
+    fn new(
+        input: Arc<dyn ExecutionPlan>,
+        tables: Arc<[KeyedLocks]>,
+        inputs: Option<Arc<RunInputs>>,
+        fetch: Option<usize>,
+    ) -> LockRowsExec {
         let known = input.properties().equivalence_properties().clone();
         LockRowsExec {
             properties: node_properties::in_order(known),
             input,
             tables,
+            inputs,
             fetch,
         }
     }
@@ -84,6 +113,7 @@ impl ExecutionPlan for LockRowsExec {
         Ok(Arc::new(LockRowsExec::new(
             input,
             Arc::clone(&self.tables),
+            self.inputs.clone(),
             self.fetch,
         )))
     }
@@ -95,6 +125,7 @@ impl ExecutionPlan for LockRowsExec {
         Some(Arc::new(LockRowsExec::new(
             Arc::clone(&self.input),
             tables,
+            self.inputs.clone(),
             fetch,
         )))
     }
@@ -104,7 +135,13 @@ impl ExecutionPlan for LockRowsExec {
         context: Arc<TaskContext>,
     ) -> DataFusionResult<SendableRecordBatchStream> {
         let ctx = statement_context(context.session_config())?;
-        let locks = RunningRowLocks::new(self.tables.to_vec(), &ctx, self.fetch);
+        let constants = match &self.inputs {
+            Some(inputs) => inputs.given().map(|given| Constants::clone(&given.constants)),
+            // What parameters stand for is part of the plan.
+            None => Constants::new(&ctx, &[]),
+        };
+        let constants = constants.map_err(to_datafusion)?;
+        let locks = RunningRowLocks::new(self.tables.to_vec(), &ctx, constants, self.fetch);
         let input = self.input.execute(partition, context)?;
         let rows = stream::try_unfold((input, locks), |(mut input, mut locks)| async move {
             loop {

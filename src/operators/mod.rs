@@ -33,6 +33,8 @@ pub mod pauses;
 mod physical_expr;
 pub mod planner;
 pub mod planning;
+pub(crate) mod recheck;
+pub mod row_expressions;
 pub(crate) mod row_locks;
 pub mod rows_exec;
 mod scan_estimate;

@@ -1,7 +1,7 @@
 //! `Command`: the statements that are the session's own business (transactions, settings, prepared statements, cursors).
 //! `command_reader` reads them, `session` runs them.
 
-use super::definition::{Definition, RoleName, Upkeep};
+use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
 use crate::types::{SqlType, Value};
 
 /// A statement that the session runs itself.
@@ -91,6 +91,11 @@ impl Command {
             self,
             Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_)
         )
+    }
+
+    /// Whether it only locks, so that a transaction that keeps its snapshot takes it behind that.
+    pub fn only_locks(&self) -> bool {
+        matches!(self, Command::Keep(upkeep) if matches!(upkeep.kind, UpkeepKind::Lock { .. }))
     }
 
     /// Whether it changes the catalog: its kind is a write.

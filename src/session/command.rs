@@ -169,7 +169,7 @@ impl Session {
             return self.set_role(name, values);
         }
         let defaults = self.settings.defaults().clone();
-        self.settings.change(until_end, |settings| match values {
+        self.change_settings(until_end, |settings| match values {
             Some(values) => settings.set(name, values),
             None => settings.reset(name, &defaults),
         })?;

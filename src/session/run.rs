@@ -11,6 +11,7 @@ use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
+use crate::parse::command::Command;
 use crate::parse::{count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Outcome, Statement};
@@ -291,6 +292,10 @@ impl Session {
         loop {
             let interrupt = self.interrupt.clone();
             let (txn, catalog) = interrupt.guard(run.deadline, self.block_transaction()).await?;
+            let own = run.statement.parsed.command.as_ref();
+            if !own.is_some_and(Command::only_locks) {
+                self.note_query();
+            }
             let before = txn.savepoint();
             let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
             let error = match self.attempt_in_block(run, &ctx).await {
@@ -339,8 +344,7 @@ impl Session {
     fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
             let values = [change.value];
-            self.settings
-                .change(change.local, |settings| settings.set(&change.name, &values))?;
+            self.change_settings(change.local, |settings| settings.set(&change.name, &values))?;
             self.tell_without_effect(&change.name);
         }
         Ok(())

@@ -14,7 +14,7 @@ use super::settings::SettingsMark;
 use crate::catalog::Catalog;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
-use crate::system::settings::Isolation;
+use crate::system::settings::{Isolation, Settings};
 use crate::system::{SharedMark, now_us};
 use crate::txn::{Savepoint, Transaction, TransactionOptions};
 use crate::{Error, Result};
@@ -64,6 +64,37 @@ impl TransactionState {
             false => Ok(()),
         }
     }
+
+    fn is_queried(&self) -> bool {
+        self.active.as_ref().is_some_and(|active| active.is_queried)
+    }
+
+    /// Errors: 25001 for a mode that differs and has been in use.
+    fn require_modes(&self, old: &Settings, new: &Settings) -> Result<()> {
+        let (is_queried, is_within) = (self.is_queried(), !self.savepoints.is_empty());
+        let deferrable = |settings: &Settings| settings.get("transaction_deferrable");
+        let message = if new.isolation != old.isolation {
+            match is_queried {
+                true => "SET TRANSACTION ISOLATION LEVEL must be called before any query",
+                false => "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction",
+            }
+        } else if old.transaction_read_only && !new.transaction_read_only {
+            match is_within {
+                true => "cannot set transaction read-write mode inside a read-only transaction",
+                false => "transaction read-write mode must be set before any query",
+            }
+        } else if deferrable(new) != deferrable(old) {
+            match is_within {
+                true => "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction",
+                false => "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
+            }
+        } else {
+            return Ok(());
+        };
+        debug_assert!(is_queried || is_within);
+        let (state, message) = ("25001", message.to_string());
+        Err(Error::TransactionState { state, message })
+    }
 }
 
 /// Whether a statement may run in a failed block: COMMIT, ROLLBACK, ROLLBACK TO.
@@ -82,6 +113,8 @@ struct Active {
     origin: Savepoint,
     /// As its last statement saw it.
     catalog: Option<Arc<Catalog>>,
+    /// Something was read: a transaction that keeps its snapshot keeps this one.
+    is_queried: bool,
 }
 
 #[derive(Debug)]
@@ -134,21 +167,22 @@ impl Session {
             Block::Explicit => {
                 self.transaction.block = Block::Failed;
                 let active = self.transaction.active.as_ref();
-                let kept = match self.transaction.savepoints.last() {
+                // Others need not wait until the client has noticed.
+                let (kept, shared) = match self.transaction.savepoints.last() {
                     Some(savepoint) => {
-                        // Others need not wait until the client has noticed.
                         if let Some(active) = active {
                             active.txn.rollback_to(savepoint.mark.unwrap_or(active.origin));
                         }
-                        savepoint.portals_made
+                        (savepoint.portals_made, savepoint.shared)
                     }
                     None => {
                         if let Some(active) = self.transaction.active.take() {
                             active.txn.roll_back();
                         }
-                        0
+                        (0, SharedMark::default())
                     }
                 };
+                self.shared.roll_back_to(shared);
                 self.portals
                     .retain(|_, portal| portal.number < kept || portal.is_held());
             }
@@ -295,17 +329,33 @@ impl Session {
         if changed.is_empty() {
             return Ok(());
         }
-        self.settings.change(true, |settings| {
+        self.change_settings(true, |settings| {
             changed
                 .iter()
                 .try_for_each(|(name, value)| settings.set_internal(name, value))
         })
     }
 
+    /// Changes settings; `local`: until the transaction ends. Errors: those of `change`; 25001 for a mode of the transaction that cannot
+    /// change any more.
+    pub(super) fn change_settings(
+        &mut self,
+        local: bool,
+        change: impl Fn(&mut Settings) -> Result<()>,
+    ) -> Result<()> {
+        if self.transaction.is_queried() || !self.transaction.savepoints.is_empty() {
+            let mut changed = Settings::clone(self.settings());
+            change(&mut changed)?;
+            self.transaction.require_modes(self.settings(), &changed)?;
+        }
+        self.settings.change(local, change)
+    }
+
     /// The transaction of an implicit or explicit block, begun by its first statement, and the catalog as it sees it.
     pub(super) async fn block_transaction(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
         let txn = match &self.transaction.active {
-            Some(active) => Arc::new(active.txn.next_statement().await?),
+            Some(active) if active.is_queried => Arc::new(active.txn.next_statement().await?),
+            Some(active) => Arc::new(active.txn.again().await?),
             None => {
                 let options = self.transaction_options();
                 self.instance.begin(options).await?
@@ -316,7 +366,9 @@ impl Session {
             txn: Arc::clone(&txn),
             origin: txn.savepoint(),
             catalog: None,
+            is_queried: false,
         });
+        active.txn = Arc::clone(&txn);
         let catalog = self.instance.catalog(&txn, active.catalog.clone()).await?;
         active.catalog = Some(catalog.clone());
         Ok((txn, catalog))
@@ -341,6 +393,13 @@ impl Session {
             keeps_snapshot,
             is_serializable,
             ..self.instance.transaction_options()
+        }
+    }
+
+    /// A statement of the block has read something.
+    pub(super) fn note_query(&mut self) {
+        if let Some(active) = &mut self.transaction.active {
+            active.is_queried = true;
         }
     }
 

@@ -38,7 +38,10 @@ pub use row_count::{begin_count, committed_row_counts, correct_count, row_count}
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use update::{RowUpdate, update_rows};
-pub use write::{Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, put_rows, upsert_rows};
+pub use write::{
+    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, lock_for_writes, put_rows,
+    upsert_rows,
+};
 
 #[cfg(test)]
 mod sequence_tests;

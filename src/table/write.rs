@@ -220,8 +220,8 @@ pub(super) async fn begin_write(txn: &Transaction, table: &TableDef) -> Result<(
     txn.mark(written_key(table.id))
 }
 
-/// Locks the table as those do who write its rows.
-pub(super) async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
+/// Locks the table as those do who write its rows. Errors: as [`begin_write`].
+pub async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
     txn.lock(&[record_key(table.id)], LockMode::RowExclusive).await
 }
 
@@ -389,15 +389,16 @@ pub(super) async fn vacated_keys(
     let mut encoder = RowEncoder::new(table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut vacated = HashSet::with_capacity(batch.num_rows());
-    let (mut unsure, mut locked) = (Vec::new(), Vec::with_capacity(batch.num_rows()));
+    let (mut rows, mut exclusive) = (Vec::with_capacity(batch.num_rows()), Vec::new());
+    let mut unsure = Vec::new();
     for row in 0..batch.num_rows() {
         let key = encoder.key(batch, row)?;
-        locked.push(key.clone());
+        rows.push(key.clone());
         vacated.insert(key);
         for (index, encoder) in table.kept_indexes().zip(&mut entries) {
             let entry = encoder.entry(batch, row)?;
             if entry.exclusive {
-                locked.push(entry.key.clone());
+                exclusive.push(entry.key.clone());
             }
             if index.building && entry.exclusive {
                 unsure.push(entry);
@@ -407,14 +408,20 @@ pub(super) async fn vacated_keys(
         }
         take_turns(row).await;
     }
-    txn.lock(&sorted(&locked), LockMode::Update).await?;
-    if unsure.is_empty() {
+    txn.lock(&sorted(&rows), LockMode::Update).await?;
+    // What stands under them is what the rows say, but for those of an index that is being built.
+    let exclusive = sorted(&exclusive);
+    if exclusive.is_empty() {
         return Ok(vacated);
     }
-    let keys: Vec<_> = unsure.iter().map(|entry| entry.key.clone()).collect();
-    let values = txn.get_many(&keys).await?;
-    for (at, entry) in unsure.into_iter().enumerate() {
-        match values.get(at) {
+    if unsure.is_empty() {
+        txn.lock_unread(&exclusive, LockMode::Update).await?;
+        return Ok(vacated);
+    }
+    let values = txn.lock_newest(&exclusive, LockMode::Update).await?.values;
+    for entry in unsure {
+        let at = exclusive.binary_search(&entry.key).ok();
+        match at.and_then(|at| values.get(at)) {
             Some(value) if value != entry.value => txn.guard(&entry.key),
             _ => {
                 vacated.insert(entry.key);

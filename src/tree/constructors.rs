@@ -80,7 +80,15 @@ impl Plan {
     /// Its rows, locked as they come by.
     pub fn lock_rows(self, locks: Vec<RowLock>) -> Plan {
         let input = Arc::new(self);
-        Plan::LockRows(LockRows { input, locks })
+        let made = match input.as_ref() {
+            Plan::Sort(sort) => &sort.input,
+            _ => &input,
+        };
+        Plan::LockRows(LockRows {
+            made: Arc::clone(made),
+            input,
+            locks,
+        })
     }
 
     /// Each row once.

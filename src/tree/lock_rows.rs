@@ -16,6 +16,8 @@ pub struct LockRows {
     pub(crate) input: Arc<Plan>,
     /// What is locked for each.
     pub(crate) locks: Vec<RowLock>,
+    /// What makes its rows, whatever their order: it stays as it is bound, for rows that turn out to be newer than they were read.
+    pub(crate) made: Arc<Plan>,
 }
 
 /// A table's row that a row of the input is made of, locked.

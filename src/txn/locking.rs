@@ -15,6 +15,17 @@ pub struct LockedValues {
     pub changed: Vec<usize>,
 }
 
+/// Rows that were locked, and what became of them since they were read.
+#[derive(Debug, Default)]
+pub struct LockedRows {
+    /// The rows that are not locked.
+    pub unlocked: Unlocked,
+    /// Places of the rows, rising, that others put or deleted since the snapshot.
+    pub newer: Vec<usize>,
+    /// What is committed under these, one each.
+    pub newest: Values,
+}
+
 impl Transaction {
     /// How long it waits for locks from now on.
     pub fn set_lock_policy(&self, policy: LockPolicy) {
@@ -24,27 +35,47 @@ impl Transaction {
     /// Locks keys whose values were read; they are as the snapshot has them until the transaction ends. Errors: `Conflict` when one
     /// was changed since, which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
+        if self.locks().are_read(keys, mode) {
+            return Ok(());
+        }
         let locked = self.ask(keys, mode, LockWait::Block, false).await?;
         self.require_unchanged(keys, &locked)
     }
 
-    /// As [`Transaction::lock`], for keys that others may have locked; answers those that are not locked then.
-    pub async fn lock_or(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<Unlocked> {
+    /// Locks the keys of rows that the statement has read, and tells of those that others have changed since what they are now. Errors:
+    /// `Conflict` for such a row where the transaction keeps its snapshot, which leaves the locks; 40P01, 55P03, 53200.
+    pub async fn lock_rows(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<LockedRows> {
         let mut locked = self.ask(keys, mode, wait, false).await?;
-        let unlocked = std::mem::take(&mut locked.unlocked);
-        locked
-            .changed
-            .retain(|at| unlocked.skipped.binary_search(at).is_err());
+        let mut rows = LockedRows {
+            unlocked: std::mem::take(&mut locked.unlocked),
+            ..LockedRows::default()
+        };
+        if rows.unlocked.refused.is_some() {
+            return Ok(rows);
+        }
+        locked.changed.retain(|at| rows.unlocked.is_locked(*at));
         if mode == LockMode::KeyShare {
             // What has changed but for its key is as good to those who keep the key.
             locked
                 .changed
                 .retain(|at| self.locks().known(&keys[*at]) != Some(Some(true)));
         }
-        if unlocked.refused.is_none() {
+        if self.keeps_snapshot() {
             self.require_unchanged(keys, &locked)?;
+        } else {
+            // Not what it knows of them: its statement may have read before it knew.
+            locked.changed.retain(|at| !self.lock_buffer().writes(&keys[*at]));
+            rows.newer = locked.changed;
         }
-        Ok(unlocked)
+        if !rows.newer.is_empty() {
+            let newer: Vec<Vec<u8>> = rows.newer.iter().map(|at| keys[*at].clone()).collect();
+            rows.newest = self.lock_newest(&newer, mode).await?.values;
+        }
+        if mode.keeps_row() {
+            let locked = (0..keys.len()).filter(|at| rows.unlocked.is_locked(*at));
+            self.locks().note_read(locked.map(|at| keys[at].as_slice()));
+        }
+        Ok(rows)
     }
 
     /// Locks keys that are to be written whatever stands under them. Errors: 40P01, 55P03, 53200.
@@ -62,7 +93,7 @@ impl Transaction {
     pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
         let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
         locked.changed.retain(|at| !self.is_known(&keys[*at]));
-        self.locks().note_read(keys);
+        self.locks().note_read(keys.iter().map(Vec::as_slice));
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return Ok(LockedValues {

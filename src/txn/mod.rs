@@ -42,7 +42,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::Buffer;
-pub use locking::LockedValues;
+pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use scan::TransactionScan;
 use view::View;

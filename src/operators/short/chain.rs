@@ -432,12 +432,10 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
 /// The chain with rows locked behind it.
 fn lock(mut chain: ShortPlan, locked: &LockRows) -> Option<ShortPlan> {
     let input = locked.input.schema();
-    let tables = locked.locks.iter().map(|lock| {
+    let locks = TableRowLocks::of(locked).into_iter().zip(&locked.locks);
+    let tables = locks.map(|(table, lock)| {
         let key = lock.key.iter().map(|column| Computed::new(column, input));
-        Some((
-            Arc::new(TableRowLocks::new(lock)),
-            key.collect::<Option<Vec<_>>>()?,
-        ))
+        Some((table, key.collect::<Option<Vec<_>>>()?))
     });
     chain
         .steps

@@ -21,7 +21,6 @@ mod order;
 mod prune;
 mod read;
 mod recursion;
-mod row_expressions;
 mod row_limit;
 mod row_number;
 mod run;
@@ -56,7 +55,6 @@ use groups::RunningGroups;
 use incremental_sort::IncrementalSort;
 use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
-pub use row_expressions::RowExpressions;
 use row_limit::{rows_wanted, skip_rows};
 use run::RunningStep;
 use start::{limit_counts, start_step};
@@ -529,7 +527,7 @@ impl ShortPlan {
                 }
                 Step::LockRows(locks) => {
                     let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
-                    RunningStep::LockRows(locks.start(ctx, wanted))
+                    RunningStep::LockRows(locks.start(ctx, constants, wanted))
                 }
                 Step::Sort(_) if arrival.is_ordered => continue,
                 Step::Sort(keys) => {

@@ -46,6 +46,13 @@ pub(super) fn without_reordering(steps: &mut Vec<Step>) {
     else {
         return;
     };
+    if steps[at..=at + next]
+        .iter()
+        .any(|step| matches!(step, Step::LockRows(_)))
+    {
+        // What is made of newer rows has the columns as they are.
+        return;
+    }
     let mut places = vec![None; order.len()];
     for (place, column) in order.iter().enumerate() {
         match places.get_mut(*column) {

@@ -59,7 +59,7 @@ pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Consta
             let rows = TopRows::new(keys, usize::MAX, constants)?;
             RunningStep::Numbered(RunningNumbered::new(rows, *part_keys, field))
         }
-        Step::LockRows(locks) => RunningStep::LockRows(locks.start(ctx, None)),
+        Step::LockRows(locks) => RunningStep::LockRows(locks.start(ctx, constants, None)),
         Step::Limit { skip, fetch } => {
             let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
             RunningStep::Limit { skip, left }

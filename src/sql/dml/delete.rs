@@ -15,8 +15,9 @@ use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::query::Observation;
+use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{delete_rows, write_schema};
+use crate::table::{delete_rows, lock_for_writes, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -45,6 +46,7 @@ impl DeletePlan {
             expressions: &[],
             from: delete.using.as_deref().unwrap_or_default(),
             selection: delete.selection.as_ref(),
+            mode: LockMode::Update,
             beside: items.is_some(),
         };
         let found = RowSearch::bind(ctx, &target, finding, types)?;
@@ -64,10 +66,12 @@ impl DeletePlan {
         observation: Option<&Observation>,
     ) -> Result<WriteResult> {
         let table = &self.target.table;
+        lock_for_writes(&ctx.txn, table).await?;
         let mut pages = self.found.pages(ctx, observation, false).await?;
         let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         while let Some(page) = pages.try_next().await? {
+            let page = self.found.lock(ctx, page).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
             let (rows, beside) = first.take(rows, others.to_vec())?;

@@ -10,7 +10,7 @@ use futures::TryStreamExt;
 use sqlparser::ast::{Expr, SelectItem};
 
 use crate::logical::placeholder::Constants;
-use crate::operators::short;
+use crate::operators::row_expressions as rows;
 use crate::query::{self, Clause, PlannedQuery, RowQuery, RowRelation};
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
@@ -25,7 +25,7 @@ pub(super) struct RowPlan {
     /// The types of `$1` …
     pub(super) parameters: Vec<SqlType>,
     /// What is evaluated.
-    pub(super) expressions: Box<short::RowExpressions>,
+    pub(super) expressions: Box<rows::RowExpressions>,
 }
 
 /// A select list and a condition over rows.
@@ -133,7 +133,7 @@ impl QueryOverRows {
 
 /// What was bound over rows, ready to be evaluated; as it was when it takes more than the rows.
 pub(super) fn row_plan(bound: PlannedQuery) -> Result<RowPlan, Box<PlannedQuery>> {
-    let expressions = short::RowExpressions::of(&bound.plan).filter(|_| !bound.looks_up());
+    let expressions = rows::RowExpressions::of(&bound.plan).filter(|_| !bound.looks_up());
     match expressions {
         None => Err(Box::new(bound)),
         Some(expressions) => Ok(RowPlan {

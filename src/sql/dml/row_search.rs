@@ -11,9 +11,13 @@ use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
 use super::row_buffer::RowBuffer;
 use super::target::Target;
 use crate::catalog::{Access, Object, TableDef};
+use crate::logical::placeholder::Constants;
+use crate::operators::row_locks::TableRowLocks;
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::sql::relation::get_relation;
+use crate::store::LockMode;
 use crate::system::StatementContext;
+use crate::tree::Plan;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -28,6 +32,8 @@ pub(super) struct Finding<'a> {
     pub(super) from: &'a [TableWithJoins],
     /// WHERE.
     pub(super) selection: Option<&'a Expr>,
+    /// How the rows are locked.
+    pub(super) mode: LockMode,
     /// Whether RETURNING asks for the columns of FROM or USING.
     pub(super) beside: bool,
 }
@@ -44,6 +50,8 @@ pub(super) struct RowSearch {
     pub(super) joins: bool,
     /// Whether the target is read at another place than as the target.
     reads_target_again: bool,
+    /// What locks the rows of a page, and the columns of the page that are their keys. `None`: the write locks them.
+    locks: Option<(TableRowLocks, Vec<usize>)>,
 }
 
 /// A page of rows.
@@ -72,6 +80,10 @@ impl RowSearch {
             beside: finding.beside,
         };
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
+        let locks = match query.looks_up() {
+            true => None,
+            false => finding.locks(&target.table, &query.plan),
+        };
         Ok(RowSearch {
             plan: Arc::new(QueryPlan::new(query)),
             beside,
@@ -79,6 +91,7 @@ impl RowSearch {
             expressions: finding.expressions.len(),
             joins: !finding.from.is_empty(),
             reads_target_again: finding.reads_table_again(ctx, &target.table),
+            locks,
         })
     }
 
@@ -110,6 +123,16 @@ impl RowSearch {
         Ok(stream::once(kept).try_flatten().boxed())
     }
 
+    /// The rows of a page, locked, as they are now. Errors: as [`TableRowLocks::lock`].
+    pub(super) async fn lock(&self, ctx: &StatementContext, page: RecordBatch) -> Result<RecordBatch> {
+        let Some((locks, key)) = &self.locks else {
+            return Ok(page);
+        };
+        let key: Vec<ArrayRef> = key.iter().map(|at| Arc::clone(page.column(*at))).collect();
+        let constants = || Constants::new(ctx, self.plan.parameters());
+        locks.lock(&ctx.txn, &key, page, None, constants).await
+    }
+
     /// Takes a page apart.
     pub(super) fn split<'a>(&self, page: &'a RecordBatch) -> FoundPage<'a> {
         let (columns, others) = page.columns().split_at(self.columns);
@@ -118,6 +141,15 @@ impl RowSearch {
 }
 
 impl Finding<'_> {
+    fn locks(&self, table: &TableDef, found: &Plan) -> Option<(TableRowLocks, Vec<usize>)> {
+        let key = table.primary_key.columns.iter().map(|key| {
+            let at = table.column_index_by_id(key.column)?;
+            self.columns.iter().position(|column| *column == at)
+        });
+        let locks = TableRowLocks::of_write(table, self.mode, found)?;
+        Some((locks, key.collect::<Option<_>>()?))
+    }
+
     fn reads_table_again(&self, ctx: &StatementContext, table: &TableDef) -> bool {
         self.expressions.iter().any(|expr| reads_table(ctx, *expr, table))
             || self

@@ -21,8 +21,9 @@ use super::target::Target;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::query::Observation;
+use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate, write_schema};
+use crate::table::{RowEncoder, RowUpdate, lock_for_writes, write_schema};
 use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -50,7 +51,7 @@ impl UpdatePlan {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
                 let computed = [expr];
-                let finding = finding(update, &[], &computed);
+                let finding = finding(update, &[], &computed, LockMode::Update);
                 let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
                 found
                     .types()
@@ -84,11 +85,16 @@ impl UpdatePlan {
     ) -> Result<UpdatePlan> {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
-        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed), types)?;
+        let keys_move = set.changes_keys(&target.table);
+        let mode = match keys_move {
+            true => LockMode::Update,
+            false => LockMode::NoKeyUpdate,
+        };
+        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, mode), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
         Ok(UpdatePlan {
-            keys_move: set.changes_keys(&target.table),
+            keys_move,
             target,
             found,
             set,
@@ -109,12 +115,14 @@ impl UpdatePlan {
     ) -> Result<WriteResult> {
         let table = &self.target.table;
         let types = self.found.types();
+        lock_for_writes(&ctx.txn, table).await?;
         let mut pages = self.found.pages(ctx, observation, self.keys_move).await?;
         let (mut updated, mut returned) = (0, RowBuffer::new(ctx));
         let mut write = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = write_schema(table);
         while let Some(page) = pages.try_next().await? {
+            let page = self.found.lock(ctx, page).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
@@ -139,12 +147,18 @@ impl UpdatePlan {
 }
 
 /// Where an UPDATE finds its rows.
-fn finding<'a>(update: &'a ast::Update, columns: &'a [usize], expressions: &'a [&'a Expr]) -> Finding<'a> {
+fn finding<'a>(
+    update: &'a ast::Update,
+    columns: &'a [usize],
+    expressions: &'a [&'a Expr],
+    mode: LockMode,
+) -> Finding<'a> {
     Finding {
         columns,
         expressions,
         from: from_tables(update),
         selection: update.selection.as_ref(),
+        mode,
         beside: update.returning.is_some(),
     }
 }

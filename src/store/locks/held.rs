@@ -59,6 +59,13 @@ pub struct Unlocked {
     pub refused: Option<usize>,
 }
 
+impl Unlocked {
+    /// Whether the key at this place is locked.
+    pub fn is_locked(&self, at: usize) -> bool {
+        self.refused != Some(at) && self.skipped.binary_search(&at).is_err()
+    }
+}
+
 impl HeldLocks {
     /// None yet, of a transaction of the session.
     pub fn new(table: &Arc<LockTable>, session: i32) -> HeldLocks {
@@ -147,13 +154,20 @@ impl HeldLocks {
     }
 
     /// The transaction has read what is committed under these keys.
-    pub fn note_read(&self, keys: &[Vec<u8>]) {
+    pub fn note_read<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
         let mut held = self.lock();
         for key in keys {
-            if let Some(key) = held.keys.get_mut(key.as_slice()) {
+            if let Some(key) = held.keys.get_mut(key) {
                 key.is_read = true;
             }
         }
+    }
+
+    /// Whether the transaction has read what is committed under all of these keys, which it has locked in a mode that includes this one.
+    pub fn are_read(&self, keys: &[Vec<u8>], mode: LockMode) -> bool {
+        let held = self.lock();
+        let mut known = keys.iter().map(|key| held.keys.get(key.as_slice()));
+        mode.keeps_row() && known.all(|key| key.is_some_and(|key| key.is_read && key.modes.include(mode)))
     }
 
     /// Whether the transaction has read what is committed under a locked key.

@@ -82,6 +82,11 @@ impl LockMode {
         self <= LockMode::Update
     }
 
+    /// Whether nobody else may change a row that is locked so.
+    pub fn keeps_row(self) -> bool {
+        matches!(self, LockMode::Share | LockMode::NoKeyUpdate | LockMode::Update)
+    }
+
     fn conflicting(self) -> LockModes {
         use LockMode::*;
         let modes: &[LockMode] = match self {
