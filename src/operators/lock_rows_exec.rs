@@ -10,7 +10,7 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, Execu
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
-use super::row_locks::{KeyedLocks, RunningRowLocks, TableRowLocks};
+use super::row_locks::{KeyedLocks, MadeRows, RunningRowLocks, TableRowLocks};
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::logical::run_inputs::RunInputs;
@@ -25,6 +25,7 @@ use crate::tree::{Column, LockRows};
 pub(crate) struct LockRowsExec {
     input: Arc<dyn ExecutionPlan>,
     tables: Arc<[KeyedLocks]>,
+    made: Option<MadeRows>,
     /// Of a generic plan: what its runs are given.
     inputs: Option<Arc<RunInputs>>,
     /// No more rows are locked than these.
@@ -49,43 +50,31 @@ impl LockRowsExec {
         let columns = (0..schema.fields().len())
             .map(of_made)
             .collect::<Result<Arc<[usize]>>>()?;
-        let locks = TableRowLocks::of(node).into_iter().zip(&node.locks);
-        let tables = locks.map(|(table, lock)| {
+        let tables = node.locks.iter().map(|lock| {
             Ok(KeyedLocks {
-                table,
+                table: Arc::new(TableRowLocks::new(lock)),
                 key: exprs.all(&lock.key, schema)?,
-                columns: Some(Arc::clone(&columns)),
             })
         });
         let tables = tables.collect::<DataFusionResult<Vec<KeyedLocks>>>()?;
-        Ok(LockRowsExec::new(
+        Ok(LockRowsExec {
+            properties: properties_over(&input),
             input,
-            tables.into(),
-            exprs.inputs.clone(),
-            None,
-        ))
-    }
-
-    fn new(
-        input: Arc<dyn ExecutionPlan>,
-        tables: Arc<[KeyedLocks]>,
-        inputs: Option<Arc<RunInputs>>,
-        fetch: Option<usize>,
-    ) -> LockRowsExec {
-        let known = input.properties().equivalence_properties().clone();
-        LockRowsExec {
-            properties: node_properties::in_order(known),
-            input,
-            tables,
-            inputs,
-            fetch,
-        }
+            tables: tables.into(),
+            made: MadeRows::of(node, Some(columns)),
+            inputs: exprs.inputs.clone(),
+            fetch: None,
+        })
     }
 
     /// Where its rows come from.
     pub(crate) fn input(&self) -> &Arc<dyn ExecutionPlan> {
         &self.input
     }
+}
+
+fn properties_over(input: &Arc<dyn ExecutionPlan>) -> Arc<PlanProperties> {
+    node_properties::in_order(input.properties().equivalence_properties().clone())
 }
 
 impl DisplayAs for LockRowsExec {
@@ -110,24 +99,20 @@ impl ExecutionPlan for LockRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
-        Ok(Arc::new(LockRowsExec::new(
+        Ok(Arc::new(LockRowsExec {
+            properties: properties_over(&input),
             input,
-            Arc::clone(&self.tables),
-            self.inputs.clone(),
-            self.fetch,
-        )))
+            ..LockRowsExec::clone(&self)
+        }))
     }
     fn fetch(&self) -> Option<usize> {
         self.fetch
     }
     fn with_fetch(&self, fetch: Option<usize>) -> Option<Arc<dyn ExecutionPlan>> {
-        let tables = Arc::clone(&self.tables);
-        Some(Arc::new(LockRowsExec::new(
-            Arc::clone(&self.input),
-            tables,
-            self.inputs.clone(),
+        Some(Arc::new(LockRowsExec {
             fetch,
-        )))
+            ..self.clone()
+        }))
     }
     fn execute(
         &self,
@@ -141,7 +126,8 @@ impl ExecutionPlan for LockRowsExec {
             None => Constants::new(&ctx, &[]),
         };
         let constants = constants.map_err(to_datafusion)?;
-        let locks = RunningRowLocks::new(self.tables.to_vec(), &ctx, constants, self.fetch);
+        let made = self.made.clone().map(|made| (made, constants));
+        let locks = RunningRowLocks::new(self.tables.to_vec(), &ctx, made, self.fetch);
         let input = self.input.execute(partition, context)?;
         let rows = stream::try_unfold((input, locks), |(mut input, mut locks)| async move {
             loop {

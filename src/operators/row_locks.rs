@@ -12,13 +12,13 @@ use crate::catalog::TableDef;
 use crate::functions::evaluate::values;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
-use crate::operators::recheck::{NewerRows, Recheck};
+use crate::operators::recheck::Recheck;
 use crate::parse::row_locks::{LockStrength, WaitPolicy};
 use crate::store::{LockMode, LockWait, Values};
 use crate::system::StatementContext;
 use crate::table::StoredKeys;
 use crate::tree::{LockRows, Plan, RowLock};
-use crate::txn::{LockedRows, Transaction};
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// The rows of one table that are locked.
@@ -28,13 +28,11 @@ pub(crate) struct TableRowLocks {
     keys: StoredKeys,
     mode: LockMode,
     wait: LockWait,
-    /// What is made of rows that turn out to be newer than they were read. `None`: the statement begins again.
-    recheck: Option<Recheck>,
 }
 
 impl TableRowLocks {
-    /// As a plan has it. `made`: see [`LockRows::made`]; where several tables are locked, nobody knows what is made of one's rows.
-    fn new(lock: &RowLock, made: Option<&Plan>) -> TableRowLocks {
+    /// As a plan has it.
+    pub(super) fn new(lock: &RowLock) -> TableRowLocks {
         TableRowLocks {
             relation: lock.relation.clone(),
             keys: StoredKeys::new(&lock.table),
@@ -49,62 +47,47 @@ impl TableRowLocks {
                 WaitPolicy::SkipLocked => LockWait::SkipLocked,
                 WaitPolicy::NoWait => LockWait::NoWait,
             },
-            recheck: made.and_then(Recheck::of),
         }
     }
 
-    /// Those of a node, in its order.
-    pub(super) fn of(node: &LockRows) -> Vec<Arc<TableRowLocks>> {
-        let made = (node.locks.len() == 1).then_some(node.made.as_ref());
-        let locks = node.locks.iter();
-        locks
-            .map(|lock| Arc::new(TableRowLocks::new(lock, made)))
-            .collect()
-    }
-
-    /// Those of a write that finds the rows by this plan. `None`: the write locks them, for nobody knows what is made of one of them.
-    pub(crate) fn of_write(table: &TableDef, mode: LockMode, found: &Plan) -> Option<TableRowLocks> {
-        Some(TableRowLocks {
+    /// Those of a write.
+    pub(crate) fn of_write(table: &TableDef, mode: LockMode) -> TableRowLocks {
+        TableRowLocks {
             relation: table.name.clone(),
             keys: StoredKeys::new(table),
             mode,
             wait: LockWait::Block,
-            recheck: Some(Recheck::of(found)?),
-        })
+        }
     }
 
-    /// Locks the rows of a page, whose keys' columns these are; answers those that are locked, as they are now. `columns`: see
-    /// [`Recheck::renewed`]. Errors: `Conflict` for a row of which it is not known what is made of it now, or that is gone: it may have
-    /// got another key, and be there under that; 40P01, 53200, 55P03.
+    /// Locks the rows of a page, whose keys' columns these are; answers those that are locked, as they are now. `recheck`: what is made of
+    /// rows that turn out to be newer than they were read. Errors: `Conflict` for a row of which that is not known, or that is gone: it may
+    /// have got another key, and be there under that; 40P01, 53200, 55P03.
     pub(crate) async fn lock(
         &self,
         txn: &Transaction,
         key: &[ArrayRef],
         page: RecordBatch,
-        columns: Option<&[usize]>,
-        constants: impl Fn() -> Result<Constants>,
+        recheck: impl Fn() -> Result<Option<Recheck>>,
     ) -> Result<RecordBatch> {
         let keys: Vec<Vec<u8>> = (0..page.num_rows()).map(|row| self.keys.key(key, row)).collect();
-        let LockedRows {
-            unlocked,
-            newer,
-            newest,
-        } = txn.lock_rows(&keys, self.mode, self.wait).await?;
+        let locked = txn.lock_rows(&keys, self.mode, self.wait).await?;
+        let unlocked = &locked.unlocked;
         if unlocked.refused.is_some() {
             let object = format!("row in relation \"{}\"", self.relation);
             return Err(Error::LockNotAvailable { object });
         }
-        if !newer.is_empty() {
-            let rows = NewerRows {
-                places: &newer,
-                keys: &keys,
-                values: &newest,
+        if let Some(first) = locked.newer.first() {
+            let recheck = match self.minds_gone(&locked.newest) {
+                true => None,
+                false => recheck()?,
             };
-            let recheck = self.recheck.as_ref().filter(|_| !self.minds_gone(&newest));
-            let recheck = recheck.ok_or_else(|| Error::Conflict {
-                key: keys[newer[0]].clone(),
-            })?;
-            return recheck.renewed(&page, |at| unlocked.is_locked(at), &rows, columns, &constants()?);
+            return match recheck {
+                Some(recheck) => recheck.renewed(&page, &keys, &locked),
+                None => Err(Error::Conflict {
+                    key: keys[*first].clone(),
+                }),
+            };
         }
         if unlocked.skipped.is_empty() {
             return Ok(page);
@@ -123,12 +106,13 @@ impl TableRowLocks {
 #[derive(Debug)]
 pub(super) struct RowLocks {
     tables: Vec<(Arc<TableRowLocks>, Vec<Computed>)>,
+    made: Option<MadeRows>,
 }
 
 impl RowLocks {
     /// With the columns of each key.
-    pub(super) fn new(tables: Vec<(Arc<TableRowLocks>, Vec<Computed>)>) -> RowLocks {
-        RowLocks { tables }
+    pub(super) fn new(tables: Vec<(Arc<TableRowLocks>, Vec<Computed>)>, made: Option<MadeRows>) -> RowLocks {
+        RowLocks { tables, made }
     }
 
     /// What it computes of the rows that come.
@@ -147,9 +131,9 @@ impl RowLocks {
         let tables = self.tables.iter().map(|(table, columns)| KeyedLocks {
             table: Arc::clone(table),
             key: key(columns),
-            columns: None,
         });
-        RunningRowLocks::new(tables.collect(), ctx, constants.clone(), wanted)
+        let made = self.made.clone().map(|made| (made, constants.clone()));
+        RunningRowLocks::new(tables.collect(), ctx, made, wanted)
     }
 }
 
@@ -158,15 +142,29 @@ impl RowLocks {
 pub(super) struct KeyedLocks {
     pub(super) table: Arc<TableRowLocks>,
     pub(super) key: Vec<Arc<dyn PhysicalExpr>>,
-    /// See [`Recheck::renewed`].
-    pub(super) columns: Option<Arc<[usize]>>,
+}
+
+/// What makes the rows of a node.
+#[derive(Debug, Clone)]
+pub(super) struct MadeRows {
+    plan: Arc<Plan>,
+    /// See [`Recheck`].
+    columns: Option<Arc<[usize]>>,
+}
+
+impl MadeRows {
+    /// `None`: where several tables are locked, nobody knows what is made of one's rows.
+    pub(super) fn of(node: &LockRows, columns: Option<Arc<[usize]>>) -> Option<MadeRows> {
+        let plan = Arc::clone(&node.made);
+        (node.locks.len() == 1).then_some(MadeRows { plan, columns })
+    }
 }
 
 /// One run.
 pub(super) struct RunningRowLocks {
     tables: Vec<KeyedLocks>,
     txn: Arc<Transaction>,
-    constants: Constants,
+    made: Option<(MadeRows, Constants)>,
     /// Rows still asked for.
     wanted: Option<usize>,
     pending: VecDeque<RecordBatch>,
@@ -176,13 +174,13 @@ impl RunningRowLocks {
     pub(super) fn new(
         tables: Vec<KeyedLocks>,
         ctx: &StatementContext,
-        constants: Constants,
+        made: Option<(MadeRows, Constants)>,
         wanted: Option<usize>,
     ) -> Self {
         RunningRowLocks {
             tables,
             txn: Arc::clone(&ctx.txn),
-            constants,
+            made,
             wanted,
             pending: VecDeque::new(),
         }
@@ -221,12 +219,16 @@ impl RunningRowLocks {
                 .push_front(batch.slice(taken, batch.num_rows() - taken));
         }
         let mut rows = batch.slice(0, taken);
-        for KeyedLocks { table, key, columns } in &self.tables {
+        let recheck = || {
+            let made = self.made.as_ref();
+            Ok(made.and_then(|(made, constants)| {
+                Recheck::of(&made.plan, constants.clone(), made.columns.clone())
+            }))
+        };
+        for KeyedLocks { table, key } in &self.tables {
             let key = key.iter().map(|column| values(column, &rows));
-            let (key, columns) = (key.collect::<Result<Vec<_>>>()?, columns.as_deref());
-            rows = table
-                .lock(&self.txn, &key, rows, columns, || Ok(self.constants.clone()))
-                .await?;
+            let key = key.collect::<Result<Vec<_>>>()?;
+            rows = table.lock(&self.txn, &key, rows, recheck).await?;
         }
         self.wanted = self.wanted.map(|wanted| wanted - rows.num_rows());
         Ok(Some(rows))

@@ -1,5 +1,5 @@
 //! Running one statement: on its own (begin, execute, commit) or in a block. Where it comes upon what others committed behind its
-//! snapshot, it is undone and run again from a newer one, with its locks kept, so that nobody comes between a second time; only a
+//! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so that nobody comes between a second time; only a
 //! block that keeps its snapshot fails then (40001).
 
 use std::sync::Arc;

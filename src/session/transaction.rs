@@ -65,25 +65,22 @@ impl TransactionState {
         }
     }
 
-    fn is_queried(&self) -> bool {
-        self.active.as_ref().is_some_and(|active| active.is_queried)
-    }
-
-    /// Errors: 25001 for a mode that differs and has been in use.
+    /// In a transaction that has begun, or behind a savepoint. Errors: 25001 for a mode that differs and has been in use. The level is what the transaction has begun with, be it by LOCK TABLE.
     fn require_modes(&self, old: &Settings, new: &Settings) -> Result<()> {
-        let (is_queried, is_within) = (self.is_queried(), !self.savepoints.is_empty());
+        let (has_begun, is_within) = (self.active.is_some(), !self.savepoints.is_empty());
+        let is_fixed = is_within || self.active.as_ref().is_some_and(|active| active.is_queried);
         let deferrable = |settings: &Settings| settings.get("transaction_deferrable");
         let message = if new.isolation != old.isolation {
-            match is_queried {
+            match has_begun {
                 true => "SET TRANSACTION ISOLATION LEVEL must be called before any query",
                 false => "SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction",
             }
-        } else if old.transaction_read_only && !new.transaction_read_only {
+        } else if is_fixed && old.transaction_read_only && !new.transaction_read_only {
             match is_within {
                 true => "cannot set transaction read-write mode inside a read-only transaction",
                 false => "transaction read-write mode must be set before any query",
             }
-        } else if deferrable(new) != deferrable(old) {
+        } else if is_fixed && deferrable(new) != deferrable(old) {
             match is_within {
                 true => "SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction",
                 false => "SET TRANSACTION [NOT] DEFERRABLE must be called before any query",
@@ -91,7 +88,6 @@ impl TransactionState {
         } else {
             return Ok(());
         };
-        debug_assert!(is_queried || is_within);
         let (state, message) = ("25001", message.to_string());
         Err(Error::TransactionState { state, message })
     }
@@ -343,7 +339,7 @@ impl Session {
         local: bool,
         change: impl Fn(&mut Settings) -> Result<()>,
     ) -> Result<()> {
-        if self.transaction.is_queried() || !self.transaction.savepoints.is_empty() {
+        if self.transaction.active.is_some() || !self.transaction.savepoints.is_empty() {
             let mut changed = Settings::clone(self.settings());
             change(&mut changed)?;
             self.transaction.require_modes(self.settings(), &changed)?;

@@ -16,15 +16,15 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::RecordBatch;
 
 use super::write::{
-    EncodedRow, begin_write, encode_rows, sorted, take_turns, unique_violation, vacated_keys, write_rows,
+    EncodedRow, encode_rows, lock_for_writes, sorted, take_turns, unique_violation, vacated_keys, write_rows,
 };
 use super::{Limits, RowEncoder};
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, written_key};
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
-/// An UPDATE on its way.
+/// An UPDATE on its way, which has called [`lock_for_writes`].
 #[derive(Debug)]
 pub struct RowUpdate<'a> {
     txn: &'a Transaction,
@@ -56,7 +56,7 @@ impl<'a> RowUpdate<'a> {
 
     /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Errors: 23505, 23502, 54000.
     pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        begin_write(self.txn, self.table).await?;
+        self.txn.mark(written_key(self.table.id))?;
         match self.moves.take() {
             None => self.replace_values(new).await,
             Some(mut moves) => {
@@ -145,6 +145,7 @@ pub async fn update_rows(
     new: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
+    lock_for_writes(txn, table).await?;
     let mut update = RowUpdate::new(txn, table, limits, true);
     update.replace(old, new).await?;
     update.finish()

@@ -1,7 +1,7 @@
 //! Writes of whole rows and their index entries through a transaction. Batches hold every column of
 //! `TableDef::columns` in that order (hidden row id included), already of the columns' types.
 //!
-//! Every function guards the table's record, so that nothing lands under a stale schema, and puts its `Written` mark for
+//! Every function guards the table's record (but for those that are called page by page: their statement does), so that nothing lands under a stale schema, and puts its `Written` mark for
 //! those whose statement rests on all rows. Before a row is written its key is locked, and so are the entries that no other row
 //! may have, those it gets and those it gives up; where the row was read before, it must not have changed since (`Conflict`). An
 //! entry that another row cannot have is locked with its row. Keys are locked in their order, so that two statements do not wait for
@@ -172,14 +172,15 @@ pub async fn upsert_rows(
     Ok(())
 }
 
-/// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read).
+/// Removes the rows with the keys of the batch's rows (only the columns of keys and kept indexes are read), page by page. The statement has
+/// called [`lock_for_writes`].
 pub async fn delete_rows(
     txn: &Transaction,
     table: &TableDef,
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
-    begin_write(txn, table).await?;
+    txn.mark(written_key(table.id))?;
     let vacated = vacated_keys(txn, table, batch, limits).await?;
     for (at, key) in vacated.into_iter().enumerate() {
         txn.write(Write::Delete { key }, None)?;

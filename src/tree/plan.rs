@@ -122,6 +122,17 @@ impl Plan {
         }
     }
 
+    /// The scan that its rows are of, but for what leaves rows or columns out.
+    pub fn only_scan(&self) -> Option<&TableScan> {
+        match self {
+            Plan::TableScan(scan) => Some(scan),
+            Plan::Projection(projection) => projection.input.only_scan(),
+            Plan::Filter(filter) => filter.input.only_scan(),
+            Plan::SubqueryAlias(alias) => alias.input.only_scan(),
+            _ => None,
+        }
+    }
+
     /// What kind of relation it is, for errors.
     pub fn kind(&self) -> &'static str {
         match self {

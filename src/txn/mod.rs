@@ -10,7 +10,8 @@
 //! they are written ([`Transaction::lock`]); what a statement has read of records and names and must stay so (guards, writes
 //! with a lock mode) is locked at its end ([`Transaction::settle`]). Whoever locks a key that was changed behind the
 //! statement's snapshot gets `Error::Conflict`: the session undoes the statement and runs it again from a newer one, with its locks
-//! kept, or, where a block keeps its snapshot, fails it.
+//! kept, or, where a block keeps its snapshot, fails it. Who can make of one row what the statement makes of it asks for what the row is
+//! now instead ([`Transaction::lock_rows`]).
 //!
 //! Invariants
 //!

@@ -328,6 +328,21 @@ async fn a_failed_block_holds_nobody_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn behind_lock_table_the_level_is_what_the_block_began_with() {
+    let server = TestServer::start("memory").await;
+    let client = server.connect().await;
+    client.batch_execute(ONE_ROW).await.unwrap();
+    client
+        .batch_execute("BEGIN; LOCK TABLE t; SET TRANSACTION READ ONLY; SET TRANSACTION READ WRITE")
+        .await
+        .unwrap();
+    let late = "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE";
+    assert_eq!(sqlstate(&client, late).await, "25001");
+    client.batch_execute("ROLLBACK").await.unwrap();
+    server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_schema_change_waits_for_a_block_that_has_written_the_table() {
     for store in STORES {
         let server = TestServer::start(store).await;

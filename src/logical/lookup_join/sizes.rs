@@ -66,8 +66,10 @@ impl Sizes {
 
     /// Whether it pays to look the inner relation's rows up for those of the outer one.
     pub(super) fn pays(&self, outer: &Plan, inner: &Plan) -> bool {
-        let counted = only_scan(outer).and_then(|scan| self.scans.get(&address(&scan.source)));
-        let table = only_scan(inner).and_then(read_table);
+        let counted = outer
+            .only_scan()
+            .and_then(|scan| self.scans.get(&address(&scan.source)));
+        let table = inner.only_scan().and_then(read_table);
         let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
         match (counted, rows) {
             (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_LOOKUP) <= *rows,
@@ -94,17 +96,6 @@ fn joined_scans(plan: &Plan) -> Result<Vec<(TableScan, Arc<TableDef>)>> {
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(if joins > 0 { scans } else { Vec::new() })
-}
-
-/// The scan that a relation is, but for what leaves rows or columns out.
-fn only_scan(plan: &Plan) -> Option<&TableScan> {
-    match plan {
-        Plan::TableScan(scan) => Some(scan),
-        Plan::Projection(projection) => only_scan(&projection.input),
-        Plan::Filter(filter) => only_scan(&filter.input),
-        Plan::SubqueryAlias(alias) => only_scan(&alias.input),
-        _ => None,
-    }
 }
 
 /// How many rows the conditions on a key lead a scan to, `rows_max` and one at most. `None`: it walks no ranges, or is refused.

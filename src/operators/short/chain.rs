@@ -21,7 +21,7 @@ use crate::logical::work_table::WorkTable;
 use crate::operators::catalog_table::scanned_relation;
 use crate::operators::computed::{Computed, Condition};
 use crate::operators::lookup::Lookup;
-use crate::operators::row_locks::{RowLocks, TableRowLocks};
+use crate::operators::row_locks::{MadeRows, RowLocks, TableRowLocks};
 use crate::tree::{
     Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, LockRows, NullEquality, OrderKey,
     Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction,
@@ -432,14 +432,18 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
 /// The chain with rows locked behind it.
 fn lock(mut chain: ShortPlan, locked: &LockRows) -> Option<ShortPlan> {
     let input = locked.input.schema();
-    let locks = TableRowLocks::of(locked).into_iter().zip(&locked.locks);
-    let tables = locks.map(|(table, lock)| {
+    let tables = locked.locks.iter().map(|lock| {
         let key = lock.key.iter().map(|column| Computed::new(column, input));
-        Some((table, key.collect::<Option<Vec<_>>>()?))
+        Some((
+            Arc::new(TableRowLocks::new(lock)),
+            key.collect::<Option<Vec<_>>>()?,
+        ))
     });
-    chain
-        .steps
-        .push(Step::LockRows(RowLocks::new(tables.collect::<Option<_>>()?)));
+    let made = MadeRows::of(locked, None);
+    chain.steps.push(Step::LockRows(RowLocks::new(
+        tables.collect::<Option<_>>()?,
+        made,
+    )));
     Some(chain)
 }
 

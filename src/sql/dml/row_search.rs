@@ -12,12 +12,12 @@ use super::row_buffer::RowBuffer;
 use super::target::Target;
 use crate::catalog::{Access, Object, TableDef};
 use crate::logical::placeholder::Constants;
+use crate::operators::recheck::Recheck;
 use crate::operators::row_locks::TableRowLocks;
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::sql::relation::get_relation;
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::tree::Plan;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -80,10 +80,7 @@ impl RowSearch {
             beside: finding.beside,
         };
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
-        let locks = match query.looks_up() {
-            true => None,
-            false => finding.locks(&target.table, &query.plan),
-        };
+        let locks = finding.locks(&target.table).filter(|_| !query.looks_up());
         Ok(RowSearch {
             plan: Arc::new(QueryPlan::new(query)),
             beside,
@@ -129,8 +126,11 @@ impl RowSearch {
             return Ok(page);
         };
         let key: Vec<ArrayRef> = key.iter().map(|at| Arc::clone(page.column(*at))).collect();
-        let constants = || Constants::new(ctx, self.plan.parameters());
-        locks.lock(&ctx.txn, &key, page, None, constants).await
+        let recheck = || {
+            let constants = Constants::new(ctx, self.plan.parameters())?;
+            Ok(Recheck::of(self.plan.bound(), constants, None))
+        };
+        locks.lock(&ctx.txn, &key, page, recheck).await
     }
 
     /// Takes a page apart.
@@ -141,12 +141,16 @@ impl RowSearch {
 }
 
 impl Finding<'_> {
-    fn locks(&self, table: &TableDef, found: &Plan) -> Option<(TableRowLocks, Vec<usize>)> {
+    /// `None`: a row may come several times, and only the first is written.
+    fn locks(&self, table: &TableDef) -> Option<(TableRowLocks, Vec<usize>)> {
+        if !self.from.is_empty() {
+            return None;
+        }
         let key = table.primary_key.columns.iter().map(|key| {
             let at = table.column_index_by_id(key.column)?;
             self.columns.iter().position(|column| *column == at)
         });
-        let locks = TableRowLocks::of_write(table, self.mode, found)?;
+        let locks = TableRowLocks::of_write(table, self.mode);
         Some((locks, key.collect::<Option<_>>()?))
     }
 
