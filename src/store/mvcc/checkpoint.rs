@@ -149,7 +149,8 @@ impl Checkpoints {
     }
 
     fn look(&mut self) -> Result<()> {
-        let is_tight = self.watch_room()?;
+        let mut room = self.measure_room()?;
+        let is_tight = room.is_tight();
         let options = &self.shared.options;
         let end = self.shared.log_end.load(Ordering::Relaxed);
         let has_news = end > self.last_end || self.shared.applied.load(Ordering::Acquire) > self.last_clock;
@@ -158,11 +159,14 @@ impl Checkpoints {
             || self.last.elapsed() >= options.checkpoint_interval && end > self.last_end
             || is_tight && has_news;
         if is_due {
+            self.shared.makes_room.store(is_tight, Ordering::Relaxed);
             self.checkpoint(end)?;
         }
         if is_tight && is_due {
-            self.watch_room()?;
+            room = self.measure_room()?;
         }
+        self.publish(&room);
+        self.shared.makes_room.store(false, Ordering::Relaxed);
         self.shared.checkpointed.send_replace(self.last_clock);
         match self.files.make_spares() {
             Err(Error::DiskFull { .. }) => {
@@ -186,11 +190,10 @@ impl Checkpoints {
         Ok(())
     }
 
-    /// Measures the room there is; answers whether less of the disk is free than the reserve.
-    fn watch_room(&mut self) -> Result<bool> {
+    /// Measures the room there is, and has spare segments kept by it.
+    fn measure_room(&mut self) -> Result<Measured> {
         let shared = &self.shared;
         let free = self.files.free_bytes()?;
-        shared.free_bytes.store(free, Ordering::Relaxed);
         let reserve = shared.options.disk_reserve_bytes;
         self.files
             .keep_few_spares(free < reserve.saturating_mul(AMPLE_TIMES))?;
@@ -199,8 +202,19 @@ impl Checkpoints {
         let is_low = self
             .room
             .is_low(&*shared.engine, (free, reserve), log_end, applied)?;
-        if shared.disk_is_low.swap(is_low, Ordering::Relaxed) != is_low {
-            match is_low {
+        Ok(Measured {
+            free,
+            reserve,
+            is_low,
+        })
+    }
+
+    /// From here on commits are taken or refused by what was measured.
+    fn publish(&self, room: &Measured) {
+        let (shared, free) = (&self.shared, room.free);
+        shared.free_bytes.store(free, Ordering::Relaxed);
+        if shared.disk_is_low.swap(room.is_low, Ordering::Relaxed) != room.is_low {
+            match room.is_low {
                 true => tracing::warn!(
                     free_bytes = free,
                     "the disk is nearly full: only what frees space is written until there is room"
@@ -208,6 +222,19 @@ impl Checkpoints {
                 false => tracing::info!(free_bytes = free, "there is room on the disk again"),
             }
         }
-        Ok(free < reserve)
+    }
+}
+
+/// What is free on the disk and what is to stay so, in bytes, and whether it is less even with what the engine's files can take.
+struct Measured {
+    free: u64,
+    reserve: u64,
+    is_low: bool,
+}
+
+impl Measured {
+    /// Whether less of the disk is free than the reserve.
+    fn is_tight(&self) -> bool {
+        self.free < self.reserve
     }
 }

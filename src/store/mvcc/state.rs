@@ -34,6 +34,9 @@ pub(super) struct Shared {
     pub(super) free_bytes: AtomicU64,
     /// There is less of it than is to be left.
     pub(super) disk_is_low: AtomicBool,
+    /// There is less room than the reserve, and a checkpoint under way may give some back: whoever takes room waits for it, and is
+    /// refused only when it has not.
+    pub(super) makes_room: AtomicBool,
     /// The newest commit that was in the engine, for sure, when the checkpointer last looked at the disk.
     pub(super) checkpointed: watch::Sender<Timestamp>,
     pub(super) closed: AtomicBool,
@@ -64,6 +67,7 @@ impl Shared {
             log_end: AtomicU64::new(log_end),
             free_bytes: AtomicU64::new(u64::MAX),
             disk_is_low: AtomicBool::new(false),
+            makes_room: AtomicBool::new(false),
             checkpointed: watch::Sender::new(0),
             closed: AtomicBool::new(false),
             failure: watch::Sender::new(None),
@@ -82,8 +86,7 @@ impl Shared {
 
     /// Error 53100 when the disk is nearly full and the batch would take more of it.
     pub(super) fn check_room(&self, batch: &Batch) -> Result<()> {
-        let takes_room = || !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some());
-        if self.disk_is_low.load(Ordering::Relaxed) && takes_room() {
+        if self.disk_is_low.load(Ordering::Relaxed) && takes_room(batch) {
             Err(Error::DiskFull {
                 free_bytes: self.free_bytes.load(Ordering::Relaxed),
                 reserve_bytes: self.options.disk_reserve_bytes,
@@ -91,6 +94,12 @@ impl Shared {
         } else {
             Ok(())
         }
+    }
+
+    /// Whether the batch would do better to wait until the checkpoint thread has looked.
+    pub(super) fn may_lack_room(&self, batch: &Batch) -> bool {
+        (self.makes_room.load(Ordering::Relaxed) || self.disk_is_low.load(Ordering::Relaxed))
+            && takes_room(batch)
     }
 
     /// When the newest value of a key was committed, if it has one now.
@@ -130,6 +139,11 @@ impl Shared {
     pub(super) fn failure(&self) -> Option<Error> {
         self.failure.borrow().clone()
     }
+}
+
+/// Whether the batch needs more of the disk than it gives back.
+fn takes_room(batch: &Batch) -> bool {
+    !batch.reclaims && batch.writes.iter().any(|write| write.value().is_some())
 }
 
 /// Error: `Io`.

@@ -122,7 +122,7 @@ impl MvccStore {
 
     async fn commit_and_wait(&self, batch: Batch) -> Result<()> {
         self.shared.check_open()?;
-        if self.shared.check_room(&batch).is_err() {
+        if self.shared.may_lack_room(&batch) {
             self.wait_for_room(&batch).await;
         }
         let batch = match self.commit_here(batch) {
@@ -145,7 +145,7 @@ impl MvccStore {
         self.checkpoints.look_now();
         for _ in 0..LOOKS_FOR_ROOM_MAX {
             let is_seen = *checkpointed.borrow_and_update() >= self.shared.undo.visible();
-            if is_seen || self.shared.check_room(batch).is_ok() || checkpointed.changed().await.is_err() {
+            if is_seen || !self.shared.may_lack_room(batch) || checkpointed.changed().await.is_err() {
                 return;
             }
         }
