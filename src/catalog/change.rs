@@ -190,7 +190,7 @@ impl<'a> CatalogWriter<'a> {
                 key,
                 value: encode_dropped(table, index),
             },
-            Some(LockMode::Update),
+            Some(LockMode::Replace),
         )
     }
 
@@ -238,7 +238,7 @@ impl<'a> CatalogWriter<'a> {
                     oid.to_be_bytes().to_vec(),
                 );
                 self.txn
-                    .write(Write::Put { key, value }, Some(LockMode::Update))?;
+                    .write(Write::Put { key, value }, Some(LockMode::Replace))?;
             }
         }
         Ok(())
@@ -246,7 +246,7 @@ impl<'a> CatalogWriter<'a> {
 
     fn drop_name(&self, schema: &str, name: &str) -> Result<()> {
         let key = Keyspace::Name { schema, name }.encode();
-        self.txn.write(Write::Delete { key }, Some(LockMode::Update))
+        self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
     }
 
     /// Removes the record of an object that nothing depends on.
@@ -261,7 +261,7 @@ impl<'a> CatalogWriter<'a> {
     fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
         let mode = match record {
             Keyspace::Relation { .. } => LockMode::AccessExclusive,
-            _ => LockMode::Update,
+            _ => LockMode::Replace,
         };
         self.write_record_in(record, value, mode)
     }

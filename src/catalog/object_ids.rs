@@ -81,7 +81,7 @@ impl ObjectIds {
             });
         }
         let value = end.to_be_bytes().to_vec();
-        txn.write(Write::Put { key, value }, Some(LockMode::Update))?;
+        txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;
         // Durable at the latest with the commit of whatever takes a number.
         txn.commit(true).await?;
         let mut block = self.block();

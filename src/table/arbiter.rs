@@ -112,7 +112,7 @@ impl StandingRows {
     async fn lock(txn: &Transaction, keys: impl Iterator<Item = &Vec<u8>>) -> Result<StandingRows> {
         let keys: Vec<Vec<u8>> = keys.cloned().collect();
         let keys = sorted(&keys);
-        let locked = txn.lock_newest(&keys, LockMode::Update).await?;
+        let locked = txn.lock_newest(&keys, LockMode::Replace).await?;
         require_seen(txn, &keys, &locked)?;
         let values = (0..keys.len()).map(|at| locked.values.get(at).map(<[u8]>::to_vec));
         let values: Vec<Option<Vec<u8>>> = values.collect();

@@ -86,7 +86,7 @@ pub async fn build_index_page(
             txn.guard_in(row_key, LockMode::Share);
         }
         let (key, value) = (entry.key, entry.value);
-        txn.write(Write::Put { key, value }, Some(LockMode::Update))?;
+        txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;
     }
     let rows = page.len();
     Ok(Some(BuiltPage { rows, next }))

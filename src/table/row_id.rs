@@ -179,7 +179,7 @@ fn set(txn: &Transaction, key: Vec<u8>, next: i64) -> Result<()> {
             key,
             value: next.to_be_bytes().to_vec(),
         },
-        Some(LockMode::Update),
+        Some(LockMode::Replace),
     )
 }
 

@@ -270,7 +270,7 @@ impl Sequences {
         for _ in 0..RESERVE_TRIES {
             let txn = Transaction::begin(Arc::clone(&self.store), RESERVE_BYTES_MAX).await?;
             let (answer, state) = follow(own_state(&txn, def).await?)?;
-            put(&txn, def, state, Some(LockMode::Update))?;
+            put(&txn, def, state, Some(LockMode::Replace))?;
             match txn.commit(false).await {
                 Ok(()) => return Ok(answer),
                 Err(error @ Error::Conflict { .. }) => lost = Err(error),

@@ -81,7 +81,7 @@ impl<'a> RowUpdate<'a> {
         let mut encoder = RowEncoder::new(self.table, self.limits);
         let keys = (0..new.num_rows()).map(|row| encoder.key(new, row));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
-        self.txn.lock(&keys, LockMode::NoKeyUpdate).await?;
+        self.txn.lock(&keys, LockMode::Change).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(new, row)?;
             self.txn.write(Write::Put { key, value }, None)?;
@@ -128,7 +128,7 @@ impl<'a> RowUpdate<'a> {
             return Ok(HashSet::new());
         }
         let keys = sorted(&keys);
-        let locked = self.txn.lock_newest(&keys, LockMode::Update).await?;
+        let locked = self.txn.lock_newest(&keys, LockMode::Insert).await?;
         let held = keys.into_iter().enumerate();
         Ok(held
             .filter(|(at, _)| locked.values.get(*at).is_some())

@@ -124,7 +124,7 @@ pub async fn upsert_rows(
         .zip(named)
         .all(|(column, named)| *named || table.is_key_column(column.id));
     if all_named && table.kept_indexes().next().is_none() {
-        txn.lock_unread(&sorted(&keys), LockMode::Update).await?;
+        txn.lock_unread(&sorted(&keys), LockMode::Replace).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
             txn.write(Write::Put { key, value }, None)?;
@@ -133,7 +133,7 @@ pub async fn upsert_rows(
         return Ok(());
     }
     let keys_locked = sorted(&keys);
-    let locked = txn.lock_newest(&keys_locked, LockMode::Update).await?;
+    let locked = txn.lock_newest(&keys_locked, LockMode::Replace).await?;
     require_seen(txn, &keys_locked, &locked)?;
     let values = locked.values;
     let mut order = Vec::new();
@@ -277,7 +277,7 @@ impl UniqueKeys {
             return Ok(unique);
         }
         let keys = sorted(&keys);
-        let locked = txn.lock_newest(&keys, LockMode::Update).await?;
+        let locked = txn.lock_newest(&keys, LockMode::Insert).await?;
         let unseen = locked.changed.iter().map(|at| keys[*at].clone());
         unique.unseen.extend(unseen);
         let taken = keys.into_iter().enumerate();
@@ -409,17 +409,17 @@ pub(super) async fn vacated_keys(
         }
         take_turns(row).await;
     }
-    txn.lock(&sorted(&rows), LockMode::Update).await?;
+    txn.lock(&sorted(&rows), LockMode::Replace).await?;
     // What stands under them is what the rows say, but for those of an index that is being built.
     let exclusive = sorted(&exclusive);
     if exclusive.is_empty() {
         return Ok(vacated);
     }
     if unsure.is_empty() {
-        txn.lock_unread(&exclusive, LockMode::Update).await?;
+        txn.lock_unread(&exclusive, LockMode::Replace).await?;
         return Ok(vacated);
     }
-    let values = txn.lock_newest(&exclusive, LockMode::Update).await?.values;
+    let values = txn.lock_newest(&exclusive, LockMode::Replace).await?.values;
     for entry in unsure {
         let at = exclusive.binary_search(&entry.key).ok();
         match at.and_then(|at| values.get(at)) {

@@ -46,7 +46,7 @@ impl DeletePlan {
             expressions: &[],
             from: delete.using.as_deref().unwrap_or_default(),
             selection: delete.selection.as_ref(),
-            mode: LockMode::Update,
+            mode: LockMode::Replace,
             beside: items.is_some(),
         };
         let found = RowSearch::bind(ctx, &target, finding, types)?;

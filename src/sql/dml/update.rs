@@ -51,7 +51,7 @@ impl UpdatePlan {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
                 let computed = [expr];
-                let finding = finding(update, &[], &computed, LockMode::Update);
+                let finding = finding(update, &[], &computed, LockMode::Replace);
                 let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
                 found
                     .types()
@@ -87,8 +87,8 @@ impl UpdatePlan {
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let keys_move = set.changes_keys(&target.table);
         let mode = match keys_move {
-            true => LockMode::Update,
-            false => LockMode::NoKeyUpdate,
+            true => LockMode::Replace,
+            false => LockMode::Change,
         };
         let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, mode), types)?;
         set.check(&target.table, found.types().iter())?;

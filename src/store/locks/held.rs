@@ -31,10 +31,25 @@ struct Held {
 #[derive(Debug, Default, Clone, Copy)]
 struct HeldKey {
     modes: LockModes,
-    /// Whether a value is committed under the key; `None`: nobody has looked.
+    /// Whether a value is committed under the key; `None`: nobody has looked, or it may change.
     is_there: Option<bool>,
     /// The transaction has read what is committed under it, whatever its snapshot sees.
     is_read: bool,
+}
+
+impl HeldKey {
+    /// That no value is there stays so only where nobody else may put one.
+    fn note_there(&mut self, is_there: bool) {
+        self.is_there = Some(is_there).filter(|is_there| *is_there || self.modes.keep_absence());
+    }
+
+    /// What was read counts only if it stays.
+    fn note_read(&mut self) {
+        self.is_read |= match self.is_there {
+            Some(false) => self.modes.keep_absence(),
+            _ => self.modes.keep_row(),
+        };
+    }
 }
 
 /// The modes that are wanted of some keys.
@@ -148,7 +163,7 @@ impl HeldLocks {
         let mut held = self.lock();
         for (key, is_there) in keys {
             if let Some(key) = held.keys.get_mut(key) {
-                key.is_there = Some(is_there);
+                key.note_there(is_there);
             }
         }
     }
@@ -158,7 +173,7 @@ impl HeldLocks {
         let mut held = self.lock();
         for key in keys {
             if let Some(key) = held.keys.get_mut(key) {
-                key.is_read = true;
+                key.note_read();
             }
         }
     }

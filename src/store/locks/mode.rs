@@ -9,10 +9,16 @@ pub enum LockMode {
     KeyShare,
     /// A row: it must stay as it is (FOR SHARE).
     Share,
-    /// A row: it changes, its keys do not (UPDATE, FOR NO KEY UPDATE).
+    /// A row: it must stay, its keys may be locked (FOR NO KEY UPDATE).
     NoKeyUpdate,
-    /// A row: it goes, comes, or gets another key (DELETE, FOR UPDATE).
+    /// A row: it changes, its keys do not (UPDATE).
+    Change,
+    /// A row: it and its key must stay (FOR UPDATE).
     Update,
+    /// A key is to be a new row's (INSERT): where a row has it, the answer does not depend on who only locks that row.
+    Insert,
+    /// A row: it goes, gets another key, or is written whether it is there or not (DELETE, UPSERT).
+    Replace,
     /// A relation: it is read.
     AccessShare,
     /// A relation: rows of it are locked.
@@ -32,11 +38,14 @@ pub enum LockMode {
 }
 
 /// Every mode, in the order of the enum.
-const ALL: [LockMode; 12] = [
+const ALL: [LockMode; 15] = [
     LockMode::KeyShare,
     LockMode::Share,
     LockMode::NoKeyUpdate,
+    LockMode::Change,
     LockMode::Update,
+    LockMode::Insert,
+    LockMode::Replace,
     LockMode::AccessShare,
     LockMode::RowShare,
     LockMode::RowExclusive,
@@ -58,8 +67,8 @@ impl LockMode {
         match self {
             LockMode::KeyShare => "For Key Share",
             LockMode::Share => "For Share",
-            LockMode::NoKeyUpdate => "For No Key Update",
-            LockMode::Update => "For Update",
+            LockMode::NoKeyUpdate | LockMode::Change => "For No Key Update",
+            LockMode::Update | LockMode::Insert | LockMode::Replace => "For Update",
             LockMode::AccessShare => "AccessShareLock",
             LockMode::RowShare => "RowShareLock",
             LockMode::RowExclusive => "RowExclusiveLock",
@@ -79,21 +88,30 @@ impl LockMode {
 
     /// Whether it is a mode of rows.
     pub fn is_of_rows(self) -> bool {
-        self <= LockMode::Update
+        self <= LockMode::Replace
     }
 
     /// Whether nobody else may change a row that is locked so.
     pub fn keeps_row(self) -> bool {
-        matches!(self, LockMode::Share | LockMode::NoKeyUpdate | LockMode::Update)
+        use LockMode::*;
+        matches!(self, Share | NoKeyUpdate | Change | Update | Replace)
+    }
+
+    /// Whether nobody else may put a row under a key that is locked so and has none.
+    pub fn keeps_absence(self) -> bool {
+        matches!(self, LockMode::Change | LockMode::Insert | LockMode::Replace)
     }
 
     fn conflicting(self) -> LockModes {
         use LockMode::*;
         let modes: &[LockMode] = match self {
-            KeyShare => &[Update],
-            Share => &[NoKeyUpdate, Update],
-            NoKeyUpdate => &[Share, NoKeyUpdate, Update],
-            Update => &[KeyShare, Share, NoKeyUpdate, Update],
+            KeyShare => &[Update, Replace],
+            Share => &[NoKeyUpdate, Change, Update, Replace],
+            NoKeyUpdate => &[Share, NoKeyUpdate, Change, Update, Replace],
+            Change => &[Share, NoKeyUpdate, Change, Update, Insert, Replace],
+            Update => &[KeyShare, Share, NoKeyUpdate, Change, Update, Replace],
+            Insert => &[Change, Insert, Replace],
+            Replace => &ALL[KeyShare as usize..=Replace as usize],
             AccessShare => &[AccessExclusive],
             RowShare => &[Exclusive, AccessExclusive],
             RowExclusive => &[ShareRelation, ShareRowExclusive, Exclusive, AccessExclusive],
@@ -168,6 +186,16 @@ impl LockModes {
             .any(|held| held.is_of_rows() == mode.is_of_rows() && wanted & !held.conflicting().0 == 0)
     }
 
+    /// See [`LockMode::keeps_row`].
+    pub fn keep_row(self) -> bool {
+        self.iter().any(LockMode::keeps_row)
+    }
+
+    /// See [`LockMode::keeps_absence`].
+    pub fn keep_absence(self) -> bool {
+        self.iter().any(LockMode::keeps_absence)
+    }
+
     /// The modes, in the order of the enum.
     pub fn iter(self) -> impl Iterator<Item = LockMode> {
         ALL.into_iter().filter(move |mode| self.holds(*mode))
@@ -193,6 +221,11 @@ mod tests {
     fn a_stronger_mode_includes_the_weaker_ones() {
         let update = LockModes::default().with(LockMode::Update);
         assert!(update.include(LockMode::KeyShare) && update.include(LockMode::NoKeyUpdate));
+        assert!(!update.include(LockMode::Insert) && !update.include(LockMode::Replace));
+        let replace = LockModes::default().with(LockMode::Replace);
+        assert!(replace.include(LockMode::Update) && replace.include(LockMode::Insert));
+        let change = LockModes::default().with(LockMode::Change);
+        assert!(change.include(LockMode::NoKeyUpdate) && !change.include(LockMode::Update));
         let share = LockModes::default().with(LockMode::Share);
         assert!(share.include(LockMode::KeyShare) && !share.include(LockMode::NoKeyUpdate));
         let writes = LockModes::default().with(LockMode::RowExclusive);
