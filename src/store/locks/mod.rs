@@ -17,6 +17,7 @@ mod deadlock;
 mod held;
 mod mode;
 mod wait;
+mod waits;
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use tokio::sync::oneshot;
 pub use held::{HeldLocks, Unlocked, Wanted};
 pub use mode::{LockMode, LockModes};
 pub use wait::{LockPolicy, LockWait};
+use waits::Waits;
 
 /// Parts of the table that are locked on their own.
 const SHARDS: usize = 64;
@@ -64,7 +66,7 @@ pub struct LockTable {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
     /// What each owner waits for. Locked before any shard.
-    waits: Mutex<HashMap<LockOwner, Arc<[u8]>>>,
+    waits: Mutex<Waits>,
     owners: AtomicU64,
 }
 
@@ -162,9 +164,9 @@ impl LockTable {
     pub fn blockers(&self, session: i32) -> Vec<i32> {
         let waits = lock_of(&self.waits);
         let mut found = Vec::new();
-        for (owner, key) in waits.iter().filter(|(owner, _)| owner.session == session) {
+        for (owner, key) in waits.of_session(session) {
             if let Some(lock) = self.shard(key).get(key) {
-                found.extend(lock.in_the_way_of(*owner).map(|blocker| blocker.session));
+                found.extend(lock.in_the_way_of(*owner).map(|blocker| blocker.owner.session));
             }
         }
         found.sort_unstable();
@@ -307,8 +309,8 @@ impl Lock {
         }
     }
 
-    /// Who keeps a waiting owner from its lock.
-    fn in_the_way_of(&self, owner: LockOwner) -> impl Iterator<Item = LockOwner> + '_ {
+    /// Who keeps a waiting owner from its lock: who holds the key, then those who wait before it.
+    fn in_the_way_of(&self, owner: LockOwner) -> impl Iterator<Item = Blocker> + '_ {
         let place = self.waiting.iter().position(|waiter| waiter.owner == owner);
         let mode = place.map(|place| self.waiting[place].mode);
         let holders = self
@@ -320,10 +322,23 @@ impl Lock {
             self.waiting.iter().take(before).filter(move |other| {
                 other.owner != owner && mode.is_some_and(|mode| other.mode.conflicts(mode))
             });
-        holders
-            .map(|held| held.owner)
-            .chain(earlier.map(|waiter| waiter.owner))
+        let holders = holders.map(|held| Blocker {
+            owner: held.owner,
+            waits: None,
+        });
+        holders.chain(earlier.map(|waiter| Blocker {
+            owner: waiter.owner,
+            waits: Some(waiter.mode),
+        }))
     }
+}
+
+/// One who keeps another from a lock.
+#[derive(Debug, Clone, Copy)]
+struct Blocker {
+    owner: LockOwner,
+    /// How he waits himself, before the other; `None`: he holds the key.
+    waits: Option<LockMode>,
 }
 
 /// Nothing is left half done under these locks, so a panic elsewhere does not spoil them.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use tokio::task::coop::unconstrained;
 
 use super::*;
 
@@ -136,6 +137,53 @@ async fn a_circle_of_waits_is_refused_to_the_one_that_looks() {
     let detail = error.detail().unwrap();
     assert_eq!(detail.lines().count(), 3);
     assert!(detail.starts_with("Process 3 waits for"), "{detail}");
+}
+
+/// Ten thousand wait for one key, each is granted in its turn and woken once; some of them look for circles meanwhile.
+#[tokio::test]
+async fn a_crowd_waits_in_its_order() {
+    const WAITERS: i32 = 10_000;
+    let table = table();
+    let key = keys(&["k"]);
+    let first = HeldLocks::new(&table, i32::MAX);
+    let update = wanted(&key, LockMode::Update, LockWait::Block);
+    first.acquire(update).await.unwrap();
+    let hasty = Wanted {
+        policy: LockPolicy {
+            timeout: None,
+            deadlock_after: Duration::ZERO,
+        },
+        ..update
+    };
+    let crowd: Vec<_> = (0..WAITERS)
+        .map(|session| HeldLocks::new(&table, 1 + session))
+        .collect();
+    let asks = crowd.iter().enumerate().map(|(at, locks)| {
+        let policy = if at % 100 == 0 { hasty } else { update };
+        Box::pin(locks.acquire(policy))
+    });
+    let mut waits: Vec<_> = asks.collect();
+    assert!(
+        waits
+            .iter_mut()
+            .all(|wait| unconstrained(wait).now_or_never().is_none())
+    );
+    // Timers run; nobody is in a circle.
+    tokio::task::yield_now().await;
+    assert!(
+        waits
+            .iter_mut()
+            .all(|wait| unconstrained(wait).now_or_never().is_none())
+    );
+    let mut holder = &first;
+    for (at, wait) in waits.into_iter().enumerate() {
+        holder.release_all();
+        let granted = unconstrained(wait).now_or_never();
+        granted.expect("it is its turn").unwrap();
+        holder = &crowd[at];
+    }
+    drop(crowd);
+    assert!(table.rows().is_empty());
 }
 
 #[tokio::test]

@@ -114,7 +114,7 @@ async fn waited(granted: &mut oneshot::Receiver<()>, time: Option<Duration>) -> 
 
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
-        lock_of(&self.table.waits).remove(&self.owner);
+        lock_of(&self.table.waits).remove(self.owner);
         if self.is_over {
             return;
         }
