@@ -1,7 +1,8 @@
 //! The tests that speak to Keyspan as its users do: over the wire. One binary, so that it links once.
 //!
 //! `server` starts servers, `client` speaks the protocol in text; every other module is one subject. What SQL can say
-//! stands in `sql-tests/*.slt` (run by `slt`), what several sessions say in `sql-tests/isolation/*.steps` (run by `isolation`).
+//! stands in `sql-tests/*.slt` (run by `slt`), what several sessions say in `sql-tests/isolation/*.steps` (run by `isolation`)
+//! and in PostgreSQL's own specs (`isolation_specs`).
 
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
@@ -19,6 +20,7 @@ mod faults;
 mod formats;
 mod histories;
 mod isolation;
+mod isolation_specs;
 mod known_texts;
 mod limits;
 mod memory;
