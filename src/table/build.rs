@@ -83,7 +83,7 @@ pub async fn build_index_page(
         }
         if !alone {
             // Whoever changes the row is shut out: it may be in the index's columns.
-            txn.guard_in(row_key, LockMode::Share);
+            txn.guard_in(row_key, LockMode::Keep);
         }
         let (key, value) = (entry.key, entry.value);
         txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;

@@ -199,7 +199,16 @@ mod tests {
     #[tokio::test]
     async fn circles_are_found_where_they_are() {
         use LockMode::*;
-        let modes = [KeyShare, Share, NoKeyUpdate, Change, Update, Insert, Replace];
+        let modes = [
+            Keep,
+            KeyShare,
+            Share,
+            NoKeyUpdate,
+            Change,
+            Update,
+            Insert,
+            Replace,
+        ];
         let (mut random, mut circles) = (StdRng::seed_from_u64(11), 0);
         for _ in 0..300 {
             let table = Arc::new(LockTable::default());

@@ -5,6 +5,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum LockMode {
+    /// A row: it must stay as it was read until something that rests on it is committed, whoever only locks it (CREATE INDEX).
+    Keep,
     /// A row: its key must stay (FOR KEY SHARE, and what refers to it).
     KeyShare,
     /// A row: it must stay as it is (FOR SHARE).
@@ -38,7 +40,8 @@ pub enum LockMode {
 }
 
 /// Every mode, in the order of the enum.
-const ALL: [LockMode; 15] = [
+const ALL: [LockMode; 16] = [
+    LockMode::Keep,
     LockMode::KeyShare,
     LockMode::Share,
     LockMode::NoKeyUpdate,
@@ -66,7 +69,7 @@ impl LockMode {
     pub fn name(self) -> &'static str {
         match self {
             LockMode::KeyShare => "For Key Share",
-            LockMode::Share => "For Share",
+            LockMode::Keep | LockMode::Share => "For Share",
             LockMode::NoKeyUpdate | LockMode::Change => "For No Key Update",
             LockMode::Update | LockMode::Insert | LockMode::Replace => "For Update",
             LockMode::AccessShare => "AccessShareLock",
@@ -94,7 +97,7 @@ impl LockMode {
     /// Whether nobody else may change a row that is locked so.
     pub fn keeps_row(self) -> bool {
         use LockMode::*;
-        matches!(self, Share | NoKeyUpdate | Change | Update | Replace)
+        matches!(self, Keep | Share | NoKeyUpdate | Change | Update | Replace)
     }
 
     /// Whether nobody else may put a row under a key that is locked so and has none.
@@ -105,13 +108,14 @@ impl LockMode {
     fn conflicting(self) -> LockModes {
         use LockMode::*;
         let modes: &[LockMode] = match self {
+            Keep => &[Change, Replace],
             KeyShare => &[Update, Replace],
             Share => &[NoKeyUpdate, Change, Update, Replace],
             NoKeyUpdate => &[Share, NoKeyUpdate, Change, Update, Replace],
-            Change => &[Share, NoKeyUpdate, Change, Update, Insert, Replace],
+            Change => &[Keep, Share, NoKeyUpdate, Change, Update, Insert, Replace],
             Update => &[KeyShare, Share, NoKeyUpdate, Change, Update, Replace],
             Insert => &[Change, Insert, Replace],
-            Replace => &ALL[KeyShare as usize..=Replace as usize],
+            Replace => &ALL[..=Replace as usize],
             AccessShare => &[AccessExclusive],
             RowShare => &[Exclusive, AccessExclusive],
             RowExclusive => &[ShareRelation, ShareRowExclusive, Exclusive, AccessExclusive],
