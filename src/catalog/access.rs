@@ -6,8 +6,9 @@
 
 use std::sync::Arc;
 
-use super::{Catalog, IndexDef, Relation, SequenceDef, TableDef, ViewDef, nearest_name};
+use super::{Catalog, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
 use crate::error::StatementFault;
+use crate::error::nearest_name;
 use crate::{Error, Result};
 
 /// A name as a statement writes it, folded.

@@ -1,7 +1,10 @@
 //! The one error type of Keyspan: PostgreSQL's SQLSTATE, wording, DETAIL and HINT for everything that can go wrong.
 //! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
 
+mod nearest;
 mod report;
+
+pub use nearest::nearest_name;
 
 /// What every fallible function of the library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -18,6 +21,9 @@ pub enum Error {
     /// An error at a place of the statement's text; `sql` turns a place of its tree into a character of the text.
     #[error("{error}")]
     At { error: Box<Error>, place: TextPlace },
+    /// An error of a statement whose text tells better what to do.
+    #[error("{error}")]
+    Advised { error: Box<Error>, hint: String },
     /// A relation that does not exist; `nearest` is offered in the HINT.
     #[error("relation \"{name}\" does not exist")]
     UndefinedTable { name: String, nearest: Option<String> },
@@ -388,7 +394,9 @@ impl Error {
     /// The error at a place of the text, unless it has one already.
     pub fn at(self, place: TextPlace) -> Error {
         match self {
-            placed @ (Error::At { .. } | Error::Syntax { position: 1.., .. }) => placed,
+            placed @ (Error::At { .. } | Error::Advised { .. } | Error::Syntax { position: 1.., .. }) => {
+                placed
+            }
             error => Error::At {
                 error: Box::new(error),
                 place,
@@ -399,7 +407,7 @@ impl Error {
     /// Whether a column was named that is not there.
     pub fn is_undefined_column(&self) -> bool {
         match self {
-            Error::At { error, .. } => error.is_undefined_column(),
+            Error::At { error, .. } | Error::Advised { error, .. } => error.is_undefined_column(),
             error => matches!(error, Error::UndefinedColumn { .. }),
         }
     }

@@ -7,7 +7,7 @@ impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Error::At { error, .. } => error.sqlstate(),
+            Error::At { error, .. } | Error::Advised { error, .. } => error.sqlstate(),
             Error::Syntax { .. } => "42601",
             Error::UndefinedTable { .. } => "42P01",
             Error::UndefinedColumn { .. } => "42703",
@@ -90,7 +90,7 @@ impl Error {
     )]
     pub fn detail(&self) -> Option<String> {
         match self {
-            Error::At { error, .. } => error.detail(),
+            Error::At { error, .. } | Error::Advised { error, .. } => error.detail(),
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
@@ -184,6 +184,7 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::At { error, .. } => error.hint(),
+            Error::Advised { hint, .. } => Some(hint.clone()),
             Error::ForwardOnly => {
                 Some("Declare it with SCROLL option to enable backward scan.".to_string())
             }
@@ -303,6 +304,7 @@ impl Error {
                 place: TextPlace::Character(position),
                 ..
             } => Some(*position),
+            Error::Advised { error, .. } => error.position(),
             _ => None,
         }
     }

@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use super::text_tokens::token_length;
+
 /// The text with every `#` comment inside a CREATE TABLE statement, or before any, turned to blanks, character for character, so that
 /// positions stay what they are.
 pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
@@ -53,41 +55,6 @@ impl Scanner {
         self.words.first().is_some_and(|word| word == "CREATE")
             && self.words.iter().any(|word| word == "TABLE")
     }
-}
-
-/// The length in bytes of the token that `rest` starts with: a quoted string, a comment, a word, or one character.
-fn token_length(rest: &str, first: char) -> usize {
-    match first {
-        '\'' | '"' => quoted_length(rest, first),
-        '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
-        '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
-        '$' => dollar_quoted_length(rest),
-        _ if first.is_alphanumeric() || first == '_' => rest
-            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len()),
-        _ => first.len_utf8(),
-    }
-}
-
-/// A doubled quote inside is two strings back to back, which comes to the same.
-fn quoted_length(rest: &str, quote: char) -> usize {
-    rest[1..].find(quote).map_or(rest.len(), |at| at + 2)
-}
-
-fn dollar_quoted_length(rest: &str) -> usize {
-    let Some(tag_end) = rest[1..].find('$').map(|at| at + 2) else {
-        return 1;
-    };
-    let tag = &rest[..tag_end];
-    if !tag[1..tag_end - 1]
-        .chars()
-        .all(|c| c.is_alphanumeric() || c == '_')
-    {
-        return 1;
-    }
-    rest[tag_end..]
-        .find(tag)
-        .map_or(rest.len(), |at| tag_end + at + tag_end)
 }
 
 #[cfg(test)]

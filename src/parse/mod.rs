@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod advice;
 mod alter;
 pub(crate) mod collation;
 pub mod command;
@@ -11,6 +12,7 @@ mod definition_reader;
 mod dialect;
 mod disjunction;
 pub(crate) mod explain_options;
+mod habits;
 mod hash_comment;
 mod hints;
 mod identity_options;
@@ -33,10 +35,12 @@ mod sequence_reader;
 mod setting_reader;
 mod short_text;
 mod show_from;
+mod slips;
 mod statement;
 mod symmetric;
 mod syntax_error;
 pub(crate) mod text_place;
+mod text_tokens;
 mod token_reader;
 mod tokens;
 mod tree;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sqlparser::ast;
 use sqlparser::tokenizer::Tokenizer;
 
+use super::advice::advise;
 use super::command::Command;
 use super::dialect::KeyspanDialect;
 use super::hints::Hints;
@@ -66,12 +67,16 @@ impl ParsedStatement {
 
     /// An error of this statement with its position in the text.
     pub fn locate(&self, error: Error) -> Error {
-        text_place::locate(error, &self.source)
+        advise(text_place::locate(error, &self.source), &self.source)
     }
 }
 
 /// Splits and parses the text of a message. Errors: 42601 with a position.
 pub fn parse(text: &str) -> Result<Vec<ParsedStatement>> {
+    read(text).map_err(|error| advise(error, text))
+}
+
+fn read(text: &str) -> Result<Vec<ParsedStatement>> {
     if let Some(at) = text.find('\0') {
         return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
     }

@@ -16,7 +16,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 
 use super::{SpillFiles, StatementMemory};
-use crate::catalog::nearest_name;
+use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;

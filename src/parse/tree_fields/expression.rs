@@ -1,11 +1,20 @@
 //! The fields of expressions and of calls.
 
 use sqlparser::ast::{
-    AccessExpr, BinaryOperator, CastKind, CeilFloorKind, Expr, Function, FunctionArg, FunctionArgExpr,
+    AccessExpr, Array, BinaryOperator, CastKind, CeilFloorKind, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgOperator, FunctionArgumentClause, FunctionArguments, Subscript, WindowType,
 };
 
 use super::{Flow, Probe, TreeCheck, Unread, fields, verdicts};
+
+/// Only in an array that is named as one may others stand without ARRAY in front.
+fn name_inner_arrays(array: &mut Array) {
+    for item in &mut array.elem {
+        if let Expr::Array(inner) = item {
+            inner.named = true;
+        }
+    }
+}
 
 impl<P: Probe> TreeCheck<P> {
     #[expect(clippy::too_many_lines, reason = "a verdict a field, one arm a variant")]
@@ -152,6 +161,10 @@ impl<P: Probe> TreeCheck<P> {
                 );
             }
             Expr::Array(array) => {
+                match array.named {
+                    true => name_inner_arrays(array),
+                    false => return Flow::Break(Unread::Foreign("[")),
+                }
                 fields!(
                     self,
                     array,

@@ -18,10 +18,10 @@ use super::{
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Object, ObjectKind, TableDef, Unverified,
-    nearest_name, written_key,
+    written_key,
 };
 use crate::codec::row::ColumnId;
-use crate::error::{DuplicateKind, StatementFault};
+use crate::error::{DuplicateKind, StatementFault, nearest_name};
 use crate::parse::names;
 use crate::parse::{is_alter_view, new_schema, sequence_options_of};
 use crate::sql::dml;

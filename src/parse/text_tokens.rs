@@ -1,0 +1,87 @@
+//! A text cut into tokens that need not make sense: for what is done before the tokenizer, and for texts that it refuses.
+
+/// The length in bytes of the token that `rest` starts with: a quoted string, a comment, a word or number, or one character.
+pub(super) fn token_length(rest: &str, first: char) -> usize {
+    match first {
+        '\'' | '"' => quoted_length(rest, first),
+        '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
+        '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
+        '$' => dollar_quoted_length(rest),
+        _ if first.is_alphanumeric() || first == '_' => rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len()),
+        _ => first.len_utf8(),
+    }
+}
+
+/// A doubled quote inside is two strings back to back, which comes to the same.
+fn quoted_length(rest: &str, quote: char) -> usize {
+    rest[1..].find(quote).map_or(rest.len(), |at| at + 2)
+}
+
+fn dollar_quoted_length(rest: &str) -> usize {
+    let Some(tag_end) = rest[1..].find('$').map(|at| at + 2) else {
+        return 1;
+    };
+    let tag = &rest[..tag_end];
+    if !tag[1..tag_end - 1]
+        .chars()
+        .all(|c| c.is_alphanumeric() || c == '_')
+    {
+        return 1;
+    }
+    rest[tag_end..]
+        .find(tag)
+        .map_or(rest.len(), |at| tag_end + at + tag_end)
+}
+
+/// A token and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TextToken<'t> {
+    pub(super) text: &'t str,
+    /// The place of its first character, from 1.
+    pub(super) position: usize,
+}
+
+impl TextToken<'_> {
+    /// Whether it is this word, or sign, in whatever case.
+    pub(super) fn is(&self, word: &str) -> bool {
+        self.text.eq_ignore_ascii_case(word)
+    }
+
+    /// Whether it is a word, quoted or not.
+    pub(super) fn is_name(&self) -> bool {
+        self.text
+            .starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"')
+    }
+
+    /// Whether it is a number, or begins one.
+    pub(super) fn is_number(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_ascii_digit())
+    }
+
+    fn is_blank_or_comment(&self) -> bool {
+        self.text.starts_with(char::is_whitespace)
+            || self.text.starts_with("--")
+            || self.text.starts_with("/*")
+    }
+}
+
+/// The tokens of a text, blanks and comments left out.
+pub(super) fn tokens(text: &str) -> Vec<TextToken<'_>> {
+    let (mut rest, mut position) = (text, 1);
+    let mut tokens = Vec::new();
+    while let Some(first) = rest.chars().next() {
+        let (token, after) = rest.split_at(token_length(rest, first));
+        let token = TextToken {
+            text: token,
+            position,
+        };
+        if !token.is_blank_or_comment() {
+            tokens.push(token);
+        }
+        position += token.text.chars().count();
+        rest = after;
+    }
+    tokens
+}
