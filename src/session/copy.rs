@@ -10,7 +10,7 @@ use super::transaction::Block;
 use super::{RowStream, Session};
 use crate::copy::RowEncoder;
 use crate::sql::CopyIn;
-use crate::system::StatementMemory;
+use crate::system::{Copying, StatementMemory};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -30,6 +30,8 @@ pub struct CopyTo {
     pub rows: RowStream,
     /// Makes data of them.
     pub encoder: RowEncoder,
+    /// Is told how far it is.
+    pub copying: Copying,
 }
 
 impl CopyFrom {
@@ -82,15 +84,15 @@ impl Session {
     pub async fn complete_copy(&mut self, mut copy: CopyFrom) -> Result<String> {
         let interrupt = Arc::clone(&self.interrupt);
         let finished = interrupt.guard(copy.deadline, copy.input.finish()).await;
-        let rows = match finished {
-            Ok(rows) => rows,
+        let copied = match finished {
+            Ok(copied) => copied,
             Err(error) => {
                 self.abandon_copy(copy).await;
                 return Err(error);
             }
         };
         self.stop_clock();
-        match copy.txn.take() {
+        match copied.txn.or(copy.txn.take()) {
             Some(txn) => {
                 txn.note_statement(false);
                 self.before_commit()?;
@@ -108,7 +110,7 @@ impl Session {
         }
         self.apply_requested_settings()?;
         self.end_statement();
-        Ok(format!("COPY {rows}"))
+        Ok(format!("COPY {}", copied.rows))
     }
 
     /// The COPY comes to nothing, because it has failed or the client does not go on with it. The caller reports why.

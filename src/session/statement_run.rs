@@ -40,11 +40,16 @@ impl Run<'_> {
                 columns,
                 stream,
                 encoder,
+                copying,
             } => {
                 let mut rows = RowStream::new(columns, stream, RowsTag::Counted("COPY"));
                 rows.memory = Some(Arc::clone(memory));
                 rows.deadline = self.deadline;
-                return Ok(Reply::CopyTo(CopyTo { rows, encoder }));
+                return Ok(Reply::CopyTo(CopyTo {
+                    rows,
+                    encoder,
+                    copying,
+                }));
             }
         };
         if let Some(described) = self.described

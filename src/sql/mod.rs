@@ -29,7 +29,7 @@ use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
-use crate::system::{Notice, StatementContext};
+use crate::system::{Copying, Notice, StatementContext};
 use crate::types::SqlType;
 pub use copy::CopyIn;
 pub(crate) use dml::compile_generated;
@@ -58,6 +58,8 @@ pub enum Outcome {
         stream: RowsStream,
         /// Makes data of them.
         encoder: RowEncoder,
+        /// Is told how far it is.
+        copying: Copying,
     },
     /// A COPY FROM the client, which takes its data.
     CopyIn(CopyIn),
@@ -117,10 +119,12 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
             columns,
             stream,
             encoder,
+            copying,
         } => Outcome::CopyOut {
             columns,
             stream: query_threads::on_query_threads(stream),
             encoder,
+            copying,
         },
         done => done,
     })

@@ -384,12 +384,13 @@ struct Client<'a> {
     message_bytes_max: usize,
 }
 
-/// Runs `work`, gives it the messages that it asks for, and stops what the session runs when the client goes meanwhile.
-async fn while_connected<T>(
+/// Runs `work`, gives it the messages that it asks for, and stops what the session runs when the client goes meanwhile, or sends
+/// what ends the connection.
+async fn while_connected(
     client: Client<'_>,
     interrupt: &crate::session::Interrupt,
-    mut work: Pin<&mut impl Future<Output = T>>,
-) -> T {
+    mut work: Pin<&mut impl Future<Output = Result<()>>>,
+) -> Result<()> {
     loop {
         tokio::select! {
             biased;
@@ -402,9 +403,14 @@ async fn while_connected<T>(
             result = &mut work => return result,
             message = client.input.copy_message(client.message_bytes_max) => message,
         };
-        match message.transpose() {
-            Some(message) => client.copy_source.answer(message).await,
-            None => break,
+        match message {
+            Ok(Some(message)) => client.copy_source.answer(message).await,
+            Ok(None) => break,
+            Err(error) => {
+                interrupt.raise(Cause::ClientGone);
+                let _ = work.await;
+                return Err(error);
+            }
         }
     }
     interrupt.raise(Cause::ClientGone);

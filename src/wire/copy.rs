@@ -58,6 +58,7 @@ impl Responder {
         let CopyTo {
             mut rows,
             mut encoder,
+            copying,
         } = copy;
         self.send_notices()?;
         let (format, columns) = overall(encoder.is_binary(), encoder.columns());
@@ -70,15 +71,17 @@ impl Responder {
         while let Some(piece) = self.next_piece(&mut rows, usize::MAX).await? {
             let encoders = encoders(piece, &columns, &encoder, &settings)?;
             for row in 0..encoders.rows {
-                put_message(self.output.buffer(), |out| {
+                let bytes = put_message(self.output.buffer(), |out| {
                     encoder.put_row(&encoders.columns, row, out);
                     true
                 });
+                copying.progress().add_bytes(bytes);
                 if self.output.is_full() {
                     let interrupt = Arc::clone(self.session.interrupt());
                     interrupt.guard(rows.deadline(), self.output.drain()).await?;
                 }
             }
+            copying.progress().add_rows(encoders.rows as u64, 0);
         }
         put_message(self.output.buffer(), |out| encoder.put_end(out));
         self.output
@@ -114,14 +117,15 @@ fn overall(is_binary: bool, columns: usize) -> (i8, Vec<i16>) {
     (i8::from(is_binary), vec![i16::from(is_binary); columns])
 }
 
-/// Appends a CopyData message of what `put` appends, if it says that there is any.
-fn put_message(buffer: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> bool) {
+/// Appends a CopyData message of what `put` appends, if it says that there is any; answers how many bytes.
+fn put_message(buffer: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> bool) -> usize {
     let start = buffer.len();
     buffer.extend_from_slice(&[b'd', 0, 0, 0, 0]);
     if !put(buffer) {
         buffer.truncate(start);
-        return;
+        return 0;
     }
     let length = (buffer.len() - start - 1) as i32; // a row of 2 GiB is above every limit
     buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
+    buffer.len() - start - 5
 }

@@ -21,14 +21,14 @@ pub(super) enum CopyMessage {
 #[derive(Debug)]
 pub(super) struct CopyMessages {
     asks: mpsc::Sender<()>,
-    answers: mpsc::Receiver<Result<CopyMessage>>,
+    answers: mpsc::Receiver<CopyMessage>,
 }
 
 /// Answers who asks.
 #[derive(Debug)]
 pub(super) struct CopySource {
     asks: mpsc::Receiver<()>,
-    answers: mpsc::Sender<Result<CopyMessage>>,
+    answers: mpsc::Sender<CopyMessage>,
 }
 
 /// The two ends.
@@ -48,10 +48,10 @@ impl CopyMessages {
         while self.answers.try_recv().is_ok() {}
     }
 
-    /// The next message, when the client sends it. Errors: 08P01, 54000, 08006, all of which end the connection.
+    /// The next message, when the client sends it. Errors: 08006 when none comes any more.
     pub(super) async fn next(&mut self) -> Result<CopyMessage> {
         self.asks.send(()).await.map_err(|_| Error::ClientGone)?;
-        self.answers.recv().await.unwrap_or(Err(Error::ClientGone))
+        self.answers.recv().await.ok_or(Error::ClientGone)
     }
 }
 
@@ -69,7 +69,7 @@ impl CopySource {
     }
 
     /// Gives the message that was asked for.
-    pub(super) async fn answer(&mut self, message: Result<CopyMessage>) {
+    pub(super) async fn answer(&mut self, message: CopyMessage) {
         // Nobody waits for it any more when the COPY was stopped: it counts for nothing then.
         let _ = self.answers.send(message).await;
     }

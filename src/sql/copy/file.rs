@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use futures::TryStreamExt;
 
-use super::reading::Reading;
+use super::reading::{Copied, Reading};
 use crate::copy::RowEncoder;
 use crate::parse::copy::{Copy, CopyPlace};
 use crate::scan::{OutputColumn, RowsStream};
@@ -42,8 +42,8 @@ fn load_dir(ctx: &StatementContext) -> Option<PathBuf> {
     (!folder.is_empty()).then(|| PathBuf::from(folder))
 }
 
-/// Reads rows off a file; answers how many were written. Errors: 42501, 58P01, 58030, those of the data.
-pub(super) async fn read(ctx: &StatementContext, path: &str, mut reading: Reading) -> Result<u64> {
+/// Reads rows off a file; answers how many were written, and where. Errors: 42501, 58P01, 58030, those of the data.
+pub(super) async fn read(ctx: &StatementContext, path: &str, mut reading: Reading) -> Result<Copied> {
     let path = within(ctx, path, |path| path.canonicalize())?;
     let failed = |error: std::io::Error| cannot("open", &path, "reading", &error);
     let is_file = fs::metadata(&path).map_err(failed)?.is_file();

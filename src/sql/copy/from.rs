@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use super::reading::Reading;
+use super::reading::{Copied, Reading};
 use crate::parse::copy::{Copy, CopyPlace};
 use crate::sql::{Outcome, Statement};
 use crate::system::{Jobs, StatementContext};
@@ -29,16 +29,20 @@ pub struct CopyIn {
     jobs: Arc<Jobs>,
 }
 
-type Work = Pin<Box<dyn Future<Output = Result<u64>> + Send>>;
+type Work = Pin<Box<dyn Future<Output = Result<Copied>> + Send>>;
 
 /// Begins a COPY FROM; one of a file is done then.
 pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &Copy) -> Result<Outcome> {
     super::file::check_place(ctx, copy)?;
     let reading = Reading::begin(ctx, statement, copy).await?;
     if let CopyPlace::File(path) = &copy.place {
-        let rows = super::file::read(ctx, path, reading).await?;
+        let copied = super::file::read(ctx, path, reading).await?;
+        if let Some(txn) = &copied.txn {
+            txn.note_statement(false);
+            txn.commit(!ctx.settings.synchronous_commit).await?;
+        }
         return Ok(Outcome::Done {
-            tag: format!("COPY {rows}"),
+            tag: format!("COPY {}", copied.rows),
         });
     }
     let (pieces, received) = mpsc::channel(PIECES_AHEAD);
@@ -54,7 +58,7 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
     }))
 }
 
-async fn read_pieces(mut reading: Reading, mut pieces: mpsc::Receiver<Bytes>) -> Result<u64> {
+async fn read_pieces(mut reading: Reading, mut pieces: mpsc::Receiver<Bytes>) -> Result<Copied> {
     while let Some(piece) = pieces.recv().await {
         reading.take(&piece).await?;
     }
@@ -94,8 +98,8 @@ impl CopyIn {
         result.err().unwrap_or_else(ended)
     }
 
-    /// All data has come: waits until its rows are written; answers how many. Errors: theirs.
-    pub async fn finish(&mut self) -> Result<u64> {
+    /// All data has come: waits until its rows are written; answers how many, and where. Errors: theirs.
+    pub async fn finish(&mut self) -> Result<Copied> {
         self.pieces = None;
         let Some(work) = &mut self.work else {
             return Err(ended());

@@ -8,12 +8,13 @@ use sqlparser::ast;
 use super::batch::{BatchBuilder, Origin, ROWS_MAX, RecordFault};
 use super::options::Options;
 use crate::copy::{CopyHeader, Decoder, FieldValue, Progress, Record};
-use crate::parse::copy::{Copy, CopySubject};
+use crate::parse::copy::{Copy, CopyPlace, CopySubject};
 use crate::sql::Statement;
 use crate::sql::dml::{CopyPlan, Given};
 use crate::system::statement_memory::HeldBytes;
-use crate::system::{Notice, StatementContext};
+use crate::system::{CopyProgress, Copying, Notice, StatementContext};
 use crate::table::RowFault;
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Bytes of data after which a batch is written, however few rows it has.
@@ -39,6 +40,25 @@ pub(super) struct Reading {
     /// Rows left out (ON_ERROR).
     skipped: u64,
     held: HeldBytes,
+    copying: Copying,
+    /// What of it is committed already (BATCH_ROWS).
+    batches: Option<CommittedBatches>,
+}
+
+/// The transactions of a COPY that commits as it goes.
+struct CommittedBatches {
+    /// Rows of each, at least.
+    rows: u64,
+    /// Rows of those that have ended.
+    committed: u64,
+}
+
+/// What a COPY FROM has done.
+pub struct Copied {
+    /// Rows written.
+    pub rows: u64,
+    /// The transaction of the last of them, where it is not the one that the statement began in.
+    pub txn: Option<Arc<Transaction>>,
 }
 
 impl Reading {
@@ -58,12 +78,26 @@ impl Reading {
             let named: Vec<&str> = plan.columns().map(|column| column.name.as_str()).collect();
             super::check_forced(forced, option, &named, |name| plan.check_column(name))?;
         }
+        if options.batch_rows.is_some() && ctx.in_block {
+            return Err(Error::TransactionState {
+                state: "25001",
+                message: "COPY with BATCH_ROWS cannot run inside a transaction block".to_string(),
+            });
+        }
         let (columns, bytes_max) = (plan.columns().len(), ctx.settings.message_bytes_max);
         Ok(Reading {
             decoder: Decoder::new(format.clone(), columns, bytes_max),
             batch: BatchBuilder::new(plan.columns(), format, ctx.format_settings()),
             awaits_header: format.header != CopyHeader::Absent,
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
+            copying: ctx.session.copy.begin(CopyProgress::new(
+                plan.table_oid(),
+                true,
+                copy.place != CopyPlace::Client,
+            )),
+            batches: options
+                .batch_rows
+                .map(|rows| CommittedBatches { rows, committed: 0 }),
             ctx: ctx.clone(),
             copy: copy.clone(),
             record: Record::default(),
@@ -87,13 +121,24 @@ impl Reading {
 
     /// Takes a piece of the data. Errors: the data's, and those of writing rows.
     pub(super) async fn take(&mut self, piece: &[u8]) -> Result<()> {
+        self.copying.progress().add_bytes(piece.len());
         self.decoder.push(piece);
-        self.read_records().await?;
+        self.read_records().await.map_err(|error| self.told_far(error))?;
         self.held.resize(self.decoder.held_bytes())
     }
 
     /// No more data comes: writes the last rows; answers how many there were. Errors: as `take`.
-    pub(super) async fn end(mut self) -> Result<u64> {
+    pub(super) async fn end(mut self) -> Result<Copied> {
+        let ended = self.read_end().await;
+        ended.map_err(|error| self.told_far(error))?;
+        let began_others = self.batches.as_ref().is_some_and(|batches| batches.committed > 0);
+        Ok(Copied {
+            rows: self.copied,
+            txn: began_others.then(|| Arc::clone(&self.ctx.txn)),
+        })
+    }
+
+    async fn read_end(&mut self) -> Result<()> {
         self.decoder.end();
         self.read_records().await?;
         if self.awaits_header && self.options.format.header == CopyHeader::Match {
@@ -109,7 +154,23 @@ impl Reading {
             };
             self.notice(format!("{rows} skipped due to data type incompatibility"));
         }
-        Ok(self.copied)
+        Ok(())
+    }
+
+    /// The error of a COPY that commits as it goes says how far it came.
+    fn told_far(&self, error: Error) -> Error {
+        let committed = self.batches.as_ref().map_or(0, |batches| batches.committed);
+        if committed == 0 {
+            return error;
+        }
+        let far = format!(
+            "COPY {}, {committed} rows committed before",
+            self.plan.table_name()
+        );
+        match error {
+            Error::InContext { error, context } => error.in_context(format!("{context}\n{far}")),
+            error => error.in_context(far),
+        }
     }
 
     async fn read_records(&mut self) -> Result<()> {
@@ -125,10 +186,16 @@ impl Reading {
                     return Err(self.refused(fault).await);
                 }
             }
-            if self.batch.len() >= ROWS_MAX || self.decoder.read_bytes() >= BATCH_BYTES {
+            if self.batch.len() >= self.batch_rows_max() || self.decoder.read_bytes() >= BATCH_BYTES {
                 self.write_batch().await?;
             }
         }
+    }
+
+    fn batch_rows_max(&self) -> usize {
+        let committed = self.batches.as_ref().map(|batches| batches.rows);
+        let committed = committed.and_then(|rows| usize::try_from(rows).ok());
+        committed.map_or(ROWS_MAX, |rows| rows.min(ROWS_MAX))
     }
 
     async fn take_record(&mut self) -> Result<()> {
@@ -265,12 +332,32 @@ impl Reading {
         let (given, origins): (Given, Vec<Origin>) = self.batch.finish()?;
         if !origins.is_empty() {
             match self.plan.write(&self.ctx, &given).await {
-                Ok(written) => self.copied += written as u64,
+                Ok(written) => {
+                    self.copied += written as u64;
+                    let excluded = (given.count - written) as u64;
+                    self.copying.progress().add_rows(written as u64, excluded);
+                }
                 Err(fault) => return Err(self.fault_of_row(fault, &origins)),
             }
         }
         self.decoder.release();
-        Ok(())
+        self.commit_batch().await
+    }
+
+    /// Commits what was written, where that is to be done and it is enough, and goes on in another transaction.
+    async fn commit_batch(&mut self) -> Result<()> {
+        let Some(batches) = &mut self.batches else {
+            return Ok(());
+        };
+        if self.copied - batches.committed < batches.rows {
+            return Ok(());
+        }
+        let txn = &self.ctx.txn;
+        txn.note_statement(false);
+        txn.commit(!self.ctx.settings.synchronous_commit).await?;
+        batches.committed = self.copied;
+        self.ctx.txn = Arc::new(txn.another().await?);
+        self.plan.lock(&self.ctx).await
     }
 
     fn fault_of_row(&self, fault: RowFault, origins: &[Origin]) -> Error {

@@ -16,7 +16,7 @@ use crate::scan::{OutputColumn, Rows};
 use crate::sql::dml::{WriteResult, check_copied};
 use crate::sql::relation::get_relation;
 use crate::sql::{self, Outcome, Statement, execute_here};
-use crate::system::StatementContext;
+use crate::system::{CopyProgress, StatementContext};
 use crate::{Error, Result};
 
 /// Begins a COPY TO; one to a file is done then. Errors: those of its options, of binding, of planning.
@@ -51,6 +51,12 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
         }
         _ => return Err(Error::internal("a COPY of what gives no rows")),
     };
+    let relation = table.as_ref().map_or(0, |table| table.oid());
+    let is_file = copy.place != CopyPlace::Client;
+    let copying = ctx
+        .session
+        .copy
+        .begin(CopyProgress::new(relation, false, is_file));
     let encoder = encoder_of(format, table.as_deref(), &columns)?;
     match &copy.place {
         CopyPlace::File(path) => {
@@ -63,6 +69,7 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
             columns,
             stream,
             encoder,
+            copying,
         }),
     }
 }

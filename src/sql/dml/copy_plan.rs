@@ -11,7 +11,7 @@ use super::default::DefaultPlan;
 use super::new_rows::NewRows;
 use super::row_expressions::RowExpressions;
 use super::target::{Target, undefined_column};
-use crate::catalog::{Access, ColumnDef, NewDynamicColumn, TableDef};
+use crate::catalog::{Access, Catalog, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
 use crate::error::{StatementFault, TextPlace};
 use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
@@ -95,6 +95,27 @@ impl CopyPlan {
             positions,
             target,
         })
+    }
+
+    /// Locks the table for writes, in another transaction than the one that it was bound in. Errors: `Conflict` when its definition has
+    /// changed meanwhile.
+    pub(crate) async fn lock(&self, ctx: &StatementContext) -> Result<()> {
+        let table = &self.target.table;
+        let found = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+        let name = RelationName::in_schema(&table.schema, &table.name);
+        let is_same = match found.get_relation(name, Access::CopyFrom)? {
+            Some(Object::Table(found)) => found.oid == table.oid && found.version == table.version,
+            _ => false,
+        };
+        match is_same {
+            true => lock_for_writes(&ctx.txn, table).await,
+            false => Err(Error::Conflict { key: Vec::new() }),
+        }
+    }
+
+    /// The table's oid.
+    pub(crate) fn table_oid(&self) -> u32 {
+        self.target.table.oid()
     }
 
     /// The table's name.
