@@ -90,7 +90,7 @@ pub enum Reply {
     /// A COPY that takes the client's data, then `Session::complete_copy`.
     CopyFrom(CopyFrom),
     /// Rows to hand out as data, then `Session::complete`.
-    CopyTo(CopyTo),
+    CopyTo(Box<CopyTo>),
     /// Done; the command tag.
     Done {
         /// `INSERT 0 1`, `BEGIN` …

@@ -45,11 +45,11 @@ impl Run<'_> {
                 let mut rows = RowStream::new(columns, stream, RowsTag::Counted("COPY"));
                 rows.memory = Some(Arc::clone(memory));
                 rows.deadline = self.deadline;
-                return Ok(Reply::CopyTo(CopyTo {
+                return Ok(Reply::CopyTo(Box::new(CopyTo {
                     rows,
                     encoder,
                     copying,
-                }));
+                })));
             }
         };
         if let Some(described) = self.described

@@ -222,7 +222,7 @@ impl Responder {
                     return self.end_portal(name, portal, tag);
                 }
                 Started::Reply(Reply::CopyTo(copy)) => {
-                    let tag = self.send_copy(copy).await?;
+                    let tag = self.send_copy(*copy).await?;
                     return self.end_portal(name, portal, tag);
                 }
                 Started::Reply(Reply::Rows(rows)) => rows,
