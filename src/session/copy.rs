@@ -6,7 +6,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::time::Instant;
 
-use super::transaction::Block;
 use super::{RowStream, Session};
 use crate::copy::RowEncoder;
 use crate::sql::CopyIn;
@@ -86,10 +85,7 @@ impl Session {
         let finished = interrupt.guard(copy.deadline, copy.input.finish()).await;
         let copied = match finished {
             Ok(copied) => copied,
-            Err(error) => {
-                self.abandon_copy(copy).await;
-                return Err(error);
-            }
+            Err(error) => return Err(self.abandon_copy(copy, error).await),
         };
         self.stop_clock();
         match copied.txn.or(copy.txn.take()) {
@@ -113,13 +109,21 @@ impl Session {
         Ok(format!("COPY {}", copied.rows))
     }
 
-    /// The COPY comes to nothing, because it has failed or the client does not go on with it. The caller reports why.
-    pub async fn abandon_copy(&mut self, copy: CopyFrom) {
+    /// The COPY comes to nothing, because it has failed or the client does not go on with it; answers the error to report.
+    pub async fn abandon_copy(&mut self, copy: CopyFrom, error: Error) -> Error {
         copy.input.stopped().await;
-        if let Some(txn) = copy.txn
-            && self.transaction.block == Block::None
-        {
-            txn.roll_back();
+        match (copy.txn, error.bare()) {
+            (Some(txn), _) => txn.roll_back(),
+            // As for every statement of a block: what was read of the key is as old as everything else.
+            (None, Error::UniqueViolation { .. }) => {
+                if let Ok((txn, _)) = self.block_transaction().await
+                    && let Err(older) = txn.require_unread()
+                {
+                    return older;
+                }
+            }
+            (None, _) => {}
         }
+        error
     }
 }

@@ -19,10 +19,7 @@ impl Responder {
         let received = self.receive(&mut copy).await;
         match received {
             Ok(()) => self.session.complete_copy(copy).await,
-            Err(error) => {
-                self.session.abandon_copy(copy).await;
-                Err(error)
-            }
+            Err(error) => Err(self.session.abandon_copy(copy, error).await),
         }
     }
 
