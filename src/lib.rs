@@ -1,7 +1,7 @@
 //! Keyspan: a PostgreSQL-wire SQL engine for wide tables over a pluggable ordered key-value store.
 //!
 //! Modules stand in the order of dependency; each may use only what stands before it (the `tidy` test checks):
-//! `error < types < parse < codec < store < txn < catalog < table < plan < system < functions < tree < scan < logical < operators < query <
+//! `error < types < copy < parse < codec < store < txn < catalog < table < plan < system < functions < tree < scan < logical < operators < query <
 //! sql < session < wire`.
 //!
 //! # The life of a statement
@@ -37,6 +37,7 @@
 
 pub mod catalog;
 pub mod codec;
+pub mod copy;
 pub mod error;
 pub mod functions;
 pub mod logical;

@@ -85,6 +85,9 @@ struct Serve {
     /// Load the table `orders` with a thousand rows, unless it exists.
     #[arg(long, env = "KEYSPAN_DEMO", value_parser = FalseyValueParser::new())]
     demo: bool,
+    /// Folder below which COPY reads and writes files of the server; none without it.
+    #[arg(long, env = "KEYSPAN_LOAD_DIR", value_name = "FOLDER")]
+    load_dir: Option<PathBuf>,
     /// Any setting that sessions begin with, as SET would have it; may be given often, or several separated by ";".
     #[arg(long = "set", env = "KEYSPAN_SET", value_name = "NAME=VALUE", value_delimiter = ';', value_parser = parse_setting)]
     settings: Vec<(String, String)>,
@@ -409,6 +412,10 @@ impl Serve {
             ("keyspan.key_bytes_max", limits.key_bytes_max),
             ("keyspan.value_bytes_max", limits.value_bytes_max),
         ];
+        let load_dir = self.load_dir.map(|folder| {
+            let folder = std::path::absolute(&folder).unwrap_or(folder);
+            ("keyspan.load_dir".to_string(), folder.display().to_string())
+        });
         ServerOptions {
             listen,
             data_dir: self.data_dir,
@@ -428,6 +435,7 @@ impl Serve {
             settings: settings
                 .map(|(name, value)| (name.to_string(), value.to_string()))
                 .into_iter()
+                .chain(load_dir)
                 .chain(self.settings)
                 .collect(),
         }

@@ -77,6 +77,10 @@ pub enum Access {
     Select,
     /// To add rows.
     Insert,
+    /// To add rows by COPY FROM.
+    CopyFrom,
+    /// To read rows by COPY TO.
+    CopyTo,
     /// To change rows.
     Update,
     /// To remove rows.
@@ -267,7 +271,13 @@ impl Catalog {
         } = name;
         let reads_or_writes = matches!(
             access,
-            Access::Name | Access::Select | Access::Insert | Access::Update | Access::Delete
+            Access::Name
+                | Access::Select
+                | Access::Insert
+                | Access::Update
+                | Access::Delete
+                | Access::CopyFrom
+                | Access::CopyTo
         );
         if let Some(schema) = schema.filter(|schema| !self.schemas.contains_key(*schema))
             && !reads_or_writes
@@ -310,6 +320,8 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::Select | Access::Insert | Access::Update | Access::Delete, other) => {
             Err(no_rows(other, name, access))
         }
+        (Access::CopyFrom | Access::CopyTo, Table) => Ok(()),
+        (Access::CopyFrom | Access::CopyTo, other) => Err(no_copy(other, name, access)),
         (Access::CreateIndex | Access::CommentConstraint, Index) => Err(is_index(name)),
         (Access::Truncate, Table) => Ok(()),
         (Access::Truncate, _) => Err(other_kind(name, "table")),
@@ -369,6 +381,27 @@ fn no_rows(kind: ObjectKind, name: &str, access: Access) -> Error {
             format!("a write to view \"{name}\""),
             Some("Write to the table that the view reads."),
         ),
+    }
+}
+
+/// COPY of what is no table.
+fn no_copy(kind: ObjectKind, name: &str, access: Access) -> Error {
+    let way = match access {
+        Access::CopyFrom => "to",
+        _ => "from",
+    };
+    let hint = match (kind, access) {
+        (ObjectKind::Index, _) => return is_index(name),
+        (ObjectKind::View, Access::CopyFrom) => {
+            Some("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
+        }
+        (ObjectKind::View, _) => Some("Try the COPY (SELECT ...) TO variant."),
+        _ => None,
+    };
+    Error::InvalidStatement {
+        state: StatementFault::WrongObjectType,
+        message: format!("cannot copy {way} {} \"{name}\"", kind.word()),
+        hint: hint.map(str::to_string),
     }
 }
 

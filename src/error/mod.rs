@@ -24,6 +24,9 @@ pub enum Error {
     /// An error of a statement whose text tells better what to do.
     #[error("{error}")]
     Advised { error: Box<Error>, hint: String },
+    /// An error met in the midst of something long: PostgreSQL's CONTEXT line says where.
+    #[error("{error}")]
+    InContext { error: Box<Error>, context: String },
     /// A relation that does not exist; `nearest` is offered in the HINT.
     #[error("relation \"{name}\" does not exist")]
     UndefinedTable { name: String, nearest: Option<String> },
@@ -142,6 +145,12 @@ pub enum Error {
     /// A data exception that a function raises with a SQLSTATE of class 22 of its own.
     #[error("{message}")]
     DataException { state: &'static str, message: String },
+    /// What is not of the form that COPY reads (22P04).
+    #[error("{message}")]
+    BadCopyData {
+        message: String,
+        hint: Option<&'static str>,
+    },
     /// A scalar subquery that gave more than one row (21000).
     #[error("more than one row returned by a subquery used as an expression")]
     CardinalityViolation,
@@ -166,6 +175,9 @@ pub enum Error {
     /// A value for a column that only the server writes (428C9); `detail` says what kind of column it is.
     #[error("{message}")]
     GeneratedAlways { message: String, detail: String },
+    /// A generated column in a COPY (42P10).
+    #[error("{message}")]
+    GeneratedInCopy { message: String, detail: String },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
     UniqueViolation { constraint: String, key: String },
@@ -245,9 +257,19 @@ pub enum Error {
     /// Valid PostgreSQL that Keyspan does not have (0A000).
     #[error("{feature} is not supported")]
     FeatureNotSupported { feature: String, hint: Option<String> },
+    /// A file that COPY cannot have (42501, 58P01, 58030).
+    #[error("{message}")]
+    FileRefused {
+        state: &'static str,
+        message: String,
+        hint: &'static str,
+    },
     /// The client asked to cancel the statement (57014).
     #[error("canceling statement due to user request")]
     QueryCanceled,
+    /// The client gave up the COPY whose data it was sending (57014).
+    #[error("COPY from stdin failed: {reason}")]
+    CopyFailed { reason: String },
     /// `statement_timeout` passed (57014).
     #[error("canceling statement due to statement timeout")]
     StatementTimeout,
@@ -401,6 +423,25 @@ impl Error {
                 error: Box::new(error),
                 place,
             },
+        }
+    }
+
+    /// The error with its CONTEXT line, unless it has one already.
+    pub fn in_context(self, context: String) -> Error {
+        match self {
+            told @ Error::InContext { .. } => told,
+            error => Error::InContext {
+                error: Box::new(error),
+                context,
+            },
+        }
+    }
+
+    /// The error itself, without where it was met.
+    pub fn bare(&self) -> &Error {
+        match self {
+            Error::InContext { error, .. } | Error::At { error, .. } | Error::Advised { error, .. } => error.bare(),
+            error => error,
         }
     }
 

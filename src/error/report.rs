@@ -7,7 +7,9 @@ impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Error::At { error, .. } | Error::Advised { error, .. } => error.sqlstate(),
+            Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
+                error.sqlstate()
+            }
             Error::Syntax { .. } => "42601",
             Error::UndefinedTable { .. } => "42P01",
             Error::UndefinedColumn { .. } => "42703",
@@ -42,11 +44,15 @@ impl Error {
             Error::DivisionByZero => "22012",
             Error::StringTooLong { .. } => "22001",
             Error::InvalidUtf8 { .. } => "22021",
+            Error::BadCopyData { .. } => "22P04",
             Error::InvalidParameter { .. } => "22023",
-            Error::DataException { state, .. } | Error::TransactionState { state, .. } => state,
+            Error::DataException { state, .. }
+            | Error::FileRefused { state, .. }
+            | Error::TransactionState { state, .. } => state,
             Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
             Error::CannotCoerce { .. } => "42846",
             Error::GeneratedAlways { .. } => "428C9",
+            Error::GeneratedInCopy { .. } => "42P10",
             Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
             Error::FullScan { .. } => "53400",
@@ -62,7 +68,7 @@ impl Error {
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
             Error::Io { .. } | Error::CannotStart { .. } => "58030",
-            Error::QueryCanceled | Error::StatementTimeout => "57014",
+            Error::QueryCanceled | Error::StatementTimeout | Error::CopyFailed { .. } => "57014",
             Error::ReadOnlySetting { .. } => "55P02",
             Error::UndefinedDatabase { .. } => "3D000",
             Error::LockTimeout | Error::LockNotAvailable { .. } => "55P03",
@@ -90,7 +96,9 @@ impl Error {
     )]
     pub fn detail(&self) -> Option<String> {
         match self {
-            Error::At { error, .. } | Error::Advised { error, .. } => error.detail(),
+            Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
+                error.detail()
+            }
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
@@ -105,6 +113,7 @@ impl Error {
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::Deadlock { detail }
             | Error::InvalidJson { detail }
+            | Error::GeneratedInCopy { detail, .. }
             | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::NotSupportedFor { kinds, .. } => {
                 Some(format!("This operation is not supported for {kinds}."))
@@ -140,6 +149,8 @@ impl Error {
             | Error::InvalidUtf8 { .. }
             | Error::InvalidParameter { .. }
             | Error::DataException { .. }
+            | Error::BadCopyData { .. }
+            | Error::FileRefused { .. }
             | Error::CardinalityViolation
             | Error::ConflictRowTwice
             | Error::CannotCoerce { .. }
@@ -160,6 +171,7 @@ impl Error {
             | Error::Io { .. }
             | Error::FeatureNotSupported { .. }
             | Error::QueryCanceled
+            | Error::CopyFailed { .. }
             | Error::StatementTimeout
             | Error::ClientGone
             | Error::IdleTimeout { .. }
@@ -183,8 +195,10 @@ impl Error {
     )]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Error::At { error, .. } => error.hint(),
+            Error::At { error, .. } | Error::InContext { error, .. } => error.hint(),
             Error::Advised { hint, .. } => Some(hint.clone()),
+            Error::BadCopyData { hint, .. } => hint.map(str::to_string),
+            Error::FileRefused { hint, .. } => Some((*hint).to_string()),
             Error::ForwardOnly => {
                 Some("Declare it with SCROLL option to enable backward scan.".to_string())
             }
@@ -282,6 +296,8 @@ impl Error {
             | Error::Shutdown
             | Error::Io { .. }
             | Error::QueryCanceled
+            | Error::CopyFailed { .. }
+            | Error::GeneratedInCopy { .. }
             | Error::StatementTimeout
             | Error::ClientGone
             | Error::IdleTimeout { .. }
@@ -296,9 +312,18 @@ impl Error {
         }
     }
 
+    /// The CONTEXT line, when there is one: what was at hand.
+    pub fn context(&self) -> Option<&str> {
+        match self {
+            Error::InContext { context, .. } => Some(context),
+            _ => None,
+        }
+    }
+
     /// Where in the statement the error stands, in characters from 1.
     pub fn position(&self) -> Option<usize> {
         match self {
+            Error::InContext { error, .. } => error.position(),
             Error::Syntax { position, .. } => (*position > 0).then_some(*position),
             Error::At {
                 place: TextPlace::Character(position),

@@ -1,6 +1,7 @@
 //! `Command`: the statements that are the session's own business (transactions, settings, prepared statements, cursors).
 //! `command_reader` reads them, `session` runs them.
 
+use super::copy::Copy;
 use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
 use crate::types::{SqlType, Value};
 
@@ -82,14 +83,16 @@ pub enum Command {
     Define(Definition),
     /// VACUUM, ANALYZE, REINDEX, CLUSTER, LOCK TABLE.
     Keep(Upkeep),
+    /// COPY.
+    Copy(Box<Copy>),
 }
 
 impl Command {
-    /// Whether it runs in a transaction, by `sql`, as other definitions do.
-    pub fn is_definition(&self) -> bool {
+    /// Whether it runs in a transaction, by `sql`, as definitions, queries and writes do.
+    pub fn is_of_sql(&self) -> bool {
         matches!(
             self,
-            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_)
+            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) | Command::Copy(_)
         )
     }
 

@@ -5,6 +5,7 @@ use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
 
 use super::alter::is_alter_view;
 use super::command::Command;
+use super::copy::CopySubject;
 use super::explain_options::Options;
 use super::with_write::{has_writes, write_of};
 
@@ -38,7 +39,7 @@ impl Write {
             "UPDATE",
             "DELETE",
             "MERGE",
-            "COPY",
+            "COPY FROM",
             "TRUNCATE TABLE",
         ];
         !of_rows.contains(&self.name.as_str())
@@ -78,8 +79,15 @@ impl StatementKind {
         }
     }
 
-    /// The kind of a statement that the parser has no tree of.
-    pub(crate) fn of_command(command: &Command) -> StatementKind {
+    /// The kind of a command with the tree beside it.
+    pub(crate) fn of_command(command: &Command, tree: &Statement) -> StatementKind {
+        if let Command::Copy(copy) = command {
+            return match (copy.is_from, &copy.subject) {
+                (true, _) => writes(copy.name()),
+                (false, CopySubject::Query) => StatementKind::of(tree),
+                (false, CopySubject::Relation { .. }) => StatementKind::Read,
+            };
+        }
         match command.writes() {
             true => writes(command.tag()),
             false => StatementKind::Read,

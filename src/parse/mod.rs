@@ -6,6 +6,8 @@ mod alter;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
+pub mod copy;
+mod copy_reader;
 mod cursor_reader;
 pub mod definition;
 mod definition_reader;

@@ -22,6 +22,13 @@ const RESERVED: &[&str] = &[
     "xmlroot", "xmlserialize", "xmltable",
 ];
 
+/// Whether the word cannot stand as a name unquoted.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    RESERVED
+        .binary_search(&word.to_ascii_lowercase().as_str())
+        .is_ok()
+}
+
 /// The name, quoted unless it is a plain lower-case word that the grammar does not reserve.
 pub(crate) fn quote_ident(name: &str) -> String {
     let plain = name
@@ -31,7 +38,7 @@ pub(crate) fn quote_ident(name: &str) -> String {
         && name
             .chars()
             .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if plain && RESERVED.binary_search(&name).is_err() {
+    if plain && !is_reserved(name) {
         return name.to_string();
     }
     format!("\"{}\"", name.replace('"', "\"\""))

@@ -16,13 +16,14 @@ use super::row_locks::LockStrength;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
 use super::with_write::has_writes;
-use super::{command_reader, hash_comment, show_from, syntax_error, text_place, tokens};
+use super::{command_reader, copy_reader, hash_comment, show_from, syntax_error, text_place, tokens};
 use crate::{Error, Result};
 
 /// One statement as it was read.
 #[derive(Debug, Clone)]
 pub struct ParsedStatement {
-    /// The tree. `UPSERT INTO` is an `Insert` here that [`is_upsert`]. Says nothing when there is a `command`.
+    /// The tree. `UPSERT INTO` is an `Insert` here that [`is_upsert`]. Says nothing when there is a `command`, but for COPY, whose
+    /// query or condition it is.
     pub ast: ast::Statement,
     /// What it is when the session runs it itself.
     pub command: Option<Command>,
@@ -91,7 +92,11 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
         .collect()
 }
 
-fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) -> Result<ParsedStatement> {
+fn parse_one(
+    mut read: StatementTokens,
+    source: &Arc<str>,
+    cursor: &mut Cursor<'_>,
+) -> Result<ParsedStatement> {
     let start = cursor.byte_offset(read.span.start);
     let end = cursor.byte_offset(read.span.end);
     let own_text = source.get(start..end).unwrap_or_default();
@@ -102,10 +107,19 @@ fn parse_one(read: StatementTokens, source: &Arc<str>, cursor: &mut Cursor<'_>) 
             let command = command_reader::read(read.tokens, source, end)?;
             (ast::Statement::UnlockTables, Some(command))
         }
+        None if copy_reader::is_copy(&read.tokens) => {
+            let copied = copy_reader::read(read.tokens, source, end)?;
+            read.hints.allow_filtering |= copied.allows_filtering;
+            let tree = match copied.tree.is_empty() {
+                true => ast::Statement::UnlockTables,
+                false => parse_tree(copied.tree, source)?,
+            };
+            (tree, Some(Command::Copy(Box::new(copied.copy))))
+        }
         None => (parse_tree(read.tokens, source)?, None),
     };
     let kind = match &command {
-        Some(command) => StatementKind::of_command(command),
+        Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
     Ok(ParsedStatement {

@@ -102,6 +102,12 @@ impl<'a> TokenReader<'a> {
         }
     }
 
+    /// Where the token at this place begins, in characters from 1.
+    pub(super) fn position(&self, at: usize) -> usize {
+        let token = self.tokens.get(at);
+        token.map_or(0, |token| character_position(token.span.start, self.text))
+    }
+
     pub(super) fn syntax_error(&self) -> Error {
         match (self.tokens.get(self.at), self.tokens.last()) {
             (Some(token), _) => syntax_error::near(token, self.text),

@@ -9,6 +9,8 @@ pub(crate) enum Clause {
     Having,
     /// WHERE.
     Where,
+    /// WHERE of COPY FROM.
+    CopyWhere,
     /// JOIN … ON.
     JoinOn,
     /// SET.
@@ -44,6 +46,7 @@ impl Clause {
             Clause::Select => "SELECT",
             Clause::Having => "HAVING",
             Clause::Where => "WHERE",
+            Clause::CopyWhere => "COPY FROM WHERE conditions",
             Clause::JoinOn => "JOIN conditions",
             Clause::Set => "UPDATE",
             Clause::GroupBy => "GROUP BY",

@@ -100,7 +100,11 @@ impl Binder<'_> {
             windows: &[],
         };
         if let Some(selection) = query.selection {
-            let condition = self.condition(selection, place(Clause::Where))?;
+            let clause = match query.clause {
+                Clause::CopyWhere => Clause::CopyWhere,
+                _ => Clause::Where,
+            };
+            let condition = self.condition(selection, place(clause))?;
             plan = self.filter(plan, condition)?;
         }
         let mut items = match rows {

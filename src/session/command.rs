@@ -87,8 +87,8 @@ impl Session {
                 self.shared.channels.notify(channel, payload, bytes_max)?;
                 "NOTIFY"
             }
-            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) => {
-                return Err(Error::internal("a definition is no session's own"));
+            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) | Command::Copy(_) => {
+                return Err(Error::internal("what `sql` runs is no session's own"));
             }
         };
         Ok(Reply::Done { tag: tag.to_string() })

@@ -6,6 +6,7 @@
 //! message, or of one pipeline, stand between `open_implicit` and `close_implicit` and are one transaction.
 
 mod command;
+mod copy;
 mod cursor;
 mod cursors;
 mod instance;
@@ -30,6 +31,7 @@ pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
 };
+pub use copy::{CopyFrom, CopyTo};
 pub use instance::Instance;
 pub use prepared::text_parameter;
 pub use prepared_statement::PreparedStatement;
@@ -85,6 +87,10 @@ pub struct Identity {
 pub enum Reply {
     /// Rows to hand out, then `Session::complete`.
     Rows(RowStream),
+    /// A COPY that takes the client's data, then `Session::complete_copy`.
+    CopyFrom(CopyFrom),
+    /// Rows to hand out as data, then `Session::complete`.
+    CopyTo(Box<CopyTo>),
     /// Done; the command tag.
     Done {
         /// `INSERT 0 1`, `BEGIN` …

@@ -51,6 +51,13 @@ impl Session {
             });
         }
         let parsed = parsed.pop();
+        let own = parsed.as_ref().and_then(|parsed| parsed.parsed.command.as_ref());
+        if command.is_some() && matches!(own, Some(Command::Copy(_))) {
+            return Err(Error::Syntax {
+                message: "syntax error at or near \"copy\"".to_string(),
+                position: 0,
+            });
+        }
         let description = match &parsed {
             Some(parsed) => self.describe(parsed, types).await?,
             None => Description {

@@ -73,7 +73,7 @@ impl Session {
         self.transaction.require_usable(statement)?;
         self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
-        if let Some(command) = own.filter(|command| !command.is_definition()) {
+        if let Some(command) = own.filter(|command| !command.is_of_sql()) {
             let reply = Box::pin(self.run_command(command, &statement.parsed.text, parameters)).await?;
             self.end_statement();
             return Ok(reply);
@@ -108,7 +108,7 @@ impl Session {
     }
 
     /// A statement outside a block is done and committed.
-    fn end_statement(&self) {
+    pub(super) fn end_statement(&self) {
         if self.transaction.block == Block::None {
             self.shared.end_transaction(true);
         }
@@ -273,6 +273,8 @@ impl Session {
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {
             Reply::Rows(rows) if streams => rows.txn = Some(txn.clone()),
+            Reply::CopyTo(copy) => copy.rows.txn = Some(txn.clone()),
+            Reply::CopyFrom(copy) => copy.txn = Some(txn.clone()),
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
                 self.before_commit()?;
@@ -341,7 +343,7 @@ impl Session {
     }
 
     /// Applies what `set_config` asked for while the statement ran.
-    fn apply_requested_settings(&mut self) -> Result<()> {
+    pub(super) fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
             let values = [change.value];
             self.change_settings(change.local, |settings| settings.set(&change.name, &values))?;

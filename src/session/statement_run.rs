@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::Reply;
 use super::rows::{RowStream, RowsTag};
+use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
 use crate::sql::{Outcome, Statement};
 use crate::system::{Parameters, StatementMemory};
@@ -32,6 +32,25 @@ impl Run<'_> {
                 RowStream::of_batches(written.columns, written.batches, RowsTag::Fixed(written.tag))
             }
             Outcome::Rows { columns, stream } => RowStream::new(columns, stream, RowsTag::Counted("SELECT")),
+            Outcome::CopyIn(input) => {
+                let copy = CopyFrom::new(input, self.deadline, Arc::clone(memory));
+                return Ok(Reply::CopyFrom(copy));
+            }
+            Outcome::CopyOut {
+                columns,
+                stream,
+                encoder,
+                copying,
+            } => {
+                let mut rows = RowStream::new(columns, stream, RowsTag::Counted("COPY"));
+                rows.memory = Some(Arc::clone(memory));
+                rows.deadline = self.deadline;
+                return Ok(Reply::CopyTo(Box::new(CopyTo {
+                    rows,
+                    encoder,
+                    copying,
+                })));
+            }
         };
         if let Some(described) = self.described
             && !std::ptr::eq(described, &*rows.columns)

@@ -2,6 +2,7 @@
 //! nothing of sockets.
 
 mod column_type;
+mod copy;
 pub mod ddl;
 pub mod dml;
 mod effort;
@@ -20,14 +21,17 @@ use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
 use crate::Result;
+use crate::copy::RowEncoder;
 use crate::operators::Spool;
+use crate::parse::command::Command;
 use crate::parse::{TEXT_BYTES_MAX, count_expressions, parameters};
 use crate::query::{self, QueryPlan, known_types};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
-use crate::system::{Notice, StatementContext};
+use crate::system::{Copying, Notice, StatementContext};
 use crate::types::SqlType;
+pub use copy::CopyIn;
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
@@ -46,6 +50,19 @@ pub enum Outcome {
         /// The rows, not yet asked for.
         stream: RowsStream,
     },
+    /// A COPY TO the client: rows that leave as data.
+    CopyOut {
+        /// Of the rows.
+        columns: Arc<[OutputColumn]>,
+        /// The rows, not yet asked for.
+        stream: RowsStream,
+        /// Makes data of them.
+        encoder: RowEncoder,
+        /// Is told how far it is.
+        copying: Copying,
+    },
+    /// A COPY FROM the client, which takes its data.
+    CopyIn(CopyIn),
     /// A write that is done (not yet committed): its tag (`INSERT 0 3`) and the rows of RETURNING, if it has one.
     Written(dml::WriteResult),
     /// A statement without rows that is done.
@@ -98,12 +115,27 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
             columns,
             stream: query_threads::on_query_threads(stream),
         },
+        Outcome::CopyOut {
+            columns,
+            stream,
+            encoder,
+            copying,
+        } => Outcome::CopyOut {
+            columns,
+            stream: query_threads::on_query_threads(stream),
+            encoder,
+            copying,
+        },
         done => done,
     })
 }
 
 async fn execute_here(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
     hold_plan(ctx, statement)?;
+    if let Some(Command::Copy(copy)) = &statement.parsed.command {
+        let executed = Box::pin(copy::execute(ctx, statement, copy)).await;
+        return executed.map_err(|error| statement.parsed.locate(error));
+    }
     let executed = match (&statement.parsed.ast, &statement.kept) {
         (ast::Statement::Query(query), KeptPlan::Query(kept)) => execute_query(ctx, kept, query).await,
         (ast::Statement::Query(query), KeptPlan::WithWrites(kept)) => {

@@ -65,6 +65,13 @@ impl Statement {
         }
     }
 
+    /// What a COPY copies, as a statement of its own.
+    pub(super) fn without_command(&self) -> Statement {
+        let mut statement = self.clone();
+        statement.parsed.command = None;
+        statement
+    }
+
     /// The same statement with another tree: what it explains, or what it reads as.
     pub(super) fn with_tree(&self, ast: ast::Statement) -> Statement {
         let mut statement = self.clone();

@@ -7,7 +7,6 @@ use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 
 use super::{Outcome, Statement, execute, parse};
-use crate::Result;
 use crate::catalog::{Access, Catalog, RelationName, TableDef};
 use crate::scan::Rows;
 use crate::store::memory::MemoryEngine;
@@ -18,6 +17,7 @@ use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::value_at;
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 const TXN_BYTES_MAX: usize = 64 << 20;
 
@@ -160,12 +160,14 @@ impl Client {
             let outcome = execute(&ctx, &statement).await?;
             let columns = match &outcome {
                 Outcome::Rows { columns, .. } => columns.iter().map(|column| column.name.clone()).collect(),
-                Outcome::Written(_) | Outcome::Done { .. } => Vec::new(),
+                Outcome::Written(_) | Outcome::Done { .. } | Outcome::CopyOut { .. } | Outcome::CopyIn(_) => {
+                    Vec::new()
+                }
             };
             let (tag, rows) = taken(&ctx, outcome).await?;
             Ok(format!("{tag} {columns:?}\n{}", rows.join("\n")))
         };
-        executed.await.unwrap_or_else(|error: crate::Error| {
+        executed.await.unwrap_or_else(|error: Error| {
             format!(
                 "{FAILED}{} {error} {:?} {:?}",
                 error.sqlstate(),
@@ -231,6 +233,9 @@ impl Client {
 async fn taken(ctx: &StatementContext, outcome: Outcome) -> Result<(String, Vec<String>)> {
     Ok(match outcome {
         Outcome::Done { tag } => (tag, Vec::new()),
+        Outcome::CopyOut { .. } | Outcome::CopyIn(_) => {
+            return Err(Error::unsupported("COPY without a client", None));
+        }
         Outcome::Written(result) => {
             let types: Vec<_> = result.columns.iter().map(|column| column.ty.clone()).collect();
             let lines = result.batches.iter().flat_map(|batch| lines(ctx, batch, &types));

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::advisory_locks::AdvisoryLocks;
 use super::channels::{Channels, PendingMark, SessionChannels};
+use super::copy_progress::CopyAtHand;
 use super::interrupt::Interrupt;
 use super::session_sequences::SessionSequences;
 use crate::Result;
@@ -30,6 +31,8 @@ pub struct SessionState {
     pub channels: SessionChannels,
     /// currval, lastval, CACHE.
     pub sequences: SessionSequences,
+    /// The COPY that it runs.
+    pub copy: Arc<CopyAtHand>,
     all_locks: Arc<AdvisoryLocks>,
     all_channels: Arc<Channels>,
     /// Something was done that the end of the transaction has to do with: locks, notifications.
@@ -113,6 +116,7 @@ impl SessionState {
             interrupt: Arc::default(),
             channels: all_channels.session(process_id),
             sequences: SessionSequences::default(),
+            copy: Arc::default(),
             all_locks,
             all_channels,
             is_touched: AtomicBool::new(false),

@@ -39,8 +39,8 @@ pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use update::{RowUpdate, update_rows};
 pub use write::{
-    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, lock_for_writes, put_rows,
-    upsert_rows,
+    Conflicts, RowFault, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows,
+    lock_for_writes, put_rows, upsert_rows,
 };
 
 #[cfg(test)]

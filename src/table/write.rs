@@ -31,6 +31,15 @@ pub enum Conflicts {
     On(IndexId),
 }
 
+/// Why rows are not written, and which of the batch is at fault, where it is one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RowFault {
+    /// Its place in the batch.
+    pub row: Option<usize>,
+    /// What is said of it.
+    pub error: Error,
+}
+
 /// Inserts rows; a key that is there already (or twice in the batch) is 23505.
 pub async fn insert_rows(
     txn: &Transaction,
@@ -38,17 +47,31 @@ pub async fn insert_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<()> {
+    let inserted = insert_told_rows(txn, table, batch, limits).await;
+    inserted.map_err(Error::from)
+}
+
+/// The same; the error tells which row is at fault.
+pub async fn insert_told_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> Result<(), RowFault> {
     let rows = encode_rows(table, batch, limits).await?;
     begin_write(txn, table).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
         if let Some(index) = unique.duplicate(table, row) {
-            return Err(unique_violation(table, index, batch, at));
+            return Err(RowFault {
+                row: Some(at),
+                error: unique_violation(table, index, batch, at),
+            });
         }
         unique.add(row);
         take_turns(at).await;
     }
-    write_rows(txn, rows).await
+    Ok(write_rows(txn, rows).await?)
 }
 
 /// Inserts the rows whose unique keys are free and passes over the others; answers which were inserted.
@@ -340,20 +363,38 @@ pub(super) async fn encode_rows(
     table: &TableDef,
     batch: &RecordBatch,
     limits: Limits,
-) -> Result<Vec<EncodedRow>> {
+) -> Result<Vec<EncodedRow>, RowFault> {
     let mut encoder = RowEncoder::new(table, limits);
     let mut entries = entry_encoders(table, limits);
-    let mut rows = Vec::with_capacity(batch.num_rows());
-    for row in 0..batch.num_rows() {
+    let mut encode = |row: usize| {
         let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
-        rows.push(EncodedRow {
+        Ok(EncodedRow {
             key: encoder.key(batch, row)?,
             value: encoder.value(batch, row)?,
             entries: entries.collect::<Result<_>>()?,
-        });
+        })
+    };
+    let mut rows = Vec::with_capacity(batch.num_rows());
+    for row in 0..batch.num_rows() {
+        rows.push(encode(row).map_err(|error| RowFault {
+            row: Some(row),
+            error,
+        })?);
         take_turns(row).await;
     }
     Ok(rows)
+}
+
+impl From<Error> for RowFault {
+    fn from(error: Error) -> RowFault {
+        RowFault { row: None, error }
+    }
+}
+
+impl From<RowFault> for Error {
+    fn from(fault: RowFault) -> Error {
+        fault.error
+    }
 }
 
 /// Keys in their order, each once.

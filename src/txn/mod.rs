@@ -68,6 +68,7 @@ pub struct Transaction {
 #[derive(Debug)]
 struct Whole {
     store: Arc<dyn Store>,
+    options: TransactionOptions,
     buffer: Arc<Mutex<Buffer>>,
     locks: HeldLocks,
     policy: Mutex<LockPolicy>,
@@ -132,6 +133,7 @@ impl Transaction {
         }
         let whole = Whole {
             store,
+            options: options.clone(),
             buffer: Arc::new(Mutex::new(buffer)),
             locks,
             policy: Mutex::default(),
@@ -158,6 +160,14 @@ impl Transaction {
     /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
     pub async fn again(&self) -> Result<Transaction> {
         Transaction::at_newest_of(Arc::clone(&self.whole)).await
+    }
+
+    /// Another transaction of the same session, for what is done in several.
+    pub async fn another(&self) -> Result<Transaction> {
+        let options = self.whole.options.clone();
+        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
+        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(other)
     }
 
     async fn at_newest_of(whole: Arc<Whole>) -> Result<Transaction> {

@@ -14,6 +14,7 @@ use pgwire::messages::startup::{Authentication, BackendKeyData, NegotiateProtoco
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::copy_messages::{CopySource, copy_messages};
 use super::input::{Frame, Input};
 use super::listening::Listening;
 use super::message::{self, Message, is_extended, violation};
@@ -158,6 +159,8 @@ async fn say_farewell(mut input: Input, mut output: Output, error: &Error) {
 struct Connection {
     input: Input,
     responder: Responder,
+    /// Gives a COPY the client's messages.
+    copy_source: CopySource,
     listening: Arc<Listening>,
 }
 
@@ -184,9 +187,11 @@ impl Connection {
         let _registration = listening.sessions.register(process_id, secret.clone(), interrupt);
         let mut state = State::StartUp;
         state.enter(State::Authentication);
+        let (messages, copy_source) = copy_messages();
         let mut connection = Connection {
             input,
-            responder: Responder::new(session, output, state),
+            responder: Responder::new(session, output, state, messages),
+            copy_source,
             listening,
         };
         let ended = match connection.greet(&startup, process_id, secret).await {
@@ -294,9 +299,17 @@ impl Connection {
         }
         interrupt.begin();
         let ends_exchange = matches!(kind, b'Q' | b'S' | b'F');
+        self.copy_source.clear();
+        self.responder.copy_messages.clear();
+        let message_bytes_max = self.responder.session.settings().message_bytes_max;
         let answered = {
             let mut work = pin!(respond(&mut self.responder, message, alone));
-            AssertUnwindSafe(while_connected(&mut self.input, &interrupt, work.as_mut()))
+            let client = Client {
+                input: &mut self.input,
+                copy_source: &mut self.copy_source,
+                message_bytes_max,
+            };
+            AssertUnwindSafe(while_connected(client, &interrupt, work.as_mut()))
                 .catch_unwind()
                 .await
         };
@@ -364,17 +377,43 @@ async fn sleep_unless_zero(limit_ms: u64) {
     }
 }
 
-/// Runs `work`, and stops what the session runs when the client goes meanwhile.
-async fn while_connected<T>(
-    input: &mut Input,
+/// What comes from a client while a message of its is answered.
+struct Client<'a> {
+    input: &'a mut Input,
+    copy_source: &'a mut CopySource,
+    message_bytes_max: usize,
+}
+
+/// Runs `work`, gives it the messages that it asks for, and stops what the session runs when the client goes meanwhile, or sends
+/// what ends the connection.
+async fn while_connected(
+    client: Client<'_>,
     interrupt: &crate::session::Interrupt,
-    mut work: Pin<&mut impl Future<Output = T>>,
-) -> T {
-    tokio::select! {
-        biased;
-        result = &mut work => return result,
-        () = input.closed() => interrupt.raise(Cause::ClientGone),
+    mut work: Pin<&mut impl Future<Output = Result<()>>>,
+) -> Result<()> {
+    loop {
+        tokio::select! {
+            biased;
+            result = &mut work => return result,
+            () = client.copy_source.asked() => {}
+            () = client.input.closed() => break,
+        }
+        let message = tokio::select! {
+            biased;
+            result = &mut work => return result,
+            message = client.input.copy_message(client.message_bytes_max) => message,
+        };
+        match message {
+            Ok(Some(message)) => client.copy_source.answer(message).await,
+            Ok(None) => break,
+            Err(error) => {
+                interrupt.raise(Cause::ClientGone);
+                let _ = work.await;
+                return Err(error);
+            }
+        }
     }
+    interrupt.raise(Cause::ClientGone);
     // Ends soon, unless it is committing: then it ends with the commit.
     work.await
 }

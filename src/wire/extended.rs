@@ -14,7 +14,7 @@ use super::responder::Responder;
 use super::rows::put_row_description;
 use super::state::State;
 use super::statement_log::log_duration;
-use crate::session::{PortalState, PreparedStatement, Reply, text_parameter};
+use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
 use crate::types::{FormatSettings, SqlType, Value, WireFormat};
@@ -216,10 +216,14 @@ impl Responder {
                     self.session.put_portal(name, portal);
                     return self.send_empty_query();
                 }
-                Started::Reply(Reply::Done { tag }) => {
-                    self.send_notices()?;
-                    self.session.put_portal(name, portal);
-                    return self.send_tag(tag);
+                Started::Reply(Reply::Done { tag }) => return self.end_portal(name, portal, tag),
+                Started::Reply(Reply::CopyFrom(copy)) => {
+                    let tag = self.receive_copy(copy).await?;
+                    return self.end_portal(name, portal, tag);
+                }
+                Started::Reply(Reply::CopyTo(copy)) => {
+                    let tag = self.send_copy(*copy).await?;
+                    return self.end_portal(name, portal, tag);
                 }
                 Started::Reply(Reply::Rows(rows)) => rows,
             },
@@ -244,6 +248,13 @@ impl Responder {
         self.session.suspend();
         self.output
             .message(&PgWireBackendMessage::PortalSuspended(PortalSuspended::new()))
+    }
+
+    /// A portal without rows is done.
+    fn end_portal(&mut self, name: &str, portal: Portal, tag: String) -> Result<()> {
+        self.send_notices()?;
+        self.session.put_portal(name, portal);
+        self.send_tag(tag)
     }
 
     async fn start(&mut self, statement: Arc<PreparedStatement>, parameters: Parameters) -> Result<Started> {

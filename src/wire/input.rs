@@ -4,7 +4,8 @@
 use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-use super::message::{is_known, violation};
+use super::copy_messages::CopyMessage;
+use super::message::{self, is_known, violation};
 use crate::{Error, Result};
 
 /// Bytes to have room for before each read.
@@ -56,6 +57,42 @@ impl Input {
                 return Ok(None);
             }
         }
+    }
+
+    /// The next message of a COPY that takes data; those of CopyData that have come already are one. `None` when the client has
+    /// closed the connection. May be dropped and called again. Errors: as `frame`; 08P01 for a message of another kind.
+    pub(super) async fn copy_message(&mut self, bytes_max: usize) -> Result<Option<CopyMessage>> {
+        loop {
+            let Some(frame) = self.frame(bytes_max).await? else {
+                return Ok(None);
+            };
+            return Ok(Some(match frame.kind {
+                b'd' => CopyMessage::Data(self.following_data(frame.body, bytes_max)?),
+                b'c' => CopyMessage::Done,
+                b'f' => CopyMessage::Fail(message::reason(frame.body)?),
+                // Clients may send these before they know that a COPY has begun.
+                b'H' | b'S' => continue,
+                kind => {
+                    let message = format!("unexpected message type 0x{kind:02X} during COPY from stdin");
+                    return Err(violation(message));
+                }
+            }));
+        }
+    }
+
+    /// The data with that of messages behind it which are all there, as far as it is worth it.
+    fn following_data(&mut self, first: Bytes, bytes_max: usize) -> Result<Bytes> {
+        let mut all: Option<BytesMut> = None;
+        while self.buffer.first() == Some(&b'd')
+            && let Some(length) = self.check_header(bytes_max)?
+            && self.buffer.len() > length
+            && all.as_ref().map_or(first.len(), BytesMut::len) < READ_AHEAD_BYTES
+        {
+            let all = all.get_or_insert_with(|| BytesMut::from(&first[..]));
+            all.extend_from_slice(&self.buffer[5..=length]);
+            self.buffer.advance(length + 1);
+        }
+        Ok(all.map_or(first, BytesMut::freeze))
     }
 
     /// The kind of the next message, without taking it; `None` when there is none.

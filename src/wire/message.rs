@@ -117,6 +117,11 @@ pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
     Ok(message)
 }
 
+/// What CopyFail says. Errors: 08P01, 22021.
+pub(super) fn reason(body: Bytes) -> Result<String> {
+    Body(body).text()
+}
+
 /// A damaged message, as PostgreSQL says it.
 pub(super) fn violation(message: impl Into<String>) -> Error {
     Error::ProtocolViolation {

@@ -15,6 +15,8 @@
 mod cancel;
 mod connection;
 mod constant_answer;
+mod copy;
+mod copy_messages;
 mod descriptors;
 mod extended;
 mod input;

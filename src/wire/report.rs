@@ -14,9 +14,10 @@ pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage
         (b'D', error.detail()),
         (b'H', error.hint()),
         (b'P', error.position().map(|at| at.to_string())),
+        (b'W', error.context().map(str::to_string)),
     ];
     fields.extend(more.into_iter().filter_map(|(code, text)| Some((code, text?))));
-    match error {
+    match error.bare() {
         Error::UniqueViolation { constraint, .. } => fields.push((b'n', constraint.clone())),
         Error::NotNullViolation { table, column, .. } => {
             fields.push((b't', table.clone()));

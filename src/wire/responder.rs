@@ -11,6 +11,7 @@ use pgwire::messages::response::{
 };
 use pgwire::messages::startup::ParameterStatus;
 
+use super::copy_messages::CopyMessages;
 use super::output::Output;
 use super::report::{error_response, notice_response};
 use super::rows::{RowsEncoder, put_row_description};
@@ -28,6 +29,8 @@ pub(super) struct Responder {
     pub(super) output: Output,
     /// Where the connection stands.
     pub(super) state: State,
+    /// What the client sends to a COPY.
+    pub(super) copy_messages: CopyMessages,
     interrupt: Arc<Interrupt>,
     /// The settings as the client was last told of them.
     told: Option<Arc<Settings>>,
@@ -42,12 +45,18 @@ pub(super) fn is_fatal(error: &Error) -> bool {
 }
 
 impl Responder {
-    pub(super) fn new(session: Session, output: Output, state: State) -> Responder {
+    pub(super) fn new(
+        session: Session,
+        output: Output,
+        state: State,
+        copy_messages: CopyMessages,
+    ) -> Responder {
         let interrupt = session.interrupt().clone();
         Responder {
             session,
             output,
             state,
+            copy_messages,
             interrupt,
             told: None,
         }
@@ -158,6 +167,7 @@ impl Responder {
         Ok(false)
     }
 
+    /// The next rows, waiting for which what is in the output goes.
     pub(super) async fn next_piece(&mut self, rows: &mut RowStream, wanted: usize) -> Result<Option<Rows>> {
         let deadline = rows.deadline();
         let interrupt = self.interrupt.clone();

@@ -203,6 +203,9 @@ impl Server {
                     while rows.next(&interrupt, usize::MAX).await?.is_some() {}
                     session.complete(rows).await?;
                 }
+                Reply::CopyFrom(_) | Reply::CopyTo(_) => {
+                    return Err(Error::unsupported("COPY in a script", None));
+                }
             }
         }
         session.close_implicit().await.map(|()| true)

@@ -94,6 +94,8 @@ impl Responder {
     async fn send_reply(&mut self, reply: Reply) -> Result<String> {
         let mut rows = match reply {
             Reply::Done { tag } => return Ok(tag),
+            Reply::CopyFrom(copy) => return self.receive_copy(copy).await,
+            Reply::CopyTo(copy) => return self.send_copy(*copy).await,
             Reply::Rows(rows) => rows,
         };
         self.send_notices()?;

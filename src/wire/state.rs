@@ -8,7 +8,8 @@
 //! each ─► Closing
 //! ```
 //!
-//! A state more (COPY in and out, replication) is a variant here, what leads to it and what it takes.
+//! What a client sends to a COPY is part of what is executed (`copy_messages`). A state more (replication) is a variant here, what
+//! leads to it and what it takes.
 
 use super::message::Message;
 

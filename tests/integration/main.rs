@@ -11,6 +11,7 @@ mod check;
 mod client;
 mod clients;
 mod command_line;
+mod copy;
 mod data_format;
 mod definitions;
 mod durability;

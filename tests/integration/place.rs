@@ -38,7 +38,7 @@ impl Place {
         }
     }
 
-    fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         match self {
             Place::Keyspan(server) => server.target(),
             Place::PostgreSql(database) => database.target(),

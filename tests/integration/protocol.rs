@@ -18,23 +18,23 @@ const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
 /// A connection that speaks bytes.
-struct Raw {
+pub(crate) struct Raw {
     stream: TcpStream,
     addr: SocketAddr,
     process_id: i32,
-    secret: Vec<u8>,
+    pub(crate) secret: Vec<u8>,
 }
 
 /// A message of the server.
 #[derive(Debug, Clone, PartialEq)]
-struct Message {
-    kind: char,
-    body: Vec<u8>,
+pub(crate) struct Message {
+    pub(crate) kind: char,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Message {
     /// A field of an error or notice.
-    fn field(&self, code: char) -> String {
+    pub(crate) fn field(&self, code: char) -> String {
         let field = self
             .body
             .split(|byte| *byte == 0)
@@ -44,7 +44,7 @@ impl Message {
             .unwrap_or_default()
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.body)
             .trim_end_matches('\0')
             .to_string()
@@ -53,7 +53,7 @@ impl Message {
 
 impl Raw {
     /// A socket without a session.
-    async fn open(addr: SocketAddr) -> Raw {
+    pub(crate) async fn open(addr: SocketAddr) -> Raw {
         let stream = TcpStream::connect(addr).await.expect("the server listens");
         Raw {
             stream,
@@ -64,57 +64,57 @@ impl Raw {
     }
 
     /// A session.
-    async fn connect(addr: SocketAddr) -> Raw {
+    pub(crate) async fn connect(addr: SocketAddr) -> Raw {
         let mut raw = Raw::open(addr).await;
         raw.startup(0, b"user\0test\0\0").await;
         assert_eq!(raw.ready().await, 'I');
         raw
     }
 
-    async fn packet(&mut self, code: u32, rest: &[u8]) {
+    pub(crate) async fn packet(&mut self, code: u32, rest: &[u8]) {
         let length = (rest.len() + 8) as u32;
         let bytes = [&length.to_be_bytes(), &code.to_be_bytes(), rest].concat();
         self.stream.write_all(&bytes).await.expect("the server reads");
     }
 
-    async fn startup(&mut self, minor: u32, parameters: &[u8]) {
+    pub(crate) async fn startup(&mut self, minor: u32, parameters: &[u8]) {
         self.packet((3 << 16) | minor, parameters).await;
     }
 
     /// A message with the length it has.
-    async fn send(&mut self, kind: char, body: &[u8]) {
+    pub(crate) async fn send(&mut self, kind: char, body: &[u8]) {
         let length = (body.len() + 4) as u32;
         self.bytes(&[&[kind as u8][..], &length.to_be_bytes(), body].concat())
             .await;
     }
 
-    async fn bytes(&mut self, bytes: &[u8]) {
+    pub(crate) async fn bytes(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.expect("the server reads");
     }
 
-    async fn query(&mut self, sql: &str) {
+    pub(crate) async fn query(&mut self, sql: &str) {
         self.send('Q', format!("{sql}\0").as_bytes()).await;
     }
 
     /// Runs SQL and reads up to ReadyForQuery.
-    async fn run(&mut self, sql: &str) -> Vec<Message> {
+    pub(crate) async fn run(&mut self, sql: &str) -> Vec<Message> {
         self.query(sql).await;
         self.until('Z').await
     }
 
     /// Parse and Bind of a statement without parameters, both unnamed.
-    async fn bind(&mut self, sql: &str) {
+    pub(crate) async fn bind(&mut self, sql: &str) {
         self.send('P', format!("\0{sql}\0\0\0").as_bytes()).await;
         self.send('B', b"\0\0\0\0\0\0\0\0").await;
     }
 
-    async fn execute(&mut self, rows_max: u32) {
+    pub(crate) async fn execute(&mut self, rows_max: u32) {
         self.send('E', &[&b"\0"[..], &rows_max.to_be_bytes()].concat())
             .await;
     }
 
     /// The next message; `None` when the server has closed the connection.
-    async fn next(&mut self) -> Option<Message> {
+    pub(crate) async fn next(&mut self) -> Option<Message> {
         tokio::time::timeout(ANSWER_TIME_MAX, self.read())
             .await
             .expect("the server answers")
@@ -133,7 +133,7 @@ impl Raw {
     }
 
     /// Messages up to one of this kind, which is the last.
-    async fn until(&mut self, kind: char) -> Vec<Message> {
+    pub(crate) async fn until(&mut self, kind: char) -> Vec<Message> {
         let mut messages = Vec::new();
         loop {
             let message = self.next().await.expect("the connection stays open");
@@ -145,7 +145,7 @@ impl Raw {
     }
 
     /// Reads up to ReadyForQuery, keeps the key of BackendKeyData, and gives the transaction status.
-    async fn ready(&mut self) -> char {
+    pub(crate) async fn ready(&mut self) -> char {
         let messages = self.until('Z').await;
         if let Some(key) = messages.iter().find(|message| message.kind == 'K') {
             let (process_id, secret) = key.body.split_at(4);
@@ -156,7 +156,7 @@ impl Raw {
     }
 
     /// The error that ends the connection.
-    async fn farewell(&mut self) -> Message {
+    pub(crate) async fn farewell(&mut self) -> Message {
         let mut last = None;
         while let Some(message) = self.next().await {
             last = Some(message);
@@ -167,7 +167,7 @@ impl Raw {
     }
 
     /// Sends a cancel request for this session, with its secret or another, and waits until the server has read it.
-    async fn cancel(&self, secret: &[u8]) {
+    pub(crate) async fn cancel(&self, secret: &[u8]) {
         let mut other = Raw::open(self.addr).await;
         let rest = [&self.process_id.to_be_bytes(), secret].concat();
         other.packet(CANCEL_REQUEST, &rest).await;
@@ -175,11 +175,11 @@ impl Raw {
     }
 }
 
-fn kinds(messages: &[Message]) -> String {
+pub(crate) fn kinds(messages: &[Message]) -> String {
     messages.iter().map(|message| message.kind).collect()
 }
 
-fn assert_kinds(messages: &[Message], expected: &str) {
+pub(crate) fn assert_kinds(messages: &[Message], expected: &str) {
     let error = messages
         .iter()
         .find(|message| message.kind == 'E')
@@ -187,7 +187,7 @@ fn assert_kinds(messages: &[Message], expected: &str) {
     assert_eq!(kinds(messages), expected, "{error:?}");
 }
 
-fn sqlstate(messages: &[Message]) -> String {
+pub(crate) fn sqlstate(messages: &[Message]) -> String {
     messages
         .iter()
         .find(|message| message.kind == 'E')

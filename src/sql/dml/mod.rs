@@ -7,6 +7,7 @@
 mod assign;
 mod cell;
 mod conflict;
+mod copy_plan;
 mod default;
 mod delete;
 mod generated_columns;
@@ -31,6 +32,7 @@ use crate::Result;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
+pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use generated_columns::{check_generation, compile_generated};
 pub(crate) use insert::{copy_rows, insert_query};

@@ -104,7 +104,7 @@ impl Target {
         match self.table.column_index(name) {
             Some(at) => Ok(Some(at)),
             None if self.table.options.dynamic_columns => Ok(None),
-            None => Err(self.undefined_column(name)),
+            None => Err(undefined_column(&self.table, name)),
         }
     }
 
@@ -118,23 +118,21 @@ impl Target {
         }
         Ok(())
     }
+}
 
-    fn undefined_column(&self, name: &str) -> Error {
-        let nearest = nearest_name(
-            name,
-            self.table.visible_columns().map(|column| column.name.as_str()),
-        );
-        let hint = match nearest {
-            Some(nearest) => format!("Perhaps you meant the column \"{nearest}\"."),
-            None => format!(
-                "Add it with ALTER TABLE {} ADD COLUMN, or let writes add columns: ALTER TABLE {} SET (dynamic_columns = true).",
-                self.table.name, self.table.name
-            ),
-        };
-        Error::UndefinedColumn {
-            name: format!("\"{name}\" of relation \"{}\"", self.table.name),
-            hint: Some(hint),
-        }
+/// The error for a column that a statement names and the table does not have.
+pub(super) fn undefined_column(table: &TableDef, name: &str) -> Error {
+    let nearest = nearest_name(name, table.visible_columns().map(|column| column.name.as_str()));
+    let hint = match nearest {
+        Some(nearest) => format!("Perhaps you meant the column \"{nearest}\"."),
+        None => format!(
+            "Add it with ALTER TABLE {} ADD COLUMN, or let writes add columns: ALTER TABLE {} SET (dynamic_columns = true).",
+            table.name, table.name
+        ),
+    };
+    Error::UndefinedColumn {
+        name: format!("\"{name}\" of relation \"{}\"", table.name),
+        hint: Some(hint),
     }
 }
 

@@ -69,6 +69,7 @@ static STATEMENT_RELATIONS: &[Filled] = &[
         session_rows::INDEX_BUILD,
         session_rows::index_builds,
     ),
+    ("pg_stat_progress_copy", session_rows::COPY, session_rows::copies),
     ("pg_sequences", &[], sequence_rows::sequence_list),
     ("pg_timezone_names", &[], session_rows::time_zones),
     ("pg_prepared_statements", &[], session_rows::prepared_statements),

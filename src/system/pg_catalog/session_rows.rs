@@ -127,6 +127,29 @@ pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+pub(crate) const COPY: Constants = &[("bytes_total", "0")];
+
+/// The COPY that each session runs.
+pub(crate) fn copies(source: &Source<'_>, rows: &mut RelationRows) {
+    for session in source.ctx.server.sessions() {
+        let Some(copy) = session.copy.get() else { continue };
+        rows.push(&[
+            ("pid", text(session.process_id)),
+            ("datid", text(DATABASE_OID)),
+            ("datname", text(&session.database)),
+            ("relid", text(copy.relation)),
+            (
+                "command",
+                text(if copy.is_from { "COPY FROM" } else { "COPY TO" }),
+            ),
+            ("type", text(if copy.is_file { "FILE" } else { "PIPE" })),
+            ("bytes_processed", text(copy.bytes())),
+            ("tuples_processed", text(copy.rows())),
+            ("tuples_excluded", text(copy.excluded())),
+        ]);
+    }
+}
+
 pub(crate) const SETTING: Constants = &[("pending_restart", "f")];
 
 pub(crate) fn settings(source: &Source<'_>, rows: &mut RelationRows) {

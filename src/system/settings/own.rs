@@ -1,6 +1,6 @@
 //! Keyspan's own settings.
 
-use super::definition::SettingKind::Enum;
+use super::definition::SettingKind::{Enum, Text};
 use super::definition::{
     BYTES, KEY_BYTES, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
 };
@@ -75,6 +75,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Most key ranges of one scan; above it neighbours are merged and a filter checks the rows.",
     )
     .shaping_plans(),
+    server(
+        "keyspan.load_dir",
+        "",
+        Text,
+        "The folder below which COPY reads and writes files of the server; empty: none.",
+    ),
     server(
         "keyspan.advisory_locks_max",
         "100000",

@@ -1,0 +1,146 @@
+//! `Decoder`: pieces of data to rows of fields, in any of the forms. Driven by `sql::copy`.
+
+use std::ops::Range;
+
+use super::binary::{BinaryReader, Row};
+use super::line::{Line, LineReader};
+use super::utf8::check_text;
+use super::{CopyForm, CopyFormat, Record, csv_fields, text_fields};
+use crate::Result;
+
+/// Pieces of data to rows.
+#[derive(Debug)]
+pub struct Decoder {
+    format: CopyFormat,
+    reader: Reader,
+    /// The line read last, unless what was read of it is no text.
+    line: Option<Range<usize>>,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Lines(LineReader),
+    Rows(BinaryReader),
+}
+
+/// What a read gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// A row.
+    Row,
+    /// More data is needed.
+    Starved,
+    /// There are no more rows.
+    Ended,
+}
+
+impl Decoder {
+    /// For rows of so many columns. `row_bytes_max`: the longest row.
+    pub fn new(format: CopyFormat, columns: usize, row_bytes_max: usize) -> Decoder {
+        let reader = match format.form {
+            CopyForm::Binary => Reader::Rows(BinaryReader::new(columns, row_bytes_max)),
+            CopyForm::Text | CopyForm::Csv => Reader::Lines(LineReader::new(&format, row_bytes_max)),
+        };
+        Decoder {
+            format,
+            reader,
+            line: None,
+        }
+    }
+
+    /// The form that it reads.
+    pub fn format(&self) -> &CopyFormat {
+        &self.format
+    }
+
+    /// Takes more data.
+    pub fn push(&mut self, piece: &[u8]) {
+        match &mut self.reader {
+            Reader::Lines(lines) => lines.push(piece),
+            Reader::Rows(rows) => rows.push(piece),
+        }
+    }
+
+    /// No more data comes.
+    pub fn end(&mut self) {
+        match &mut self.reader {
+            Reader::Lines(lines) => lines.end(),
+            Reader::Rows(rows) => rows.end(),
+        }
+    }
+
+    /// Reads the next row. Errors: 22P04, 22021, 54000.
+    pub fn read(&mut self, record: &mut Record) -> Result<Progress> {
+        self.line = None;
+        match &mut self.reader {
+            Reader::Rows(rows) => Ok(match rows.next(record)? {
+                Row::Whole => Progress::Row,
+                Row::Starved => Progress::Starved,
+                Row::Ended => Progress::Ended,
+            }),
+            Reader::Lines(lines) => {
+                let line = match lines.next()? {
+                    Line::Whole(line) => line,
+                    Line::Starved => return Ok(Progress::Starved),
+                    Line::Ended => return Ok(Progress::Ended),
+                };
+                let text = &lines.data()[line.clone()];
+                check_text(text)?;
+                self.line = Some(line);
+                match self.format.form {
+                    CopyForm::Csv => csv_fields::read(text, &self.format, record)?,
+                    CopyForm::Text | CopyForm::Binary => text_fields::read(text, &self.format, record)?,
+                }
+                Ok(Progress::Row)
+            }
+        }
+    }
+
+    /// The number of the row read last, or of the one that was not read: lines of text and CSV; counts from 1.
+    pub fn number(&self) -> u64 {
+        match &self.reader {
+            Reader::Lines(lines) => lines.number(),
+            Reader::Rows(rows) => rows.number(),
+        }
+    }
+
+    /// Where the line read last stands in the data, for [`Decoder::text`].
+    pub fn line(&self) -> Option<Range<usize>> {
+        self.line.clone()
+    }
+
+    /// A line since the last `release`.
+    pub fn text(&self, line: &Range<usize>) -> &str {
+        let data = match &self.reader {
+            Reader::Lines(lines) => lines.data(),
+            Reader::Rows(_) => &[],
+        };
+        let text = data.get(line.clone()).unwrap_or_default();
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+
+    /// Bytes of the rows read since the last `release`.
+    pub fn read_bytes(&self) -> usize {
+        match &self.reader {
+            Reader::Lines(lines) => lines.read_bytes(),
+            Reader::Rows(rows) => rows.read_bytes(),
+        }
+    }
+
+    /// Bytes that it holds.
+    pub fn held_bytes(&self) -> usize {
+        match &self.reader {
+            Reader::Lines(lines) => lines.data().len(),
+            Reader::Rows(rows) => rows.held_bytes(),
+        }
+    }
+
+    /// Forgets the rows that were read.
+    pub fn release(&mut self) {
+        self.line = None;
+        match &mut self.reader {
+            Reader::Lines(lines) => lines.release(),
+            Reader::Rows(rows) => rows.release(),
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! `CopyPlan`: the write of a COPY FROM, whose rows come in batches that `sql::copy` makes of the data. As an INSERT's: defaults for
+//! the columns that are not given, then what is generated, then WHERE, then rows.
+
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
+use arrow::compute::{interleave, take_record_batch};
+use sqlparser::ast::{self, Ident, ObjectName, Visit, Visitor};
+
+use super::default::DefaultPlan;
+use super::new_rows::NewRows;
+use super::row_expressions::RowExpressions;
+use super::target::{Target, undefined_column};
+use crate::catalog::{Access, Catalog, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
+use crate::error::{StatementFault, TextPlace};
+use crate::parse::{names, text_place};
+use crate::query::{Clause, RowQuery};
+use crate::system::StatementContext;
+use crate::table::{RowFault, insert_told_rows, lock_for_writes};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The write of a COPY FROM, bound.
+#[derive(Debug)]
+pub(crate) struct CopyPlan {
+    target: Target,
+    /// The positions in the table of the columns that the data gives, in its order.
+    positions: Vec<usize>,
+    rows: NewRows,
+    /// What the data's columns are where it says that they take their default; empty when it cannot say so.
+    defaults: Vec<DefaultPlan>,
+    condition: Option<RowExpressions>,
+}
+
+/// Some rows of the data: a column of each of the plan's.
+#[derive(Debug)]
+pub(crate) struct Given {
+    /// The values.
+    pub(crate) arrays: Vec<ArrayRef>,
+    /// The rows, of each column, that take its default; empty when the data cannot say so.
+    pub(crate) defaults: Vec<Vec<usize>>,
+    /// How many rows.
+    pub(crate) count: usize,
+}
+
+impl Given {
+    /// One of the rows.
+    fn row(&self, row: usize) -> Given {
+        let takes_default = |rows: &Vec<usize>| rows.contains(&row).then_some(0).into_iter().collect();
+        Given {
+            arrays: self.arrays.iter().map(|array| array.slice(row, 1)).collect(),
+            defaults: self.defaults.iter().map(takes_default).collect(),
+            count: 1,
+        }
+    }
+}
+
+impl CopyPlan {
+    /// Binds it, and locks the table for writes; the columns that it adds to a dynamic table are there then. `columns`: those that the
+    /// data gives, all that are not generated when none is named; `selection`: WHERE; `has_marker`: the data may say that a
+    /// column takes its default. Errors: 42P01, 42809, 42703, 42701, 42P10, those of WHERE and of defaults; `Conflict`.
+    pub(crate) async fn bind(
+        ctx: &StatementContext,
+        name: &ObjectName,
+        columns: &[String],
+        selection: Option<&ast::Expr>,
+        has_marker: bool,
+    ) -> Result<CopyPlan> {
+        let mut target = Target::find(ctx, name, None, Access::CopyFrom).map_err(without_place)?;
+        let missing = missing_columns(&target, columns)?;
+        lock_for_writes(&ctx.txn, &target.table).await?;
+        target.add_columns(ctx, missing)?;
+        let table = Arc::clone(&target.table);
+        let positions = match columns.is_empty() {
+            true => {
+                let visible = table.visible_positions().into_iter();
+                visible
+                    .filter(|at| table.columns[*at].generation().is_none())
+                    .collect()
+            }
+            false => columns
+                .iter()
+                .filter_map(|name| table.column_index(name))
+                .collect(),
+        };
+        let positions: Vec<usize> = positions;
+        let condition = selection.map(|selection| bind_condition(ctx, &target, selection));
+        let defaults = positions.iter().filter(|_| has_marker);
+        Ok(CopyPlan {
+            rows: NewRows::bind(ctx, &table, positions.iter().copied(), 0)?,
+            defaults: defaults
+                .map(|at| DefaultPlan::bind(ctx, &table.columns[*at]))
+                .collect::<Result<_>>()?,
+            condition: condition.transpose()?,
+            positions,
+            target,
+        })
+    }
+
+    /// Locks the table for writes, in another transaction than the one that it was bound in. Errors: `Conflict` when its definition has
+    /// changed meanwhile.
+    pub(crate) async fn lock(&self, ctx: &StatementContext) -> Result<()> {
+        let table = &self.target.table;
+        let found = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+        let name = RelationName::in_schema(&table.schema, &table.name);
+        let is_same = match found.get_relation(name, Access::CopyFrom)? {
+            Some(Object::Table(found)) => found.oid == table.oid && found.version == table.version,
+            _ => false,
+        };
+        match is_same {
+            true => lock_for_writes(&ctx.txn, table).await,
+            false => Err(Error::Conflict { key: Vec::new() }),
+        }
+    }
+
+    /// The table's oid.
+    pub(crate) fn table_oid(&self) -> u32 {
+        self.target.table.oid()
+    }
+
+    /// The table's name.
+    pub(crate) fn table_name(&self) -> &str {
+        &self.target.table.name
+    }
+
+    /// Whether writes may add columns to the table.
+    pub(crate) fn takes_new_columns(&self) -> bool {
+        self.target.table.options.dynamic_columns
+    }
+
+    /// The columns that the data gives, in its order.
+    pub(crate) fn columns(&self) -> impl ExactSizeIterator<Item = &ColumnDef> {
+        self.positions.iter().map(|at| &self.target.table.columns[*at])
+    }
+
+    /// Errors: 42703, 42P10 unless the data could give the table's column of this name.
+    pub(crate) fn check_column(&self, name: &str) -> Result<()> {
+        check_copied(&self.target.table, std::iter::once(name.to_string()))
+    }
+
+    /// Writes rows; answers how many WHERE lets through. Errors: those of INSERT, with the row at fault.
+    pub(crate) async fn write(&self, ctx: &StatementContext, given: &Given) -> Result<usize, RowFault> {
+        let (kept, batch) = match self.new_rows(ctx, given).await {
+            Ok(rows) => rows,
+            Err(error) => return Err(self.fault_of_new_rows(ctx, given, error).await),
+        };
+        if batch.num_rows() == 0 {
+            return Ok(0);
+        }
+        let (table, limits) = (&self.target.table, ctx.settings.limits);
+        let inserted = insert_told_rows(&ctx.txn, table, &batch, limits).await;
+        inserted.map_err(|fault| RowFault {
+            row: match (&kept, fault.row) {
+                (Some(kept), Some(row)) => kept.get(row).copied(),
+                (_, row) => row,
+            },
+            ..fault
+        })?;
+        Ok(batch.num_rows())
+    }
+
+    /// Whole rows of what is given: those that WHERE lets through, and which they are unless they are all.
+    async fn new_rows(
+        &self,
+        ctx: &StatementContext,
+        given: &Given,
+    ) -> Result<(Option<Vec<usize>>, RecordBatch)> {
+        let table = &*self.target.table;
+        let mut columns = Vec::with_capacity(self.positions.len());
+        for (at, (array, position)) in given.arrays.iter().zip(&self.positions).enumerate() {
+            let array = match given.defaults.get(at) {
+                Some(rows) if !rows.is_empty() => self.with_defaults(ctx, at, array, rows).await?,
+                _ => Arc::clone(array),
+            };
+            columns.push((*position, array));
+        }
+        let filled = self.rows.fill(ctx, table, columns, given.count).await?;
+        let Some(condition) = &self.condition else {
+            return Ok((None, filled));
+        };
+        let visible = filled.project(&table.visible_positions()).map_err(Error::arrow)?;
+        let kept = condition.evaluate(ctx, &visible).await?.ordinals;
+        let batch = rows_at(&filled, &kept)?;
+        Ok((Some(kept), batch))
+    }
+
+    /// The error of the first of the rows that has one by itself.
+    async fn fault_of_new_rows(&self, ctx: &StatementContext, given: &Given, error: Error) -> RowFault {
+        for row in 0..given.count {
+            if let Err(error) = self.new_rows(ctx, &given.row(row)).await {
+                return RowFault {
+                    row: Some(row),
+                    error,
+                };
+            }
+        }
+        RowFault { row: None, error }
+    }
+
+    /// The column with its default in these rows.
+    async fn with_defaults(
+        &self,
+        ctx: &StatementContext,
+        at: usize,
+        given: &ArrayRef,
+        rows: &[usize],
+    ) -> Result<ArrayRef> {
+        let Some(default) = self.defaults.get(at) else {
+            return Err(Error::internal("a default was asked for that is not bound"));
+        };
+        let table = &self.target.table;
+        let defaults = default.array(ctx, table, self.positions[at], rows.len()).await?;
+        let mut places: Vec<(usize, usize)> = (0..given.len()).map(|row| (0, row)).collect();
+        for (number, row) in rows.iter().enumerate() {
+            places[*row] = (1, number);
+        }
+        let sources: [&dyn Array; 2] = [given, &defaults];
+        interleave(&sources, &places).map_err(Error::arrow)
+    }
+}
+
+/// The dynamic columns that the table does not have yet. Errors: 42703, 42701, 42P10.
+fn missing_columns(target: &Target, columns: &[String]) -> Result<Vec<NewDynamicColumn>> {
+    let mut missing = Vec::new();
+    for name in columns {
+        if target.column(name)?.is_none() {
+            // What data says has no type of its own.
+            missing.push(NewDynamicColumn {
+                name: name.clone(),
+                ty: SqlType::Text,
+            });
+        }
+    }
+    let known = columns
+        .iter()
+        .filter(|name| !missing.iter().any(|new| new.name == **name));
+    check_copied(&target.table, known.cloned())?;
+    match columns
+        .iter()
+        .enumerate()
+        .find(|(at, name)| columns[..*at].contains(name))
+    {
+        Some((_, name)) => Err(Error::DuplicateColumn { name: name.clone() }),
+        None => Ok(missing),
+    }
+}
+
+/// Whether these are columns that COPY takes, each once. Errors: 42703, 42701, 42P10.
+pub(crate) fn check_copied(table: &TableDef, columns: impl Iterator<Item = String>) -> Result<()> {
+    let mut named: Vec<String> = Vec::new();
+    for name in columns {
+        let Some(at) = table.column_index(&name) else {
+            return Err(undefined_column(table, &name));
+        };
+        if table.columns[at].generation().is_some() {
+            return Err(Error::GeneratedInCopy {
+                message: format!("column \"{name}\" is a generated column"),
+                detail: "Generated columns cannot be used in COPY.".to_string(),
+            });
+        }
+        if named.contains(&name) {
+            return Err(Error::DuplicateColumn { name });
+        }
+        named.push(name);
+    }
+    Ok(())
+}
+
+/// Errors: those of the condition, 42P10 where it takes a generated column, 0A000 for a subquery.
+fn bind_condition(ctx: &StatementContext, target: &Target, selection: &ast::Expr) -> Result<RowExpressions> {
+    let mut refused = Refused { target, error: None };
+    let _ = selection.visit(&mut refused);
+    if let Some(error) = refused.error {
+        return Err(error);
+    }
+    let query = RowQuery {
+        relations: &[target.relation()],
+        items: &[],
+        selection: Some(selection),
+        clause: Clause::CopyWhere,
+    };
+    RowExpressions::bind(ctx, query, &mut Vec::new())
+}
+
+/// Finds what the condition of a COPY must not have.
+struct Refused<'a> {
+    target: &'a Target,
+    error: Option<Error>,
+}
+
+impl Visitor for Refused<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &ast::Query) -> std::ops::ControlFlow<()> {
+        let error = Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: "cannot use subquery in COPY FROM WHERE condition".to_string(),
+            hint: None,
+        };
+        self.error = Some(text_place::at_error(error, ast::Spanned::span(query)));
+        std::ops::ControlFlow::Break(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &ast::Expr) -> std::ops::ControlFlow<()> {
+        let name: Option<&Ident> = match expr {
+            ast::Expr::Identifier(name) => Some(name),
+            ast::Expr::CompoundIdentifier(names) => names.last(),
+            _ => None,
+        };
+        let table = &self.target.table;
+        let column = name.and_then(|name| table.column_index(&names::fold(name)));
+        let generated = column.filter(|at| table.columns[*at].generation().is_some());
+        let Some(at) = generated else {
+            return std::ops::ControlFlow::Continue(());
+        };
+        self.error = Some(Error::GeneratedInCopy {
+            message: "generated columns are not supported in COPY FROM WHERE conditions".to_string(),
+            detail: format!("Column \"{}\" is a generated column.", table.columns[at].name),
+        });
+        std::ops::ControlFlow::Break(())
+    }
+}
+
+/// The rows at these places.
+fn rows_at(batch: &RecordBatch, places: &[usize]) -> Result<RecordBatch> {
+    if places.len() == batch.num_rows() {
+        return Ok(batch.clone());
+    }
+    let places = UInt32Array::from_iter_values(places.iter().map(|place| *place as u32));
+    take_record_batch(batch, &places).map_err(Error::arrow)
+}
+
+/// PostgreSQL says no place of the names in a COPY.
+fn without_place(error: Error) -> Error {
+    match error {
+        Error::At {
+            error,
+            place: TextPlace::Token { .. },
+        } => *error,
+        error => error,
+    }
+}
