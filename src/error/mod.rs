@@ -1,7 +1,10 @@
 //! The one error type of Keyspan: PostgreSQL's SQLSTATE, wording, DETAIL and HINT for everything that can go wrong.
 //! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
 
+mod cursor;
 mod report;
+
+pub use cursor::{CursorFault, ReadOnlyCursor};
 
 /// What every fallible function of the library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -257,6 +260,15 @@ pub enum Error {
     /// Going back over a cursor's rows that are not kept (55000).
     #[error("cursor can only scan forward")]
     ForwardOnly,
+    /// A cursor that locks rows and is declared to be what such cannot be (0A000, 42P11).
+    #[error("{}", kind.message(clause))]
+    LockingCursor {
+        kind: ReadOnlyCursor,
+        clause: &'static str,
+    },
+    /// WHERE CURRENT OF a cursor that names no row (24000).
+    #[error("cursor \"{cursor}\" {fault}")]
+    CursorState { cursor: String, fault: CursorFault },
     /// A client above `max_connections` (53300).
     #[error("sorry, too many clients already")]
     TooManyClients,

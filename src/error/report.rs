@@ -73,6 +73,8 @@ impl Error {
                 in_transaction: false,
             } => "57P05",
             Error::NotInState { .. } | Error::ForwardOnly => "55000",
+            Error::LockingCursor { kind, .. } => kind.sqlstate(),
+            Error::CursorState { .. } => "24000",
             Error::TooManyClients => "53300",
             Error::InvalidAuthorization { .. } => "28000",
             Error::UndefinedStatement { .. } => "26000",
@@ -110,6 +112,7 @@ impl Error {
                 Some(format!("This operation is not supported for {kinds}."))
             }
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
+            Error::LockingCursor { kind, .. } => Some(kind.detail()),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -165,6 +168,7 @@ impl Error {
             | Error::IdleTimeout { .. }
             | Error::NotInState { .. }
             | Error::ForwardOnly
+            | Error::CursorState { .. }
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
             | Error::UndefinedStatement { .. }
@@ -285,6 +289,8 @@ impl Error {
             | Error::ClientGone
             | Error::IdleTimeout { .. }
             | Error::NotInState { .. }
+            | Error::LockingCursor { .. }
+            | Error::CursorState { .. }
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
             | Error::UndefinedStatement { .. }

@@ -7,25 +7,23 @@ use super::rows::Declared;
 use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
-use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::command::{Command, Movement};
-use crate::parse::with_write::with_writes;
-use crate::sql::{Description, Statement};
+use crate::error::DuplicateKind;
+use crate::parse::command::{Command, CursorOptions, Movement};
+use crate::sql::{Description, Statement, check_cursor_query, not_a_query};
 use crate::system::{CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
 use crate::{Error, Result};
 
 impl Session {
-    /// The query of DECLARE CURSOR. Errors: 42601.
-    pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
-        let mut parsed = self.parse(text).await?;
-        match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.parsed.is_query_that_writes() => {
-                Err(with_writes("DECLARE CURSOR"))
-            }
-            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
-            _ => Err(not_a_query("DECLARE CURSOR takes one query")),
-        }
+    /// The query of DECLARE CURSOR. Errors: 42601, 0A000, 42P11.
+    pub(super) async fn declared_query(
+        &mut self,
+        options: &CursorOptions,
+        text: &str,
+    ) -> Result<Arc<Statement>> {
+        let parsed = self.parse(text).await?.pop().ok_or_else(not_a_query)?;
+        check_cursor_query(&parsed, options)?;
+        Ok(parsed)
     }
 
     /// DECLARE, whose text is `whole`.
@@ -47,7 +45,16 @@ impl Session {
                 name: name.to_string(),
             });
         }
-        let parsed = self.declared_query(text).await?;
+        let parsed = self.declared_query(options, text).await?;
+        if let Some(name) = parsed.parsed.name_of_write() {
+            let in_block = self.transaction.block != Block::None;
+            self.settings().require_writable(in_block, &name)?;
+        }
+        // One that locks rows gives each as it is when it comes by.
+        let scroll = match parsed.parsed.row_locks {
+            Some(_) => Some(false),
+            None => options.scroll,
+        };
         let run = Run {
             statement: &parsed,
             parameters,
@@ -59,12 +66,12 @@ impl Session {
             _ => self.run_in_block(&run).await?,
         };
         let Reply::Rows(rows) = reply else {
-            return Err(not_a_query("DECLARE CURSOR takes a query that gives rows"));
+            return Err(not_a_query());
         };
         let memory = rows.memory.clone();
         let memory = memory.unwrap_or_else(|| self.settings().statement_memory());
         let settings = Arc::clone(self.settings());
-        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, options.scroll, settings, memory));
+        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, scroll, settings, memory));
         rows.is_binary = options.binary;
         let txn = rows.txn.take();
         let description = Description {
@@ -217,14 +224,6 @@ impl Session {
             }
             None => false,
         });
-    }
-}
-
-fn not_a_query(message: &str) -> Error {
-    Error::InvalidStatement {
-        state: StatementFault::Syntax,
-        message: message.to_string(),
-        hint: None,
     }
 }
 

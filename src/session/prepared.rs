@@ -169,9 +169,9 @@ impl Session {
         lookups: Arc<Lookups>,
     ) -> Result<Description> {
         self.transaction.require_usable(parsed)?;
-        if let Some(Command::Declare { text, .. }) = &parsed.parsed.command {
+        if let Some(Command::Declare { options, text, .. }) = &parsed.parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
-            let query = self.declared_query(text).await?;
+            let query = self.declared_query(options, text).await?;
             let described = Box::pin(self.describe_by(&query, types, lookups)).await?;
             return Ok(Description {
                 columns: None,

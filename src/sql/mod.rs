@@ -2,6 +2,7 @@
 //! nothing of sockets.
 
 mod column_type;
+mod cursor;
 pub mod ddl;
 pub mod dml;
 mod effort;
@@ -28,6 +29,7 @@ use crate::system::plan_cache::PlanCache;
 use crate::system::query_threads;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
+pub(crate) use cursor::{check_cursor_query, not_a_query};
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
