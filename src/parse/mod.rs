@@ -5,6 +5,7 @@ mod alter;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
+pub(crate) mod current_of;
 mod cursor_reader;
 pub mod definition;
 mod definition_reader;

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use super::cursor::Cursor;
 use super::rows::Declared;
-use super::statement_run::Run;
+use super::statement_run::{CursorSetup, Run};
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
-use crate::error::DuplicateKind;
+use crate::error::{CursorFault, DuplicateKind};
 use crate::parse::command::{Command, CursorOptions, Movement};
 use crate::sql::{Description, Statement, check_cursor_query, not_a_query};
-use crate::system::{CursorRow, Parameters, now_us};
+use crate::system::{CursorPosition, CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
 use crate::{Error, Result};
 
@@ -50,28 +49,24 @@ impl Session {
             let in_block = self.transaction.block != Block::None;
             self.settings().require_writable(in_block, &name)?;
         }
-        // One that locks rows gives each as it is when it comes by.
-        let scroll = match parsed.parsed.row_locks {
-            Some(_) => Some(false),
-            None => options.scroll,
-        };
         let run = Run {
             statement: &parsed,
             parameters,
             described: None,
             deadline: self.deadline(),
+            cursor: Some(CursorSetup {
+                scroll: options.scroll,
+                settings: Arc::clone(self.settings()),
+            }),
+            position: None,
         };
         let reply = match self.transaction.block {
             Block::None => Box::pin(self.run_alone(&run)).await?,
             _ => self.run_in_block(&run).await?,
         };
-        let Reply::Rows(rows) = reply else {
+        let Reply::Rows(mut rows) = reply else {
             return Err(not_a_query());
         };
-        let memory = rows.memory.clone();
-        let memory = memory.unwrap_or_else(|| self.settings().statement_memory());
-        let settings = Arc::clone(self.settings());
-        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, scroll, settings, memory));
         rows.is_binary = options.binary;
         let txn = rows.txn.take();
         let description = Description {
@@ -114,11 +109,43 @@ impl Session {
         self.portals.get(name).ok_or_else(|| undefined_cursor(name))
     }
 
+    /// Where the cursor stands that a statement names in WHERE CURRENT OF. Errors: 34000, 24000.
+    pub(super) fn position_of(&self, statement: &Statement) -> Result<Option<Arc<CursorPosition>>> {
+        let Some(name) = &statement.parsed.current_of else {
+            return Ok(None);
+        };
+        if statement.parsed.kind.write().is_none() && !self.portals.contains_key(name) {
+            // EXPLAIN runs nothing.
+            return Ok(None);
+        }
+        let portal = self.cursor(name)?;
+        let fault = |fault| Error::CursorState {
+            cursor: name.clone(),
+            fault,
+        };
+        if self.portal_columns(portal).is_none() {
+            return Err(fault(CursorFault::NotSelect));
+        }
+        let cursor = match &portal.state {
+            _ if portal.is_held() => return Err(fault(CursorFault::Held)),
+            PortalState::Done { .. } => return Err(fault(CursorFault::Held)),
+            PortalState::Streaming(rows) => rows.cursor(),
+            PortalState::Ready => None,
+        };
+        let position = match cursor {
+            Some(cursor) => cursor.position(name)?,
+            // Nobody knows of what rows those of a portal of the protocol are made.
+            None => CursorPosition::unknown(name),
+        };
+        Ok(Some(Arc::new(position)))
+    }
+
     /// FETCH hands the cursor's own rows out, to be put back by `complete`; MOVE passes over them here.
     pub(super) async fn fetch(&mut self, name: &str, movement: Movement, only_move: bool) -> Result<Reply> {
         let deadline = self.deadline();
         let interrupt = self.interrupt.clone();
         let settings = Arc::clone(self.settings());
+        self.renew_lock_policy();
         let mut portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
         // What fails leaves it so: it cannot be run again.
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
@@ -129,15 +156,14 @@ impl Session {
             });
         };
         // A portal of the protocol becomes a cursor that goes forward.
-        let memory = rows.memory.clone().unwrap_or_else(|| settings.statement_memory());
-        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, Some(false), settings, memory));
+        let mut rows = rows.into_cursor(&settings);
         let is_row_told = matches!(movement, Movement::Forward(0) | Movement::Relative(0)) && only_move;
         let Some(cursor) = rows.cursor_mut() else {
             return Err(Error::internal("a cursor's rows are no cursor"));
         };
         let left = match is_row_told {
             true => Ok(Some(0)),
-            false => interrupt.guard(deadline, cursor.begin(movement)).await,
+            false => interrupt.guard(deadline, cursor.begin(movement, only_move)).await,
         };
         let stands = u64::from(is_row_told && cursor.is_on_row());
         let left = match left {

@@ -14,7 +14,7 @@ use crate::catalog::Catalog;
 use crate::parse::command::Command;
 use crate::parse::{count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
-use crate::sql::{self, Outcome, Statement};
+use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
 use crate::system::{LoggedStatements, Parameters, SharedMark, StatementContext, now_us, query_threads};
 use crate::txn::Transaction;
@@ -87,6 +87,8 @@ impl Session {
             parameters,
             described,
             deadline: self.deadline_of(statement.parsed.hints.timeout_ms),
+            cursor: None,
+            position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
             Block::None => self.run_alone(&run).await?,
@@ -180,6 +182,13 @@ impl Session {
         self.statement_begun = None;
     }
 
+    fn context_of(&self, run: &Run<'_>, txn: &Arc<Transaction>, catalog: Arc<Catalog>) -> StatementContext {
+        StatementContext {
+            cursor_position: run.position.clone(),
+            ..self.context(Arc::clone(txn), catalog, run.statement, run.parameters.clone())
+        }
+    }
+
     /// What a statement runs in.
     pub(super) fn context(
         &self,
@@ -219,6 +228,7 @@ impl Session {
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
             cursors: self.cursor_rows(),
+            cursor_position: None,
             compile_generated: crate::sql::compile_generated,
         }
     }
@@ -260,16 +270,14 @@ impl Session {
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
         txn.set_lock_policy(self.settings().lock_policy());
         let catalog = interrupt.guard(run.deadline, instance.catalog(txn, None)).await?;
-        let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
-        let outcome = interrupt
-            .guard(run.deadline, sql::execute(&ctx, run.statement))
-            .await;
+        let ctx = self.context_of(run, txn, catalog);
+        let outcome = interrupt.guard(run.deadline, run.execute(&ctx)).await;
         // What a definition that failed or was cancelled had done is undone before the client hears of it.
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
         }
         let outcome = outcome?;
-        let streams = matches!(outcome, Outcome::Rows { .. });
+        let streams = outcome.streams();
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {
             Reply::Rows(rows) if streams => rows.txn = Some(txn.clone()),
@@ -297,7 +305,7 @@ impl Session {
                 self.note_query();
             }
             let before = txn.savepoint();
-            let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
+            let ctx = self.context_of(run, &txn, catalog);
             let error = match self.attempt_in_block(run, &ctx).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
@@ -318,13 +326,11 @@ impl Session {
         let (txn, interrupt) = (&ctx.txn, self.interrupt.clone());
         let progress = txn.progress();
         let executed = async {
-            let outcome = sql::execute(ctx, run.statement)
-                .await
-                .map_err(|error| match error {
-                    // What was read of the key is as old as everything else.
-                    Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
-                    error => error,
-                })?;
+            let outcome = run.execute(ctx).await.map_err(|error| match error {
+                // What was read of the key is as old as everything else.
+                Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
+                error => error,
+            })?;
             txn.settle().await?;
             if txn.may_be_refused() {
                 // It could not commit any more: better now than then.

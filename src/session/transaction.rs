@@ -370,6 +370,13 @@ impl Session {
         Ok((txn, catalog))
     }
 
+    /// The transaction waits for locks as long as the settings now say.
+    pub(super) fn renew_lock_policy(&self) {
+        if let Some(active) = &self.transaction.active {
+            active.txn.set_lock_policy(self.settings().lock_policy());
+        }
+    }
+
     /// What a transaction of the session begins with.
     pub(super) fn transaction_options(&self) -> TransactionOptions {
         let settings = self.settings();

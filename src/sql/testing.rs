@@ -129,6 +129,7 @@ impl Client {
             process_id: 1,
             prepared: Arc::default(),
             cursors: Arc::default(),
+            cursor_position: None,
             compile_generated: crate::sql::compile_generated,
         }
     }

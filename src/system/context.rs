@@ -7,7 +7,8 @@ use arrow::array::RecordBatch;
 
 use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{
-    CommonRows, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory,
+    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings,
+    StatementMemory,
 };
 use crate::Result;
 use crate::catalog::{Access, Catalog, GeneratedColumns, Lookups, Object, RelationName, TableDef};
@@ -72,6 +73,8 @@ pub struct StatementContext {
     pub prepared: Arc<PreparedList>,
     /// The session's cursors.
     pub cursors: Arc<[CursorRow]>,
+    /// Where the cursor stands that it names in WHERE CURRENT OF; `None`: it names none, or does not run.
+    pub cursor_position: Option<Arc<CursorPosition>>,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
     pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
 }

@@ -149,6 +149,7 @@ pub(crate) async fn statement() -> StatementContext {
         process_id: 42,
         prepared: Arc::default(),
         cursors: Arc::default(),
+        cursor_position: None,
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }
