@@ -105,7 +105,11 @@ impl Session {
                 name,
                 only_move: false,
                 ..
-            } => Ok(self.portal_columns(self.cursor(name)?).cloned()),
+            } => {
+                // It may be declared by the time that the statement runs.
+                let cursor = self.portals.get(name);
+                Ok(cursor.and_then(|cursor| self.portal_columns(cursor)).cloned())
+            }
             _ => Ok(None),
         }
     }

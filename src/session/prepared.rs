@@ -206,10 +206,33 @@ impl Session {
     }
 
     /// The columns of a portal's result; `None` when it has none.
-    pub fn portal_columns<'a>(&self, portal: &'a Portal) -> Option<&'a Arc<[OutputColumn]>> {
+    pub fn portal_columns<'a>(&'a self, portal: &'a Portal) -> Option<&'a Arc<[OutputColumn]>> {
         match &portal.state {
             PortalState::Streaming(rows) => Some(&rows.columns),
-            _ => portal.statement.description.columns.as_ref(),
+            _ => self.statement_columns(&portal.statement),
+        }
+    }
+
+    /// The columns of a statement's result: a FETCH has those of its cursor as it is now, whatever was there when it was prepared.
+    pub fn statement_columns<'a>(
+        &'a self,
+        statement: &'a PreparedStatement,
+    ) -> Option<&'a Arc<[OutputColumn]>> {
+        let command = statement
+            .parsed
+            .as_ref()
+            .and_then(|parsed| parsed.parsed.command.as_ref());
+        let fetched = match command {
+            Some(Command::Fetch {
+                name,
+                only_move: false,
+                ..
+            }) => self.portals.get(name),
+            _ => None,
+        };
+        match fetched.map(|cursor| &cursor.state) {
+            Some(PortalState::Streaming(rows)) => Some(&rows.columns),
+            _ => statement.description.columns.as_ref(),
         }
     }
 }

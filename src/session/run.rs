@@ -12,7 +12,7 @@ use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
 use crate::parse::command::Command;
-use crate::parse::{count_expressions, is_quick_to_read, without_constants};
+use crate::parse::{StatementKind, count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
@@ -182,10 +182,17 @@ impl Session {
         self.statement_begun = None;
     }
 
+    /// What a run runs in. The rows of a query that come later, when the block has written more, are those of its beginning.
     fn context_of(&self, run: &Run<'_>, txn: &Arc<Transaction>, catalog: Arc<Catalog>) -> StatementContext {
+        let parsed = &run.statement.parsed;
+        let in_block = self.transaction.block != Block::None;
+        let txn = match in_block && parsed.command.is_none() && parsed.kind == StatementKind::Read {
+            true => Arc::new(txn.as_it_is()),
+            false => Arc::clone(txn),
+        };
         StatementContext {
             cursor_position: run.position.clone(),
-            ..self.context(Arc::clone(txn), catalog, run.statement, run.parameters.clone())
+            ..self.context(txn, catalog, run.statement, run.parameters.clone())
         }
     }
 

@@ -28,18 +28,14 @@ pub(crate) struct OpenedCursor {
     pub(crate) rows: CursorRows,
 }
 
-/// Runs the query of a cursor, which sees its transaction as it is now. Errors: the query's; where it locks rows of which nobody knows what
+/// Runs the query of a cursor. Errors: the query's; where it locks rows of which nobody knows what
 /// they would be made of if others had changed them (joins, subqueries), all are locked here.
 pub(crate) async fn open_cursor(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<OpenedCursor> {
     raise_warnings(ctx, statement);
-    let ctx = StatementContext {
-        txn: Arc::new(ctx.txn.as_it_is()),
-        ..ctx.clone()
-    };
-    if statement.effort.is_bounded(&ctx) {
-        return Box::pin(open_here(&ctx, statement)).await;
+    if statement.effort.is_bounded(ctx) {
+        return Box::pin(open_here(ctx, statement)).await;
     }
-    let statement = Arc::clone(statement);
+    let (ctx, statement) = (ctx.clone(), Arc::clone(statement));
     let opening = async move { open_here(&ctx, &statement).await };
     let opened = Box::pin(query_threads::run(opening)).await?;
     Ok(OpenedCursor {
