@@ -209,6 +209,9 @@ pub enum Error {
     /// A concurrent commit changed what this transaction read or wrote (40001). `key` is the stored key.
     #[error("could not serialize access due to concurrent update")]
     Conflict { key: Vec<u8> },
+    /// A concurrent commit deleted a row that this transaction writes (40001).
+    #[error("could not serialize access due to concurrent delete")]
+    ConcurrentDelete { key: Vec<u8> },
     /// The snapshot was given up to keep memory bounded (72000).
     #[error("snapshot too old")]
     SnapshotTooOld,

@@ -54,7 +54,7 @@ impl Error {
             Error::LimitExceeded { state, .. } => state.sqlstate(),
             Error::FailedTransaction => "25P02",
             Error::UndefinedSavepoint { .. } => "3B001",
-            Error::Conflict { .. } | Error::ReadConflict => "40001",
+            Error::Conflict { .. } | Error::ConcurrentDelete { .. } | Error::ReadConflict => "40001",
             Error::SnapshotTooOld => "72000",
             Error::Shutdown => "57P01",
             Error::DataDirInUse { .. } => "55006",
@@ -153,6 +153,7 @@ impl Error {
             | Error::TransactionState { .. }
             | Error::UndefinedSavepoint { .. }
             | Error::Conflict { .. }
+            | Error::ConcurrentDelete { .. }
             | Error::ReadConflict
             | Error::SnapshotTooOld
             | Error::Shutdown
@@ -227,7 +228,7 @@ impl Error {
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
             ),
-            Error::Conflict { .. } | Error::ReadConflict => {
+            Error::Conflict { .. } | Error::ConcurrentDelete { .. } | Error::ReadConflict => {
                 Some("The transaction might succeed if retried.".to_string())
             }
             Error::SnapshotTooOld => {

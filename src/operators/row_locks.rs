@@ -30,6 +30,8 @@ pub(crate) struct TableRowLocks {
     wait: LockWait,
     /// Rows that are gone are passed over.
     passes_gone: bool,
+    /// They are written.
+    is_write: bool,
 }
 
 impl TableRowLocks {
@@ -50,6 +52,7 @@ impl TableRowLocks {
                 WaitPolicy::NoWait => LockWait::NoWait,
             },
             passes_gone: lock.wait == WaitPolicy::SkipLocked,
+            is_write: false,
         }
     }
 
@@ -69,6 +72,7 @@ impl TableRowLocks {
             mode,
             wait: LockWait::Block,
             passes_gone: false,
+            is_write: true,
         }
     }
 
@@ -88,7 +92,12 @@ impl TableRowLocks {
         recheck: impl Fn() -> Result<Option<Recheck>>,
     ) -> Result<RecordBatch> {
         let keys = self.keys(key, page.num_rows());
-        let locked = txn.lock_rows(&keys, self.mode, self.wait).await?;
+        let locked = txn.lock_rows(&keys, self.mode, self.wait).await;
+        let locked = locked.map_err(|error| match error {
+            // Who only locks is not told which it was, as in PostgreSQL.
+            Error::ConcurrentDelete { key } if !self.is_write => Error::Conflict { key },
+            error => error,
+        })?;
         let unlocked = &locked.unlocked;
         if unlocked.refused.is_some() {
             let object = format!("row in relation \"{}\"", self.relation);

@@ -1,6 +1,6 @@
 //! Running one statement: on its own (begin, execute, commit) or in a block. Where it comes upon what others committed behind its
-//! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so that nobody comes between a second time; only a
-//! block that keeps its snapshot fails then (40001).
+//! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so
+//! that nobody comes between a second time; only what keeps its snapshot fails then (40001).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
 use crate::system::{LoggedStatements, Parameters, SharedMark, StatementContext, now_us, query_threads};
-use crate::txn::Transaction;
+use crate::txn::{Transaction, is_data};
 use crate::{Error, Result};
 
 /// What the tokens and the tree of a statement take for each of its expressions.
@@ -254,7 +254,7 @@ impl Session {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let is_again = attempts.may_begin_again(self, &error);
+            let is_again = !ends_alone(&txn, &error) && attempts.may_begin_again(self, &error);
             match is_again && !txn.is_over() {
                 true => txn.undo_to(origin),
                 // A statement that commits on its way has nothing to keep.
@@ -361,6 +361,15 @@ impl Session {
             self.tell_without_effect(&change.name);
         }
         Ok(())
+    }
+}
+
+/// Whether a statement outside a block fails with this as one in a block would: it keeps its snapshot, in which a row is not as it is now.
+/// Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
+fn ends_alone(txn: &Transaction, error: &Error) -> bool {
+    match error {
+        Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
+        _ => false,
     }
 }
 

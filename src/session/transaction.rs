@@ -377,24 +377,22 @@ impl Session {
         }
     }
 
+    /// The level of the transaction at hand, or of the next statement outside a block.
+    pub(super) fn isolation(&self) -> Isolation {
+        let settings = self.settings();
+        match self.transaction.block {
+            Block::None => settings.default_isolation,
+            Block::Implicit | Block::Explicit | Block::Failed => settings.isolation,
+        }
+    }
+
     /// What a transaction of the session begins with.
     pub(super) fn transaction_options(&self) -> TransactionOptions {
-        let settings = self.settings();
-        // A statement of its own may begin again, and then reads a new snapshot.
-        let (keeps_snapshot, is_serializable) = match self.transaction.block {
-            Block::None => (false, settings.default_isolation == Isolation::Serializable),
-            Block::Implicit | Block::Explicit | Block::Failed => {
-                let isolation = settings.isolation;
-                (
-                    isolation != Isolation::ReadCommitted,
-                    isolation == Isolation::Serializable,
-                )
-            }
-        };
+        let isolation = self.isolation();
         TransactionOptions {
             session: self.process_id,
-            keeps_snapshot,
-            is_serializable,
+            keeps_snapshot: isolation != Isolation::ReadCommitted,
+            is_serializable: isolation == Isolation::Serializable,
             ..self.instance.transaction_options()
         }
     }

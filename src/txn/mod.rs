@@ -45,6 +45,7 @@ use crate::{Error, Result};
 use buffer::Buffer;
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
+pub use reads::is_data;
 pub use scan::TransactionScan;
 use view::View;
 
