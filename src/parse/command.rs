@@ -23,6 +23,8 @@ pub enum Command {
     RollbackTo { name: String },
     /// SET TRANSACTION.
     SetTransaction { modes: Modes },
+    /// SET TRANSACTION SNAPSHOT.
+    SetSnapshot { id: String },
     /// SET CONSTRAINTS; no names for ALL.
     SetConstraints { names: Vec<String> },
     /// SET SESSION CHARACTERISTICS.

@@ -212,6 +212,7 @@ impl Session {
             catalog,
             lookups: Arc::default(),
             in_block: in_transaction,
+            in_savepoint: self.transaction.is_in_savepoint(),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
             session: Arc::clone(&self.shared),

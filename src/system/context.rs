@@ -34,6 +34,8 @@ pub struct StatementContext {
     pub lookups: Arc<Lookups>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
+    /// Whether it stands behind a savepoint.
+    pub in_savepoint: bool,
     /// Work of the statement that outlives it.
     pub jobs: Arc<Jobs>,
     /// The indexes that the server is building.

@@ -125,6 +125,7 @@ pub(crate) async fn statement() -> StatementContext {
         .expect("a new store has a snapshot");
     StatementContext {
         in_block: false,
+        in_savepoint: false,
         jobs: Arc::default(),
         index_builds: Arc::default(),
         server: Arc::default(),
