@@ -593,7 +593,7 @@ async fn portals_stay_where_they_are_behind_a_savepoint_and_younger_ones_go() {
     assert_eq!(value(&execute_named(&mut raw, "looks_up", 1).await), Some(b'1'));
     raw.run("UPDATE u SET v = 2").await;
     let rest = execute_named(&mut raw, "looks_up", 0).await;
-    let last = rest.iter().filter(|message| message.kind == 'D').next_back();
+    let last = rest.iter().rfind(|message| message.kind == 'D');
     assert_eq!(last.and_then(|row| row.body.last().copied()), Some(b'1'));
 }
 
