@@ -299,7 +299,11 @@ impl TableDef {
     }
     /// Whether a column has the name, be it one that no statement can name.
     pub fn has_column_named(&self, name: &str) -> bool {
-        self.columns.iter().any(|column| column.name == name)
+        self.whole_column_index(name).is_some()
+    }
+    /// Position in `columns` of the column that has the name, be it one that no statement can name.
+    pub(crate) fn whole_column_index(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name)
     }
     /// Position in `columns` of a column id.
     pub fn column_index_by_id(&self, id: ColumnId) -> Option<usize> {

@@ -1,9 +1,11 @@
 //! The one error type of Keyspan: PostgreSQL's SQLSTATE, wording, DETAIL and HINT for everything that can go wrong.
 //! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
 
+mod cursor;
 mod nearest;
 mod report;
 
+pub use cursor::{CursorFault, ReadOnlyCursor};
 pub use nearest::nearest_name;
 
 /// What every fallible function of the library returns.
@@ -224,6 +226,9 @@ pub enum Error {
     /// A concurrent commit changed what this transaction read or wrote (40001). `key` is the stored key.
     #[error("could not serialize access due to concurrent update")]
     Conflict { key: Vec<u8> },
+    /// A concurrent commit deleted a row that this transaction writes (40001).
+    #[error("could not serialize access due to concurrent delete")]
+    ConcurrentDelete { key: Vec<u8> },
     /// The snapshot was given up to keep memory bounded (72000).
     #[error("snapshot too old")]
     SnapshotTooOld,
@@ -285,6 +290,15 @@ pub enum Error {
     /// Going back over a cursor's rows that are not kept (55000).
     #[error("cursor can only scan forward")]
     ForwardOnly,
+    /// A cursor that locks rows and is declared to be what such cannot be (0A000, 42P11).
+    #[error("{}", kind.message(clause))]
+    LockingCursor {
+        kind: ReadOnlyCursor,
+        clause: &'static str,
+    },
+    /// WHERE CURRENT OF a cursor that names no row (24000).
+    #[error("cursor \"{cursor}\" {fault}")]
+    CursorState { cursor: String, fault: CursorFault },
     /// A client above `max_connections` (53300).
     #[error("sorry, too many clients already")]
     TooManyClients,
@@ -440,7 +454,9 @@ impl Error {
     /// The error itself, without where it was met.
     pub fn bare(&self) -> &Error {
         match self {
-            Error::InContext { error, .. } | Error::At { error, .. } | Error::Advised { error, .. } => error.bare(),
+            Error::InContext { error, .. } | Error::At { error, .. } | Error::Advised { error, .. } => {
+                error.bare()
+            }
             error => error,
         }
     }

@@ -60,7 +60,7 @@ impl Error {
             Error::LimitExceeded { state, .. } => state.sqlstate(),
             Error::FailedTransaction => "25P02",
             Error::UndefinedSavepoint { .. } => "3B001",
-            Error::Conflict { .. } | Error::ReadConflict => "40001",
+            Error::Conflict { .. } | Error::ConcurrentDelete { .. } | Error::ReadConflict => "40001",
             Error::SnapshotTooOld => "72000",
             Error::Shutdown => "57P01",
             Error::DataDirInUse { .. } => "55006",
@@ -79,6 +79,8 @@ impl Error {
                 in_transaction: false,
             } => "57P05",
             Error::NotInState { .. } | Error::ForwardOnly => "55000",
+            Error::LockingCursor { kind, .. } => kind.sqlstate(),
+            Error::CursorState { .. } => "24000",
             Error::TooManyClients => "53300",
             Error::InvalidAuthorization { .. } => "28000",
             Error::UndefinedStatement { .. } => "26000",
@@ -119,6 +121,7 @@ impl Error {
                 Some(format!("This operation is not supported for {kinds}."))
             }
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
+            Error::LockingCursor { kind, .. } => Some(kind.detail()),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -161,6 +164,7 @@ impl Error {
             | Error::TransactionState { .. }
             | Error::UndefinedSavepoint { .. }
             | Error::Conflict { .. }
+            | Error::ConcurrentDelete { .. }
             | Error::ReadConflict
             | Error::SnapshotTooOld
             | Error::Shutdown
@@ -177,6 +181,7 @@ impl Error {
             | Error::IdleTimeout { .. }
             | Error::NotInState { .. }
             | Error::ForwardOnly
+            | Error::CursorState { .. }
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
             | Error::UndefinedStatement { .. }
@@ -238,7 +243,7 @@ impl Error {
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
             ),
-            Error::Conflict { .. } | Error::ReadConflict => {
+            Error::Conflict { .. } | Error::ConcurrentDelete { .. } | Error::ReadConflict => {
                 Some("The transaction might succeed if retried.".to_string())
             }
             Error::SnapshotTooOld => {
@@ -302,6 +307,8 @@ impl Error {
             | Error::ClientGone
             | Error::IdleTimeout { .. }
             | Error::NotInState { .. }
+            | Error::LockingCursor { .. }
+            | Error::CursorState { .. }
             | Error::TooManyClients
             | Error::InvalidAuthorization { .. }
             | Error::UndefinedStatement { .. }

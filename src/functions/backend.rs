@@ -1,10 +1,11 @@
-//! Other sessions: stopping them, and telling them something (`pg_notify`).
+//! Other sessions: stopping them, telling them something (`pg_notify`), letting them see what this one sees (`pg_export_snapshot`).
 
 use super::{FunctionDef, T};
-use crate::Result;
-use crate::system::Notice;
 use crate::system::interrupt::Cause;
 use crate::system::pg_catalog::CatalogContext;
+use crate::system::settings::Isolation;
+use crate::system::{ExportedSnapshot, Notice};
+use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("pg_cancel_backend", &[T::Int4], T::Bool, |b, catalog| {
@@ -51,6 +52,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         })
     })
     .on_null()
+    .volatile()
+    .bounded(),
+    FunctionDef::catalog("pg_export_snapshot", &[], T::Text, |b, catalog| {
+        b.map0(|| export_snapshot(catalog))
+    })
     .volatile()
     .bounded(),
     FunctionDef::catalog_rows("pg_listening_channels", T::Text, |b, catalog| {
@@ -106,6 +112,24 @@ fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
             false
         }
     }
+}
+
+fn export_snapshot(catalog: &CatalogContext) -> Result<String> {
+    let statement = catalog.statement();
+    if statement.in_savepoint {
+        return Err(Error::TransactionState {
+            state: "25001",
+            message: "cannot export a snapshot from a subtransaction".to_string(),
+        });
+    }
+    let settings = &statement.settings;
+    statement.session.touch();
+    let exported = ExportedSnapshot {
+        snapshot: statement.txn.share_snapshot(),
+        is_serializable: settings.isolation == Isolation::Serializable,
+        is_read_only: settings.transaction_read_only,
+    };
+    statement.server.snapshots.export(statement.process_id, exported)
 }
 
 fn notify(catalog: &CatalogContext, channel: &str, payload: &str) -> Result<&'static str> {

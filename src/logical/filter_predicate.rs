@@ -285,7 +285,7 @@ impl Converter<'_> {
         match expr {
             Expr::Alias(alias) => self.operand(&alias.expr),
             Expr::Column(name) => {
-                let column = self.table.column_index(&name.name)?;
+                let column = self.table.whole_column_index(&name.name)?;
                 let ty = &self.table.columns[column].ty;
                 Some(Operand {
                     column,

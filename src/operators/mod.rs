@@ -15,6 +15,7 @@ pub mod dependent_join_exec;
 mod dependent_join_run;
 mod distinct_deviation;
 pub(crate) mod explain;
+pub(crate) mod fetched_rows;
 mod float_aggregate;
 mod float_sums;
 pub mod generic_plan;

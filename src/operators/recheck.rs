@@ -29,6 +29,11 @@ pub(crate) struct Recheck {
 }
 
 impl Recheck {
+    /// Whether it can be made of a bound plan: that reads no more than the rows of one table.
+    pub(crate) fn is_of(plan: &Plan) -> bool {
+        plan.only_scan().and_then(scanned_table).is_some() && RowExpressions::of(plan).is_some()
+    }
+
     /// Of a bound plan. `None`: it reads more than the rows of one table.
     pub(crate) fn of(plan: &Plan, constants: Constants, columns: Option<Arc<[usize]>>) -> Option<Recheck> {
         let ScannedTable { table, positions, .. } = scanned_table(plan.only_scan()?)?;

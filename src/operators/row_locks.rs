@@ -28,6 +28,10 @@ pub(crate) struct TableRowLocks {
     keys: StoredKeys,
     mode: LockMode,
     wait: LockWait,
+    /// Rows that are gone are passed over.
+    passes_gone: bool,
+    /// They are written.
+    is_write: bool,
 }
 
 impl TableRowLocks {
@@ -47,6 +51,16 @@ impl TableRowLocks {
                 WaitPolicy::SkipLocked => LockWait::SkipLocked,
                 WaitPolicy::NoWait => LockWait::NoWait,
             },
+            passes_gone: lock.wait == WaitPolicy::SkipLocked,
+            is_write: false,
+        }
+    }
+
+    /// Those of a cursor, which has given rows and cannot begin again: one that is gone is passed over, though it may have got another key.
+    pub(super) fn of_cursor(lock: &RowLock) -> TableRowLocks {
+        TableRowLocks {
+            passes_gone: true,
+            ..TableRowLocks::new(lock)
         }
     }
 
@@ -57,7 +71,14 @@ impl TableRowLocks {
             keys: StoredKeys::new(table),
             mode,
             wait: LockWait::Block,
+            passes_gone: false,
+            is_write: true,
         }
+    }
+
+    /// The keys of so many rows, whose keys' columns these are.
+    pub(super) fn keys(&self, key: &[ArrayRef], rows: usize) -> Vec<Vec<u8>> {
+        (0..rows).map(|row| self.keys.key(key, row)).collect()
     }
 
     /// Locks the rows of a page, whose keys' columns these are; answers those that are locked, as they are now. `recheck`: what is made of
@@ -70,8 +91,13 @@ impl TableRowLocks {
         page: RecordBatch,
         recheck: impl Fn() -> Result<Option<Recheck>>,
     ) -> Result<RecordBatch> {
-        let keys: Vec<Vec<u8>> = (0..page.num_rows()).map(|row| self.keys.key(key, row)).collect();
-        let locked = txn.lock_rows(&keys, self.mode, self.wait).await?;
+        let keys = self.keys(key, page.num_rows());
+        let locked = txn.lock_rows(&keys, self.mode, self.wait).await;
+        let locked = locked.map_err(|error| match error {
+            // Who only locks is not told which it was, as in PostgreSQL.
+            Error::ConcurrentDelete { key } if !self.is_write => Error::Conflict { key },
+            error => error,
+        })?;
         let unlocked = &locked.unlocked;
         if unlocked.refused.is_some() {
             let object = format!("row in relation \"{}\"", self.relation);
@@ -96,9 +122,9 @@ impl TableRowLocks {
         filter_record_batch(&page, &locked.collect::<BooleanArray>()).map_err(Error::arrow)
     }
 
-    /// Whether one of the rows is gone, and that counts: who passes over rows passes over that one, too.
+    /// Whether one of the rows is gone, and that counts.
     fn minds_gone(&self, newest: &Values) -> bool {
-        self.wait != LockWait::SkipLocked && (0..newest.len()).any(|at| newest.get(at).is_none())
+        !self.passes_gone && (0..newest.len()).any(|at| newest.get(at).is_none())
     }
 }
 

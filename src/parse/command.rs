@@ -3,6 +3,7 @@
 
 use super::copy::Copy;
 use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
+use crate::error::ReadOnlyCursor;
 use crate::types::{SqlType, Value};
 
 /// A statement that the session runs itself.
@@ -23,6 +24,8 @@ pub enum Command {
     RollbackTo { name: String },
     /// SET TRANSACTION.
     SetTransaction { modes: Modes },
+    /// SET TRANSACTION SNAPSHOT.
+    SetSnapshot { id: String },
     /// SET CONSTRAINTS; no names for ALL.
     SetConstraints { names: Vec<String> },
     /// SET SESSION CHARACTERISTICS.
@@ -171,6 +174,20 @@ pub struct CursorOptions {
     pub hold: bool,
     /// BINARY.
     pub binary: bool,
+    /// INSENSITIVE, as every cursor is.
+    pub insensitive: bool,
+}
+
+impl CursorOptions {
+    /// The first of what is said that no cursor may be that locks rows.
+    pub fn read_only_kind(&self) -> Option<ReadOnlyCursor> {
+        match (self.hold, self.scroll, self.insensitive) {
+            (true, ..) => Some(ReadOnlyCursor::Holdable),
+            (_, Some(true), _) => Some(ReadOnlyCursor::Scrollable),
+            (.., true) => Some(ReadOnlyCursor::Insensitive),
+            _ => None,
+        }
+    }
 }
 
 /// Which rows FETCH gives, or MOVE passes over.

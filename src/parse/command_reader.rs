@@ -9,6 +9,7 @@ use super::definition_reader::is_definition;
 use super::prepared_reader::explained_execute;
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, is_word, string_of};
+use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
@@ -216,6 +217,20 @@ impl TokenReader<'_> {
         Ok(modes)
     }
 
+    fn snapshot(&mut self, local: bool) -> Result<Command> {
+        let id = self.peek().and_then(string_of);
+        let id = id.ok_or_else(|| self.syntax_error())?;
+        self.at += 1;
+        match local {
+            true => Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: "SET LOCAL TRANSACTION SNAPSHOT is not implemented".to_string(),
+                hint: Some("SET TRANSACTION SNAPSHOT lasts as long as the transaction.".to_string()),
+            }),
+            false => Ok(Command::SetSnapshot { id }),
+        }
+    }
+
     fn isolation(&mut self) -> Result<&'static str> {
         if self.word("SERIALIZABLE") {
             return Ok("serializable");
@@ -238,7 +253,7 @@ impl TokenReader<'_> {
         let local = !session && self.word("LOCAL");
         if self.word("TRANSACTION") {
             if self.word("SNAPSHOT") {
-                return Err(Error::unsupported("SET TRANSACTION SNAPSHOT", None));
+                return self.snapshot(local);
             }
             return Ok(Command::SetTransaction { modes: self.modes()? });
         }

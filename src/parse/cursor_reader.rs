@@ -1,5 +1,6 @@
 //! DECLARE, FETCH and MOVE, read off their tokens. Called by `command_reader`.
 
+use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
 use super::command::{Command, CursorOptions, Movement};
@@ -28,6 +29,7 @@ impl TokenReader<'_> {
                 break;
             }
         }
+        options.insensitive = insensitive == Some(true);
         self.expect("CURSOR")?;
         if self.word("WITH") {
             self.expect("HOLD")?;
@@ -36,6 +38,9 @@ impl TokenReader<'_> {
             self.expect("HOLD")?;
         }
         self.expect("FOR")?;
+        if !self.peek().is_some_and(begins_query) {
+            return Err(self.syntax_error());
+        }
         Ok(Command::Declare {
             name,
             options,
@@ -113,6 +118,17 @@ impl TokenReader<'_> {
     }
 }
 
+fn begins_query(token: &Token) -> bool {
+    match token {
+        Token::LParen => true,
+        Token::Word(word) => matches!(
+            word.keyword,
+            Keyword::SELECT | Keyword::WITH | Keyword::VALUES | Keyword::TABLE
+        ),
+        _ => false,
+    }
+}
+
 /// One of two options that contradict each other. Errors: 42P11 when the other was said before.
 fn say(option: &mut Option<bool>, value: bool, yes: &str, no: &str) -> Result<()> {
     if option.is_some_and(|said| said != value) {
@@ -141,6 +157,7 @@ mod tests {
             options,
             text: text.to_string(),
         };
+        let blanks = |before: &str, text: &str| " ".repeat(before.chars().count()) + text;
         assert_eq!(
             read("declare c no scroll cursor without hold for\n  select 'é', 1"),
             Ok(declared(
@@ -148,7 +165,7 @@ mod tests {
                     scroll: Some(false),
                     ..CursorOptions::default()
                 },
-                "select 'é', 1"
+                &blanks("declare c no scroll cursor without hold for\n  ", "select 'é', 1")
             ))
         );
         assert_eq!(
@@ -158,12 +175,24 @@ mod tests {
                     scroll: Some(true),
                     hold: true,
                     binary: true,
+                    insensitive: true,
                 },
-                "select 1"
+                &blanks(
+                    "declare c binary insensitive scroll cursor with hold for ",
+                    "select 1"
+                )
             ))
         );
         let error = read("declare c scroll no scroll cursor for select 1").unwrap_err();
         assert_eq!(error.sqlstate(), "42P11");
+        for (text, near) in [
+            ("declare c cursor for insert into t values (1)", "insert"),
+            ("declare c cursor for execute p", "execute"),
+            ("declare c cursor for show all", "show"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert_eq!(error.to_string(), format!("syntax error at or near \"{near}\""));
+        }
     }
 
     #[test]

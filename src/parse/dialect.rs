@@ -306,6 +306,7 @@ fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
     };
     let analyze = !lists_options && parser.parse_keyword(Keyword::ANALYZE);
     let verbose = !lists_options && parser.parse_keyword(Keyword::VERBOSE);
+    skip_declare(parser)?;
     if parser.peek_keyword(Keyword::EXPLAIN) {
         return parser.expected_ref("a statement to explain", parser.peek_token_ref());
     }
@@ -319,6 +320,22 @@ fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
         format: None,
         options,
     })
+}
+
+/// `DECLARE name … CURSOR … FOR`, of which the plan of its query says nothing.
+fn skip_declare(parser: &mut Parser) -> Result<(), ParserError> {
+    use Keyword::{ASENSITIVE, BINARY, CURSOR, DECLARE, FOR, HOLD, INSENSITIVE, NO, SCROLL, WITH, WITHOUT};
+    if !parser.parse_keyword(DECLARE) {
+        return Ok(());
+    }
+    parser.parse_identifier()?;
+    let options = [BINARY, INSENSITIVE, ASENSITIVE, NO, SCROLL];
+    while parser.parse_one_of_keywords(&options).is_some() {}
+    parser.expect_keyword(CURSOR)?;
+    if parser.parse_one_of_keywords(&[WITH, WITHOUT]).is_some() {
+        parser.expect_keyword(HOLD)?;
+    }
+    parser.expect_keyword(FOR).map(drop)
 }
 
 fn begins_query(token: &TokenWithSpan) -> bool {

@@ -8,6 +8,7 @@ pub mod command;
 mod command_reader;
 pub mod copy;
 mod copy_reader;
+pub(crate) mod current_of;
 mod cursor_reader;
 pub mod definition;
 mod definition_reader;

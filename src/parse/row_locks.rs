@@ -69,6 +69,15 @@ pub(crate) fn locking_clauses(query: &ast::Query) -> Vec<LockingClause> {
     query.locks.iter().map(read).collect()
 }
 
+/// How the first locking clause of a query itself locks.
+pub(crate) fn own_lock(query: &ast::Query) -> Option<LockStrength> {
+    let inner = || match query.body.as_ref() {
+        ast::SetExpr::Query(inner) => own_lock(inner),
+        _ => None,
+    };
+    query.locks.first().map(|lock| read(lock).strength).or_else(inner)
+}
+
 fn read(lock: &ast::LockClause) -> LockingClause {
     let names = lock.of.iter().flat_map(|names| &names.0);
     let mut relations: Vec<Ident> = names.filter_map(|name| name.as_ident().cloned()).collect();

@@ -37,6 +37,8 @@ pub struct ParsedStatement {
     pub kind: StatementKind,
     /// How its first locking clause locks rows.
     pub(crate) row_locks: Option<LockStrength>,
+    /// The cursor whose row it changes (WHERE CURRENT OF).
+    pub(crate) current_of: Option<String>,
     /// What it asks for and does not get, though it runs.
     pub warnings: Arc<[Warning]>,
 }
@@ -130,6 +132,7 @@ fn parse_one(
         hints: read.hints,
         kind,
         row_locks: read.row_locks,
+        current_of: read.current_of,
         warnings,
     })
 }

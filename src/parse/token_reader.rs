@@ -81,12 +81,14 @@ impl<'a> TokenReader<'a> {
         self.tokens.get(self.at).map(|token| &token.token)
     }
 
-    /// The text from the next token to the end, taken whole.
+    /// The text from the next token to the end, taken whole, with a blank for each character before it, so that places in it are
+    /// places in the message.
     pub(super) fn rest(&mut self) -> String {
         let first = self.tokens.get(self.at);
         let start = first.map_or(self.text.len(), |first| byte_offset(first.span.start, self.text));
         self.at = self.tokens.len();
-        self.text[start..].to_string()
+        let (before, rest) = self.text.split_at(start);
+        " ".repeat(before.chars().count()) + rest
     }
 
     /// The text up to the token at this place.

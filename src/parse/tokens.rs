@@ -2,6 +2,7 @@
 //! breaks. One walk, which also refuses what must not reach the parser, and does what the dialect has no hook for:
 //!
 //! - FOR UPDATE and kin go behind LIMIT, in words that it knows ([`super::row_locks`]).
+//! - WHERE CURRENT OF becomes a condition that it reads ([`super::current_of`]).
 //! - A hint counts behind a verb anywhere, and ALLOW FILTERING may stand behind what ends no expression
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
@@ -18,6 +19,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::current_of;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
 use super::inert;
@@ -60,6 +62,8 @@ pub(super) struct StatementTokens {
     pub(super) misplaced_hint: Option<String>,
     /// How the first locking clause (FOR UPDATE …) locks.
     pub(super) row_locks: Option<LockStrength>,
+    /// The cursor of WHERE CURRENT OF.
+    pub(super) current_of: Option<String>,
 }
 
 /// The statements of a message, those of blanks and comments alone left out. `text`: the message.
@@ -99,6 +103,8 @@ struct Reader<'t> {
     misplaced_hint: Option<String>,
     /// FOR was met: there may be a locking clause.
     has_for: bool,
+    /// CURRENT was met: there may be a WHERE CURRENT OF.
+    has_current: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -112,6 +118,7 @@ impl<'t> Reader<'t> {
             hints: Hints::default(),
             misplaced_hint: None,
             has_for: false,
+            has_current: false,
         }
     }
 
@@ -213,6 +220,7 @@ impl<'t> Reader<'t> {
             _ => {}
         }
         self.has_for |= keyword == Keyword::FOR;
+        self.has_current |= keyword == Keyword::CURRENT;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -301,6 +309,10 @@ impl<'t> Reader<'t> {
             true => row_locks::settle(&mut self.tokens, self.text)?,
             false => None,
         };
+        let current_of = match self.has_current {
+            true => current_of::settle(&mut self.tokens, self.text)?,
+            false => None,
+        };
         self.take_allow_filtering();
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
@@ -324,6 +336,7 @@ impl<'t> Reader<'t> {
             hints: self.hints,
             misplaced_hint: self.misplaced_hint,
             row_locks,
+            current_of,
         })
     }
 }

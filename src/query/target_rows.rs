@@ -16,6 +16,7 @@ use super::{PlannedQuery, planned, without_panic};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::whole_table_source;
+use crate::parse::current_of::cursor_of;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 
@@ -106,7 +107,10 @@ impl Binder<'_> {
             windows: &[],
         };
         if let Some(selection) = rows.selection {
-            let condition = self.condition(selection, place(Clause::Where))?;
+            let condition = match cursor_of(selection) {
+                Some(_) => self.is_current_row(rows.table, &columns)?,
+                None => self.condition(selection, place(Clause::Where))?,
+            };
             plan = self.filter(plan, condition)?;
         }
         let mut items = Vec::with_capacity(rows.columns.len() + rows.expressions.len());

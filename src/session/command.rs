@@ -46,6 +46,13 @@ impl Session {
                 "ROLLBACK"
             }
             Command::SetTransaction { modes } => self.set_transaction(modes)?,
+            Command::SetSnapshot { id } => {
+                if self.transaction.block == Block::None {
+                    self.warn("25P01", "SET TRANSACTION can only be used in transaction blocks");
+                }
+                self.import_snapshot(id)?;
+                "SET"
+            }
             Command::SetConstraints { names } => self.set_constraints(names)?,
             Command::SetCharacteristics { modes } => self.set_characteristics(modes)?,
             Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
@@ -105,7 +112,11 @@ impl Session {
                 name,
                 only_move: false,
                 ..
-            } => Ok(self.portal_columns(self.cursor(name)?).cloned()),
+            } => {
+                // It may be declared by the time that the statement runs.
+                let cursor = self.portals.get(name);
+                Ok(cursor.and_then(|cursor| self.portal_columns(cursor)).cloned())
+            }
             _ => Ok(None),
         }
     }

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use arrow::array::UInt64Array;
 use arrow::compute::take_record_batch;
-use futures::StreamExt;
 
 use crate::operators::Spool;
 use crate::parse::command::Movement;
-use crate::scan::{Rows, RowsStream};
-use crate::system::{Settings, StatementMemory};
+use crate::query::{CursorRows, RowKey};
+use crate::scan::{OutputColumn, Rows, RowsStream};
+use crate::sql::OpenedCursor;
+use crate::system::{CursorPosition, Settings, StatementMemory};
 use crate::{Error, Result};
 
 /// So many bytes of rows are kept of a cursor that did not say SCROLL, should it be asked to go back.
@@ -23,7 +24,15 @@ const UNASKED_BYTES_MAX: usize = 4 << 20;
 /// The rows of a DECLARE, and a place among them.
 pub(super) struct Cursor {
     /// What the query still has; `None` when that is nothing.
-    stream: Option<RowsStream>,
+    source: Option<CursorRows>,
+    /// The rows of tables that its rows are made of.
+    keys: Arc<[RowKey]>,
+    /// Whether the query locks rows.
+    locks_rows: bool,
+    /// The columns that are the client's: the first.
+    visible: usize,
+    /// The row given last, with all columns, where its keys are known.
+    last: Option<Rows>,
     /// What came of the query, and was not given yet.
     rest: Option<Rows>,
     /// Rows that came of the query.
@@ -47,21 +56,27 @@ enum Scroll {
 }
 
 impl Cursor {
-    /// Before the first row of a stream. `scroll`: as DECLARE said it.
+    /// Before the first row of a query. `scroll`: as DECLARE said it; one that locks rows gives each as it is when it comes by, and goes
+    /// forward.
     pub(super) fn new(
-        stream: RowsStream,
+        opened: OpenedCursor,
         scroll: Option<bool>,
         settings: Arc<Settings>,
         memory: Arc<StatementMemory>,
     ) -> Cursor {
         let scroll = match scroll {
+            _ if opened.locks_rows => Scroll::Never,
             Some(true) => Scroll::Always,
             Some(false) => Scroll::Never,
             None => Scroll::WhileFew,
         };
         let spool = || Spool::new(Arc::clone(&settings), Arc::clone(&memory), 0);
         Cursor {
-            stream: Some(stream),
+            source: Some(opened.rows),
+            keys: opened.keys,
+            locks_rows: opened.locks_rows,
+            visible: opened.columns.len(),
+            last: None,
             rest: None,
             read: 0,
             kept: (scroll != Scroll::Never).then(spool),
@@ -73,14 +88,46 @@ impl Cursor {
         }
     }
 
+    /// Before the first of rows of so many columns, that can only go forward.
+    pub(super) fn of_stream(
+        rows: RowsStream,
+        columns: &Arc<[OutputColumn]>,
+        settings: Arc<Settings>,
+        memory: Arc<StatementMemory>,
+    ) -> Cursor {
+        let opened = OpenedCursor {
+            columns: Arc::clone(columns),
+            keys: Arc::default(),
+            locks_rows: false,
+            rows: CursorRows::Stream(rows),
+        };
+        Cursor::new(opened, Some(false), settings, memory)
+    }
+
+    /// Where it stands. `name`: its own.
+    pub(super) fn position(&self, name: &str) -> Result<CursorPosition> {
+        let on = self.last.as_ref().filter(|_| self.is_on_row());
+        let keys = on.map(|row| {
+            let row = row.clone().into_batch()?;
+            let key = |key: &RowKey| key.places.iter().map(|at| Arc::clone(row.column(*at))).collect();
+            Ok::<_, Error>(self.keys.iter().map(key).collect())
+        });
+        Ok(CursorPosition {
+            cursor: name.to_string(),
+            locks_rows: self.locks_rows,
+            tables: self.keys.iter().map(|key| key.table.oid).collect(),
+            keys: keys.transpose()?,
+        })
+    }
+
     /// Whether it can go back.
     pub(super) fn is_scrollable(&self) -> bool {
         self.scroll != Scroll::Never
     }
 
-    /// Goes to where the rows that a movement gives begin; answers how many these are at most, `None` for all.
-    /// Errors: 55000, the query's.
-    pub(super) async fn begin(&mut self, movement: Movement) -> Result<Option<u64>> {
+    /// Goes to where the rows that a movement gives begin; answers how many these are at most, `None` for all. `only_moves`: they are
+    /// passed over. Errors: 55000, the query's.
+    pub(super) async fn begin(&mut self, movement: Movement, only_moves: bool) -> Result<Option<u64>> {
         let forward = |rows: i64| (false, Some(rows.unsigned_abs()));
         let (backward, left) = match movement {
             Movement::Forward(0) | Movement::Relative(0) => match self.is_on_row() {
@@ -92,6 +139,8 @@ impl Cursor {
             },
             Movement::Forward(rows) => (rows < 0, Some(rows.unsigned_abs())),
             Movement::ForwardAll => (false, None),
+            // It is there already, and need not go back.
+            Movement::BackwardAll if only_moves && self.place == 0 => forward(0),
             Movement::BackwardAll => (true, None),
             Movement::Absolute(row) if row >= 0 => {
                 self.go_before(row.unsigned_abs()).await?;
@@ -127,10 +176,21 @@ impl Cursor {
     /// then stands. Errors: the query's, 53100, 53200.
     pub(super) async fn next(&mut self, wanted: usize) -> Result<Option<Rows>> {
         let rows = match self.backward {
-            true => return self.next_back(wanted).await,
-            false => self.next_piece().await?,
+            true => self.next_back(wanted).await?,
+            false => self.next_forward(wanted).await?,
         };
-        let Some(rows) = rows else {
+        let Some(rows) = rows else { return Ok(None) };
+        if !self.keys.is_empty() {
+            self.last = Some(rows.slice(rows.num_rows() - 1, 1));
+        }
+        match self.visible < rows.num_columns() {
+            true => rows.project(&(0..self.visible).collect::<Vec<_>>()).map(Some),
+            false => Ok(Some(rows)),
+        }
+    }
+
+    async fn next_forward(&mut self, wanted: usize) -> Result<Option<Rows>> {
+        let Some(rows) = self.next_piece(wanted).await? else {
             self.place = self.read + 1;
             return Ok(None);
         };
@@ -144,7 +204,7 @@ impl Cursor {
 
     /// Reads what the query still has, so that no transaction is needed for it. Errors: the query's, 53100, 53200.
     pub(super) async fn hold(&mut self) -> Result<()> {
-        if self.stream.is_none() && self.rest.is_none() {
+        if self.source.is_none() && self.rest.is_none() {
             return Ok(());
         }
         if self.kept.is_none() {
@@ -154,7 +214,7 @@ impl Cursor {
             }
             self.kept = Some(kept);
         }
-        while let Some(rows) = self.read_next().await? {
+        while let Some(rows) = self.read_next(usize::MAX).await? {
             if let Some(kept) = &mut self.kept {
                 kept.push(rows.into_batch()?).await?;
             }
@@ -162,15 +222,15 @@ impl Cursor {
         Ok(())
     }
 
-    /// Rows from the place on, as many as stand together.
-    async fn next_piece(&mut self) -> Result<Option<Rows>> {
+    /// Rows from the place on, as many as stand together, and no more than `wanted` are locked for it.
+    async fn next_piece(&mut self, wanted: usize) -> Result<Option<Rows>> {
         if let Some(rest) = self.rest.take() {
             return Ok(Some(rest));
         }
         let place = self.place;
         let is_kept = |kept: &Spool| place < kept.end();
         if !self.kept.as_ref().is_some_and(is_kept) {
-            let Some(rows) = self.read_next().await? else {
+            let Some(rows) = self.read_next(wanted).await? else {
                 return Ok(None);
             };
             let Some(kept) = &mut self.kept else {
@@ -209,20 +269,20 @@ impl Cursor {
         Ok(Some(Rows::Columns(reversed.map_err(Error::arrow)?)))
     }
 
-    /// What the query gives next.
-    async fn read_next(&mut self) -> Result<Option<Rows>> {
-        let Some(stream) = &mut self.stream else {
+    /// What the query gives next, at most `wanted` where it locks rows for it.
+    async fn read_next(&mut self, wanted: usize) -> Result<Option<Rows>> {
+        let Some(source) = &mut self.source else {
             return Ok(None);
         };
         loop {
-            match stream.next().await.transpose()? {
+            match source.next(wanted).await? {
                 Some(rows) if rows.num_rows() == 0 => {}
                 Some(rows) => {
                     self.read += rows.num_rows() as u64;
                     return Ok(Some(rows));
                 }
                 None => {
-                    self.stream = None;
+                    self.source = None;
                     return Ok(None);
                 }
             }
@@ -267,7 +327,7 @@ impl Cursor {
     }
 
     fn is_behind_last(&self) -> bool {
-        self.stream.is_none() && self.place > self.read
+        self.source.is_none() && self.place > self.read
     }
 }
 

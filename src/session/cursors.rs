@@ -2,30 +2,27 @@
 
 use std::sync::Arc;
 
-use super::cursor::Cursor;
 use super::rows::Declared;
-use super::statement_run::Run;
+use super::statement_run::{CursorSetup, Run};
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
-use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::command::{Command, Movement};
-use crate::parse::with_write::with_writes;
-use crate::sql::{Description, Statement};
-use crate::system::{CursorRow, Parameters, now_us};
+use crate::error::{CursorFault, DuplicateKind};
+use crate::parse::command::{Command, CursorOptions, Movement};
+use crate::sql::{Description, Statement, check_cursor_query, not_a_query};
+use crate::system::{CursorPosition, CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
 use crate::{Error, Result};
 
 impl Session {
-    /// The query of DECLARE CURSOR. Errors: 42601.
-    pub(super) async fn declared_query(&mut self, text: &str) -> Result<Arc<Statement>> {
-        let mut parsed = self.parse(text).await?;
-        match (parsed.pop(), parsed.is_empty()) {
-            (Some(parsed), true) if parsed.parsed.is_query_that_writes() => {
-                Err(with_writes("DECLARE CURSOR"))
-            }
-            (Some(parsed), true) if parsed.parsed.command.is_none() => Ok(parsed),
-            _ => Err(not_a_query("DECLARE CURSOR takes one query")),
-        }
+    /// The query of DECLARE CURSOR. Errors: 42601, 0A000, 42P11.
+    pub(super) async fn declared_query(
+        &mut self,
+        options: &CursorOptions,
+        text: &str,
+    ) -> Result<Arc<Statement>> {
+        let parsed = self.parse(text).await?.pop().ok_or_else(not_a_query)?;
+        check_cursor_query(&parsed, options)?;
+        Ok(parsed)
     }
 
     /// DECLARE, whose text is `whole`.
@@ -47,24 +44,29 @@ impl Session {
                 name: name.to_string(),
             });
         }
-        let parsed = self.declared_query(text).await?;
+        let parsed = self.declared_query(options, text).await?;
+        if let Some(name) = parsed.parsed.name_of_write() {
+            let in_block = self.transaction.block != Block::None;
+            self.settings().require_writable(in_block, &name)?;
+        }
         let run = Run {
             statement: &parsed,
             parameters,
             described: None,
             deadline: self.deadline(),
+            cursor: Some(CursorSetup {
+                scroll: options.scroll,
+                settings: Arc::clone(self.settings()),
+            }),
+            position: None,
         };
         let reply = match self.transaction.block {
             Block::None => Box::pin(self.run_alone(&run)).await?,
             _ => self.run_in_block(&run).await?,
         };
-        let Reply::Rows(rows) = reply else {
-            return Err(not_a_query("DECLARE CURSOR takes a query that gives rows"));
+        let Reply::Rows(mut rows) = reply else {
+            return Err(not_a_query());
         };
-        let memory = rows.memory.clone();
-        let memory = memory.unwrap_or_else(|| self.settings().statement_memory());
-        let settings = Arc::clone(self.settings());
-        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, options.scroll, settings, memory));
         rows.is_binary = options.binary;
         let txn = rows.txn.take();
         let description = Description {
@@ -107,11 +109,43 @@ impl Session {
         self.portals.get(name).ok_or_else(|| undefined_cursor(name))
     }
 
+    /// Where the cursor stands that a statement names in WHERE CURRENT OF. Errors: 34000, 24000.
+    pub(super) fn position_of(&self, statement: &Statement) -> Result<Option<Arc<CursorPosition>>> {
+        let Some(name) = &statement.parsed.current_of else {
+            return Ok(None);
+        };
+        if statement.parsed.kind.write().is_none() && !self.portals.contains_key(name) {
+            // EXPLAIN runs nothing.
+            return Ok(None);
+        }
+        let portal = self.cursor(name)?;
+        let fault = |fault| Error::CursorState {
+            cursor: name.clone(),
+            fault,
+        };
+        if self.portal_columns(portal).is_none() {
+            return Err(fault(CursorFault::NotSelect));
+        }
+        let cursor = match &portal.state {
+            _ if portal.is_held() => return Err(fault(CursorFault::Held)),
+            PortalState::Done { .. } => return Err(fault(CursorFault::Held)),
+            PortalState::Streaming(rows) => rows.cursor(),
+            PortalState::Ready => None,
+        };
+        let position = match cursor {
+            Some(cursor) => cursor.position(name)?,
+            // Nobody knows of what rows those of a portal of the protocol are made.
+            None => CursorPosition::unknown(name),
+        };
+        Ok(Some(Arc::new(position)))
+    }
+
     /// FETCH hands the cursor's own rows out, to be put back by `complete`; MOVE passes over them here.
     pub(super) async fn fetch(&mut self, name: &str, movement: Movement, only_move: bool) -> Result<Reply> {
         let deadline = self.deadline();
         let interrupt = self.interrupt.clone();
         let settings = Arc::clone(self.settings());
+        self.renew_lock_policy();
         let mut portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
         // What fails leaves it so: it cannot be run again.
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
@@ -122,15 +156,14 @@ impl Session {
             });
         };
         // A portal of the protocol becomes a cursor that goes forward.
-        let memory = rows.memory.clone().unwrap_or_else(|| settings.statement_memory());
-        let mut rows = rows.into_cursor(|stream| Cursor::new(stream, Some(false), settings, memory));
+        let mut rows = rows.into_cursor(&settings);
         let is_row_told = matches!(movement, Movement::Forward(0) | Movement::Relative(0)) && only_move;
         let Some(cursor) = rows.cursor_mut() else {
             return Err(Error::internal("a cursor's rows are no cursor"));
         };
         let left = match is_row_told {
             true => Ok(Some(0)),
-            false => interrupt.guard(deadline, cursor.begin(movement)).await,
+            false => interrupt.guard(deadline, cursor.begin(movement, only_move)).await,
         };
         let stands = u64::from(is_row_told && cursor.is_on_row());
         let left = match left {
@@ -217,14 +250,6 @@ impl Session {
             }
             None => false,
         });
-    }
-}
-
-fn not_a_query(message: &str) -> Error {
-    Error::InvalidStatement {
-        state: StatementFault::Syntax,
-        message: message.to_string(),
-        hint: None,
     }
 }
 

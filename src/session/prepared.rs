@@ -176,9 +176,9 @@ impl Session {
         lookups: Arc<Lookups>,
     ) -> Result<Description> {
         self.transaction.require_usable(parsed)?;
-        if let Some(Command::Declare { text, .. }) = &parsed.parsed.command {
+        if let Some(Command::Declare { options, text, .. }) = &parsed.parsed.command {
             // The cursor's query takes the parameters; its rows come with FETCH.
-            let query = self.declared_query(text).await?;
+            let query = self.declared_query(options, text).await?;
             let described = Box::pin(self.describe_by(&query, types, lookups)).await?;
             return Ok(Description {
                 columns: None,
@@ -213,10 +213,33 @@ impl Session {
     }
 
     /// The columns of a portal's result; `None` when it has none.
-    pub fn portal_columns<'a>(&self, portal: &'a Portal) -> Option<&'a Arc<[OutputColumn]>> {
+    pub fn portal_columns<'a>(&'a self, portal: &'a Portal) -> Option<&'a Arc<[OutputColumn]>> {
         match &portal.state {
             PortalState::Streaming(rows) => Some(&rows.columns),
-            _ => portal.statement.description.columns.as_ref(),
+            _ => self.statement_columns(&portal.statement),
+        }
+    }
+
+    /// The columns of a statement's result: a FETCH has those of its cursor as it is now, whatever was there when it was prepared.
+    pub fn statement_columns<'a>(
+        &'a self,
+        statement: &'a PreparedStatement,
+    ) -> Option<&'a Arc<[OutputColumn]>> {
+        let command = statement
+            .parsed
+            .as_ref()
+            .and_then(|parsed| parsed.parsed.command.as_ref());
+        let fetched = match command {
+            Some(Command::Fetch {
+                name,
+                only_move: false,
+                ..
+            }) => self.portals.get(name),
+            _ => None,
+        };
+        match fetched.map(|cursor| &cursor.state) {
+            Some(PortalState::Streaming(rows)) => Some(&rows.columns),
+            _ => statement.description.columns.as_ref(),
         }
     }
 }

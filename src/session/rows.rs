@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::cursor::Cursor;
 use super::{Interrupt, PreparedStatement};
 use crate::scan::{OutputColumn, Rows, RowsStream};
-use crate::system::{CursorRow, Parameters, StatementMemory};
+use crate::system::{CursorRow, Parameters, Settings, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
 use crate::{Error, Result};
@@ -135,10 +135,21 @@ impl RowStream {
         }
     }
 
-    /// The same result as a cursor makes it of the stream.
-    pub(super) fn into_cursor(mut self, make: impl FnOnce(RowsStream) -> Cursor) -> RowStream {
+    /// What a cursor gives.
+    pub(super) fn of_cursor(columns: Arc<[OutputColumn]>, cursor: Cursor) -> RowStream {
+        let stream = futures::stream::empty().boxed();
+        RowStream {
+            source: Source::Cursor(Box::new(cursor)),
+            ..RowStream::new(columns, stream, RowsTag::Counted("FETCH"))
+        }
+    }
+
+    /// The same result as a cursor makes it of the stream, which then goes forward.
+    pub(super) fn into_cursor(mut self, settings: &Arc<Settings>) -> RowStream {
         if let Source::Stream(stream) = self.source {
-            self.source = Source::Cursor(Box::new(make(stream)));
+            let memory = self.memory.clone().unwrap_or_else(|| settings.statement_memory());
+            let cursor = Cursor::of_stream(stream, &self.columns, Arc::clone(settings), memory);
+            self.source = Source::Cursor(Box::new(cursor));
         }
         self
     }
@@ -151,9 +162,17 @@ impl RowStream {
         }
     }
 
+    /// The cursor that the rows are of.
+    pub(super) fn cursor(&self) -> Option<&Cursor> {
+        match &self.source {
+            Source::Cursor(cursor) => Some(cursor),
+            Source::Stream(_) => None,
+        }
+    }
+
     /// Whether the cursor that the rows are of can go back.
     pub(super) fn is_scrollable(&self) -> bool {
-        matches!(&self.source, Source::Cursor(cursor) if cursor.is_scrollable())
+        self.cursor().is_some_and(Cursor::is_scrollable)
     }
 
     pub(super) fn of_batches(

@@ -1,6 +1,6 @@
 //! Running one statement: on its own (begin, execute, commit) or in a block. Where it comes upon what others committed behind its
-//! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so that nobody comes between a second time; only a
-//! block that keeps its snapshot fails then (40001).
+//! snapshot, and cannot go on with that alone (`operators::recheck`), it is undone and run again from a newer one, with its locks kept, so
+//! that nobody comes between a second time; only what keeps its snapshot fails then (40001).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,12 +12,12 @@ use super::transaction::Block;
 use super::{Reply, RowStream, Session};
 use crate::catalog::Catalog;
 use crate::parse::command::Command;
-use crate::parse::{count_expressions, is_quick_to_read, without_constants};
+use crate::parse::{StatementKind, count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
-use crate::sql::{self, Outcome, Statement};
+use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
 use crate::system::{LoggedStatements, Parameters, SharedMark, StatementContext, now_us, query_threads};
-use crate::txn::Transaction;
+use crate::txn::{Transaction, is_data};
 use crate::{Error, Result};
 
 /// What the tokens and the tree of a statement take for each of its expressions.
@@ -87,6 +87,8 @@ impl Session {
             parameters,
             described,
             deadline: self.deadline_of(statement.parsed.hints.timeout_ms),
+            cursor: None,
+            position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
             Block::None => self.run_alone(&run).await?,
@@ -180,6 +182,20 @@ impl Session {
         self.statement_begun = None;
     }
 
+    /// What a run runs in. The rows of a query that come later, when the block has written more, are those of its beginning.
+    fn context_of(&self, run: &Run<'_>, txn: &Arc<Transaction>, catalog: Arc<Catalog>) -> StatementContext {
+        let parsed = &run.statement.parsed;
+        let in_block = self.transaction.block != Block::None;
+        let txn = match in_block && parsed.command.is_none() && parsed.kind == StatementKind::Read {
+            true => Arc::new(txn.as_it_is()),
+            false => Arc::clone(txn),
+        };
+        StatementContext {
+            cursor_position: run.position.clone(),
+            ..self.context(txn, catalog, run.statement, run.parameters.clone())
+        }
+    }
+
     /// What a statement runs in.
     pub(super) fn context(
         &self,
@@ -196,6 +212,7 @@ impl Session {
             catalog,
             lookups: Arc::default(),
             in_block: in_transaction,
+            in_savepoint: self.transaction.is_in_savepoint(),
             jobs: Arc::default(),
             index_builds: Arc::clone(self.instance.index_builds()),
             session: Arc::clone(&self.shared),
@@ -219,6 +236,7 @@ impl Session {
             process_id: self.process_id,
             prepared: Arc::clone(&self.prepared),
             cursors: self.cursor_rows(),
+            cursor_position: None,
             compile_generated: crate::sql::compile_generated,
         }
     }
@@ -237,7 +255,7 @@ impl Session {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
             };
-            let is_again = attempts.may_begin_again(self, &error);
+            let is_again = !ends_alone(&txn, &error) && attempts.may_begin_again(self, &error);
             match is_again && !txn.is_over() {
                 true => txn.undo_to(origin),
                 // A statement that commits on its way has nothing to keep.
@@ -260,16 +278,14 @@ impl Session {
         let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
         txn.set_lock_policy(self.settings().lock_policy());
         let catalog = interrupt.guard(run.deadline, instance.catalog(txn, None)).await?;
-        let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
-        let outcome = interrupt
-            .guard(run.deadline, sql::execute(&ctx, run.statement))
-            .await;
+        let ctx = self.context_of(run, txn, catalog);
+        let outcome = interrupt.guard(run.deadline, run.execute(&ctx)).await;
         // What a definition that failed or was cancelled had done is undone before the client hears of it.
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
         }
         let outcome = outcome?;
-        let streams = matches!(outcome, Outcome::Rows { .. });
+        let streams = outcome.streams();
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {
             Reply::Rows(rows) if streams => rows.txn = Some(txn.clone()),
@@ -299,7 +315,7 @@ impl Session {
                 self.note_query();
             }
             let before = txn.savepoint();
-            let ctx = self.context(txn.clone(), catalog, run.statement, run.parameters.clone());
+            let ctx = self.context_of(run, &txn, catalog);
             let error = match self.attempt_in_block(run, &ctx).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => error,
@@ -320,13 +336,11 @@ impl Session {
         let (txn, interrupt) = (&ctx.txn, self.interrupt.clone());
         let progress = txn.progress();
         let executed = async {
-            let outcome = sql::execute(ctx, run.statement)
-                .await
-                .map_err(|error| match error {
-                    // What was read of the key is as old as everything else.
-                    Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
-                    error => error,
-                })?;
+            let outcome = run.execute(ctx).await.map_err(|error| match error {
+                // What was read of the key is as old as everything else.
+                Error::UniqueViolation { .. } => txn.require_unread().err().unwrap_or(error),
+                error => error,
+            })?;
             txn.settle().await?;
             if txn.may_be_refused() {
                 // It could not commit any more: better now than then.
@@ -350,6 +364,15 @@ impl Session {
             self.tell_without_effect(&change.name);
         }
         Ok(())
+    }
+}
+
+/// Whether a statement outside a block fails with this as one in a block would: it keeps its snapshot, in which a row is not as it is now.
+/// Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
+fn ends_alone(txn: &Transaction, error: &Error) -> bool {
+    match error {
+        Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
+        _ => false,
     }
 }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::cursor::Cursor;
 use super::rows::{RowStream, RowsTag};
 use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
-use crate::sql::{Outcome, Statement};
-use crate::system::{Parameters, StatementMemory};
+use crate::sql::{self, OpenedCursor, Outcome, Statement};
+use crate::system::{CursorPosition, Parameters, Settings, StatementContext, StatementMemory};
 use crate::{Error, Result};
 
 /// One run of a statement.
@@ -17,12 +18,55 @@ pub(super) struct Run<'a> {
     pub(super) parameters: Parameters,
     pub(super) described: Option<&'a [OutputColumn]>,
     pub(super) deadline: Option<Instant>,
+    /// Of the query of a DECLARE: what is said of the cursor.
+    pub(super) cursor: Option<CursorSetup>,
+    /// Where the cursor stands that it names in WHERE CURRENT OF.
+    pub(super) position: Option<Arc<CursorPosition>>,
+}
+
+/// What a cursor begins with.
+pub(super) struct CursorSetup {
+    /// SCROLL or NO SCROLL.
+    pub(super) scroll: Option<bool>,
+    pub(super) settings: Arc<Settings>,
+}
+
+/// What executing a statement gave.
+pub(super) enum Ran {
+    Outcome(Outcome),
+    Opened(OpenedCursor),
+}
+
+impl Ran {
+    /// Whether rows are still to come.
+    pub(super) fn streams(&self) -> bool {
+        matches!(self, Ran::Opened(_) | Ran::Outcome(Outcome::Rows { .. }))
+    }
 }
 
 impl Run<'_> {
+    /// Executes the statement, or opens a cursor over it. Errors: the statement's.
+    pub(super) async fn execute(&self, ctx: &StatementContext) -> Result<Ran> {
+        match &self.cursor {
+            Some(_) => sql::open_cursor(ctx, self.statement).await.map(Ran::Opened),
+            None => sql::execute(ctx, self.statement).await.map(Ran::Outcome),
+        }
+    }
+
     /// The reply to what executing gave, and what it holds in memory. Errors: 0A000 when the client was told of other
     /// columns.
-    pub(super) fn reply(&self, outcome: Outcome, memory: &Arc<StatementMemory>) -> Result<Reply> {
+    pub(super) fn reply(&self, ran: Ran, memory: &Arc<StatementMemory>) -> Result<Reply> {
+        let outcome = match (ran, &self.cursor) {
+            (Ran::Outcome(outcome), _) => outcome,
+            (Ran::Opened(opened), Some(CursorSetup { scroll, settings })) => {
+                let columns = Arc::clone(&opened.columns);
+                let cursor = Cursor::new(opened, *scroll, Arc::clone(settings), Arc::clone(memory));
+                let mut rows = RowStream::of_cursor(columns, cursor);
+                rows.memory = Some(Arc::clone(memory));
+                return Ok(Reply::Rows(rows));
+            }
+            (Ran::Opened(_), None) => return Err(Error::internal("a cursor that nobody declared")),
+        };
         let mut rows = match outcome {
             Outcome::Done { tag } => return Ok(Reply::Done { tag }),
             Outcome::Written(written) if written.columns.is_empty() => {

@@ -257,6 +257,7 @@ impl KnownText {
         !matches!(
             error,
             Error::Conflict { .. }
+                | Error::ConcurrentDelete { .. }
                 | Error::ReadConflict
                 | Error::FailedTransaction
                 | Error::QueryCanceled

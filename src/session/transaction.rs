@@ -12,11 +12,12 @@ use std::sync::Arc;
 use super::Session;
 use super::settings::SettingsMark;
 use crate::catalog::Catalog;
+use crate::error::StatementFault;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
 use crate::system::settings::{Isolation, Settings};
 use crate::system::{SharedMark, now_us};
-use crate::txn::{Savepoint, Transaction, TransactionOptions};
+use crate::txn::{Savepoint, SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
 /// What ReadyForQuery tells of a session.
@@ -39,6 +40,8 @@ pub(super) struct TransactionState {
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub(super) started_us: i64,
     modes: Modes,
+    /// What it begins at; `None`: the newest snapshot.
+    snapshot: Option<SharedSnapshot>,
     /// Something was dropped, whose keys are to be removed after the commit.
     drops: bool,
 }
@@ -57,6 +60,11 @@ pub(super) enum Block {
 }
 
 impl TransactionState {
+    /// Whether there is a savepoint.
+    pub(super) fn is_in_savepoint(&self) -> bool {
+        !self.savepoints.is_empty()
+    }
+
     /// Errors: 25P02 in a failed block for anything but its end.
     pub(super) fn require_usable(&self, statement: &Statement) -> Result<()> {
         match self.block == Block::Failed && !ends_failed_block(statement) {
@@ -67,7 +75,8 @@ impl TransactionState {
 
     /// In a transaction that has begun, or behind a savepoint. Errors: 25001 for a mode that differs and has been in use. The level is what the transaction has begun with, be it by LOCK TABLE.
     fn require_modes(&self, old: &Settings, new: &Settings) -> Result<()> {
-        let (has_begun, is_within) = (self.active.is_some(), !self.savepoints.is_empty());
+        let has_begun = self.active.is_some() || self.snapshot.is_some();
+        let is_within = self.is_in_savepoint();
         let is_fixed = is_within || self.active.as_ref().is_some_and(|active| active.is_queried);
         let deferrable = |settings: &Settings| settings.get("transaction_deferrable");
         let message = if new.isolation != old.isolation {
@@ -332,6 +341,50 @@ impl Session {
         })
     }
 
+    /// SET TRANSACTION SNAPSHOT: the block reads what another transaction that is still open reads. Errors: 25001 behind a query, 0A000
+    /// at a level that keeps no snapshot, and of one that serializable transactions cannot rest on; 22023.
+    pub(super) fn import_snapshot(&mut self, id: &str) -> Result<()> {
+        let refused = |message: &str| {
+            Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: message.to_string(),
+                hint: None,
+            })
+        };
+        if self.transaction.active.is_some()
+            || self.transaction.snapshot.is_some()
+            || self.transaction.is_in_savepoint()
+        {
+            return Err(Error::TransactionState {
+                state: "25001",
+                message: "SET TRANSACTION SNAPSHOT must be called before any query".to_string(),
+            });
+        }
+        let (settings, isolation) = (self.settings(), self.isolation());
+        if isolation == Isolation::ReadCommitted {
+            return refused(
+                "a snapshot-importing transaction must have isolation level SERIALIZABLE or REPEATABLE READ",
+            );
+        }
+        let exported = self.instance.state().snapshots.import(id)?;
+        if isolation == Isolation::Serializable {
+            if !exported.is_serializable {
+                return refused(
+                    "a serializable transaction cannot import a snapshot from a non-serializable transaction",
+                );
+            }
+            if exported.is_read_only && !settings.transaction_read_only {
+                return refused(
+                    "a non-read-only serializable transaction cannot import a snapshot from a read-only transaction",
+                );
+            }
+        }
+        if self.transaction.block != Block::None {
+            self.transaction.snapshot = Some(exported.snapshot);
+        }
+        Ok(())
+    }
+
     /// Changes settings; `local`: until the transaction ends. Errors: those of `change`; 25001 for a mode of the transaction that cannot
     /// change any more.
     pub(super) fn change_settings(
@@ -339,7 +392,8 @@ impl Session {
         local: bool,
         change: impl Fn(&mut Settings) -> Result<()>,
     ) -> Result<()> {
-        if self.transaction.active.is_some() || !self.transaction.savepoints.is_empty() {
+        let has_begun = self.transaction.active.is_some() || self.transaction.snapshot.is_some();
+        if has_begun || self.transaction.is_in_savepoint() {
             let mut changed = Settings::clone(self.settings());
             change(&mut changed)?;
             self.transaction.require_modes(self.settings(), &changed)?;
@@ -350,7 +404,9 @@ impl Session {
     /// The transaction of an implicit or explicit block, begun by its first statement, and the catalog as it sees it.
     pub(super) async fn block_transaction(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
         let txn = match &self.transaction.active {
-            Some(active) if active.is_queried => Arc::new(active.txn.next_statement().await?),
+            Some(active) if active.is_queried || self.transaction.snapshot.is_some() => {
+                Arc::new(active.txn.next_statement().await?)
+            }
             Some(active) => Arc::new(active.txn.again().await?),
             None => {
                 let options = self.transaction_options();
@@ -370,24 +426,30 @@ impl Session {
         Ok((txn, catalog))
     }
 
+    /// The transaction waits for locks as long as the settings now say.
+    pub(super) fn renew_lock_policy(&self) {
+        if let Some(active) = &self.transaction.active {
+            active.txn.set_lock_policy(self.settings().lock_policy());
+        }
+    }
+
+    /// The level of the transaction at hand, or of the next statement outside a block.
+    pub(super) fn isolation(&self) -> Isolation {
+        let settings = self.settings();
+        match self.transaction.block {
+            Block::None => settings.default_isolation,
+            Block::Implicit | Block::Explicit | Block::Failed => settings.isolation,
+        }
+    }
+
     /// What a transaction of the session begins with.
     pub(super) fn transaction_options(&self) -> TransactionOptions {
-        let settings = self.settings();
-        // A statement of its own may begin again, and then reads a new snapshot.
-        let (keeps_snapshot, is_serializable) = match self.transaction.block {
-            Block::None => (false, settings.default_isolation == Isolation::Serializable),
-            Block::Implicit | Block::Explicit | Block::Failed => {
-                let isolation = settings.isolation;
-                (
-                    isolation != Isolation::ReadCommitted,
-                    isolation == Isolation::Serializable,
-                )
-            }
-        };
+        let isolation = self.isolation();
         TransactionOptions {
             session: self.process_id,
-            keeps_snapshot,
-            is_serializable,
+            keeps_snapshot: isolation != Isolation::ReadCommitted,
+            is_serializable: isolation == Isolation::Serializable,
+            snapshot: self.transaction.snapshot.clone(),
             ..self.instance.transaction_options()
         }
     }

@@ -3,6 +3,7 @@
 
 mod column_type;
 mod copy;
+mod cursor;
 pub mod ddl;
 pub mod dml;
 mod effort;
@@ -32,6 +33,7 @@ use crate::system::query_threads;
 use crate::system::{Copying, Notice, StatementContext};
 use crate::types::SqlType;
 pub use copy::CopyIn;
+pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_cursor};
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
@@ -84,6 +86,17 @@ pub struct Description {
 /// Runs any statement but transaction control, SET, SHOW, PREPARE and the like, which are the session's.
 /// What may compute for long does so on the query threads, and a write that is dropped there is one of `ctx.jobs`.
 pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Result<Outcome> {
+    raise_warnings(ctx, statement);
+    // A query that was short before leaves its connection's task when it is not any more.
+    let is_known_to_be_short =
+        || statement.kept.is_short_by_experience(ctx) && statement.effort.is_pausing(ctx);
+    match statement.effort.is_bounded(ctx) || is_known_to_be_short() {
+        true => execute_here(ctx, statement).await,
+        false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,
+    }
+}
+
+fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
     for warning in statement.parsed.warnings.iter() {
         ctx.notice(Notice {
             severity: "WARNING",
@@ -91,13 +104,6 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
             message: warning.message.clone(),
             hint: Some(warning.hint.clone()),
         });
-    }
-    // A query that was short before leaves its connection's task when it is not any more.
-    let is_known_to_be_short =
-        || statement.kept.is_short_by_experience(ctx) && statement.effort.is_pausing(ctx);
-    match statement.effort.is_bounded(ctx) || is_known_to_be_short() {
-        true => execute_here(ctx, statement).await,
-        false => Box::pin(execute_apart(ctx.clone(), Arc::clone(statement))).await,
     }
 }
 

@@ -106,6 +106,7 @@ impl Client {
             common_rows: Arc::default(),
             lookups: Arc::default(),
             in_block: self.open.is_some(),
+            in_savepoint: false,
             jobs: Arc::default(),
             index_builds: Arc::default(),
             server: Arc::default(),
@@ -129,6 +130,7 @@ impl Client {
             process_id: 1,
             prepared: Arc::default(),
             cursors: Arc::default(),
+            cursor_position: None,
             compile_generated: crate::sql::compile_generated,
         }
     }

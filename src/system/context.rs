@@ -7,7 +7,8 @@ use arrow::array::RecordBatch;
 
 use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{
-    CommonRows, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings, StatementMemory,
+    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings,
+    StatementMemory,
 };
 use crate::Result;
 use crate::catalog::{Access, Catalog, GeneratedColumns, Lookups, Object, RelationName, TableDef};
@@ -33,6 +34,8 @@ pub struct StatementContext {
     pub lookups: Arc<Lookups>,
     /// Whether other statements share the transaction: what this one does is committed, or undone, with theirs.
     pub in_block: bool,
+    /// Whether it stands behind a savepoint.
+    pub in_savepoint: bool,
     /// Work of the statement that outlives it.
     pub jobs: Arc<Jobs>,
     /// The indexes that the server is building.
@@ -72,6 +75,8 @@ pub struct StatementContext {
     pub prepared: Arc<PreparedList>,
     /// The session's cursors.
     pub cursors: Arc<[CursorRow]>,
+    /// Where the cursor stands that it names in WHERE CURRENT OF; `None`: it names none, or does not run.
+    pub cursor_position: Option<Arc<CursorPosition>>,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
     pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::advisory_locks::AdvisoryLocks;
 use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
+use super::exported_snapshots::ExportedSnapshots;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
 use crate::store::LockTable;
@@ -20,6 +21,8 @@ pub struct ServerState {
     pub locks: Arc<AdvisoryLocks>,
     /// LISTEN and NOTIFY.
     pub channels: Arc<Channels>,
+    /// Snapshots that transactions let others begin at.
+    pub snapshots: Arc<ExportedSnapshots>,
     /// What the system catalogs say of the versions of the catalog that statements see.
     pub catalog_versions: KnownVersions,
     /// Live sessions by process id.
@@ -40,6 +43,7 @@ impl ServerState {
             small_scans: SmallScans::default(),
             locks: Arc::new(AdvisoryLocks::new(Arc::clone(locks))),
             channels: Arc::default(),
+            snapshots: Arc::default(),
             catalog_versions: KnownVersions::default(),
             sessions: Mutex::default(),
         }
@@ -62,7 +66,11 @@ impl ServerState {
         process_id: i32,
         client: Option<SocketAddr>,
     ) -> Arc<SessionState> {
-        let shared = (Arc::clone(&self.locks), Arc::clone(&self.channels));
+        let shared = (
+            Arc::clone(&self.locks),
+            Arc::clone(&self.channels),
+            Arc::clone(&self.snapshots),
+        );
         let session = Arc::new(SessionState::new(shared, (user, database), process_id, client));
         self.live().insert(process_id, Arc::clone(&session));
         session

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::advisory_locks::AdvisoryLocks;
 use super::channels::{Channels, PendingMark, SessionChannels};
 use super::copy_progress::CopyAtHand;
+use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
 use super::session_sequences::SessionSequences;
 use crate::Result;
@@ -35,7 +36,8 @@ pub struct SessionState {
     pub copy: Arc<CopyAtHand>,
     all_locks: Arc<AdvisoryLocks>,
     all_channels: Arc<Channels>,
-    /// Something was done that the end of the transaction has to do with: locks, notifications.
+    all_snapshots: Arc<ExportedSnapshots>,
+    /// Something was done that the end of the transaction has to do with: locks, notifications, snapshots.
     is_touched: AtomicBool,
     waits_for: AtomicU8,
     state: AtomicU8,
@@ -101,7 +103,7 @@ pub struct Waiting<'a>(&'a SessionState);
 impl SessionState {
     /// Of a session that begins.
     pub(crate) fn new(
-        (all_locks, all_channels): (Arc<AdvisoryLocks>, Arc<Channels>),
+        (all_locks, all_channels, all_snapshots): (Arc<AdvisoryLocks>, Arc<Channels>, Arc<ExportedSnapshots>),
         (user, database): (Arc<str>, Arc<str>),
         process_id: i32,
         client: Option<SocketAddr>,
@@ -119,6 +121,7 @@ impl SessionState {
             copy: Arc::default(),
             all_locks,
             all_channels,
+            all_snapshots,
             is_touched: AtomicBool::new(false),
             waits_for: AtomicU8::new(0),
             state: AtomicU8::new(ActivityState::Idle as u8),
@@ -130,6 +133,7 @@ impl SessionState {
 
     /// The session is over: its locks are free, and it listens no more.
     pub(crate) fn end(&self) {
+        self.all_snapshots.end_transaction(self.process_id);
         self.all_locks.end_session(self.process_id);
         self.all_channels.end_session(&self.channels);
     }
@@ -147,7 +151,7 @@ impl SessionState {
         }
     }
 
-    /// The transaction is over: what it notified is told, or forgotten, and its locks are free.
+    /// The transaction is over: what it notified is told, or forgotten, its locks are free, and nobody begins at its snapshots any more.
     pub fn end_transaction(&self, committed: bool) {
         if !self.is_touched.swap(false, Ordering::Relaxed) {
             return;
@@ -156,6 +160,7 @@ impl SessionState {
             true => self.all_channels.commit(&self.channels),
             false => self.channels.roll_back_to(PendingMark::default()),
         }
+        self.all_snapshots.end_transaction(self.process_id);
         self.all_locks.end_transaction(self.process_id, 0);
     }
 

@@ -33,17 +33,17 @@ impl Transaction {
     }
 
     /// Locks keys whose values were read; they are as the snapshot has them until the transaction ends. Errors: `Conflict` when one
-    /// was changed since, which leaves the locks; 40P01, 55P03, 53200.
+    /// was changed since (`ConcurrentDelete` where the transaction keeps its snapshot and the value is gone), which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<()> {
         if self.locks().are_read(keys, mode) {
             return Ok(());
         }
         let locked = self.ask(keys, mode, LockWait::Block, false).await?;
-        self.require_unchanged(keys, &locked)
+        self.require_unchanged(keys, &locked, mode).await
     }
 
     /// Locks the keys of rows that the statement has read, and tells of those that others have changed since what they are now. Errors:
-    /// `Conflict` for such a row where the transaction keeps its snapshot, which leaves the locks; 40P01, 55P03, 53200.
+    /// `Conflict` or `ConcurrentDelete` for such a row where the transaction keeps its snapshot, which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock_rows(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<LockedRows> {
         let mut locked = self.ask(keys, mode, wait, false).await?;
         let mut rows = LockedRows {
@@ -61,7 +61,7 @@ impl Transaction {
                 .retain(|at| self.locks().known(&keys[*at]) != Some(Some(true)));
         }
         if self.keeps_snapshot() {
-            self.require_unchanged(keys, &locked)?;
+            self.require_unchanged(keys, &locked, mode).await?;
         } else {
             // Not what it knows of them: its statement may have read before it knew.
             locked.changed.retain(|at| !self.lock_buffer().writes(&keys[*at]));
@@ -196,12 +196,22 @@ impl Transaction {
         }
     }
 
-    fn require_unchanged(&self, keys: &[Vec<u8>], locked: &Locked) -> Result<()> {
+    /// Errors: `Conflict`, or `ConcurrentDelete` where a transaction that keeps its snapshot cannot begin again with what is there now.
+    async fn require_unchanged(&self, keys: &[Vec<u8>], locked: &Locked, mode: LockMode) -> Result<()> {
         let mut changes = locked.changed.iter();
-        match changes.find(|at| !self.is_known(&keys[**at])) {
-            Some(at) => Err(changed(&keys[*at])),
-            None => Ok(()),
+        let Some(at) = changes.find(|at| !self.is_known(&keys[**at])) else {
+            return Ok(());
+        };
+        let key = &keys[*at];
+        if self.keeps_snapshot() {
+            let newest = self
+                .ask(std::slice::from_ref(key), mode, LockWait::Block, true)
+                .await?;
+            if newest.values.get(0).is_none() {
+                return Err(Error::ConcurrentDelete { key: key.clone() });
+            }
         }
+        Err(changed(key))
     }
 
     /// Whether the transaction knows what is under a locked key although that changed since its snapshot.

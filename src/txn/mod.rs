@@ -29,6 +29,7 @@ mod buffer;
 mod locking;
 mod reads;
 mod scan;
+mod shared_snapshot;
 mod view;
 
 #[cfg(test)]
@@ -45,7 +46,9 @@ use crate::{Error, Result};
 use buffer::Buffer;
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
+pub use reads::is_data;
 pub use scan::TransactionScan;
+pub use shared_snapshot::SharedSnapshot;
 use view::View;
 
 /// How many snapshots transactions of the process have taken.
@@ -83,7 +86,7 @@ struct Whole {
 #[derive(Debug)]
 struct Reads {
     set: Mutex<ReadSet>,
-    watch: Box<dyn WriteWatch>,
+    watch: Arc<dyn WriteWatch>,
 }
 
 /// What a transaction begins with.
@@ -100,6 +103,8 @@ pub struct TransactionOptions {
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
     pub is_serializable: bool,
+    /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
+    pub snapshot: Option<SharedSnapshot>,
 }
 
 /// Marks a place in a transaction's writes and locks to roll back to.
@@ -120,10 +125,15 @@ impl Transaction {
     }
 
     /// Begins at the newest snapshot.
-    pub async fn begin_with(store: Arc<dyn Store>, options: TransactionOptions) -> Result<Transaction> {
+    pub async fn begin_with(store: Arc<dyn Store>, mut options: TransactionOptions) -> Result<Transaction> {
+        // Another of the session begins at the newest.
+        let shared = options.snapshot.take();
         let reads = options.is_serializable.then(|| Reads {
             set: Mutex::default(),
-            watch: store.watch(),
+            watch: match shared.as_ref().and_then(|shared| shared.watch.as_ref()) {
+                Some(watch) => Arc::clone(watch),
+                None => store.watch().into(),
+            },
         });
         let locks = store.locks(options.session);
         let mut buffer = Buffer::new(options.bytes_max);
@@ -141,7 +151,16 @@ impl Transaction {
             reads,
             frees_space: Mutex::new(None),
         };
-        Transaction::at_newest_of(Arc::new(whole)).await
+        let whole = Arc::new(whole);
+        match shared {
+            Some(shared) => Ok(Transaction {
+                number: shared.number,
+                snapshot: shared.snapshot,
+                view: None,
+                whole,
+            }),
+            None => Transaction::at_newest_of(whole).await,
+        }
     }
 
     /// The same transaction at the newest snapshot, for its next statement; at the same one if it keeps that.

@@ -86,7 +86,7 @@ impl ReadSet {
 }
 
 /// Whether it is data rather than a record of the catalog.
-fn is_data(key: &[u8]) -> bool {
+pub fn is_data(key: &[u8]) -> bool {
     matches!(Keyspace::decode(key), Ok(Keyspace::Entry { .. }) | Err(_)) || is_count(key)
 }
 

@@ -130,7 +130,8 @@ impl Responder {
         statement: Arc<PreparedStatement>,
         parameters: Vec<Value>,
     ) -> Result<()> {
-        let formats = result_formats(&bind.result_formats, &statement)?;
+        let columns = self.session.statement_columns(&statement);
+        let formats = result_formats(&bind.result_formats, columns.map_or(0, |columns| columns.len()))?;
         self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output
             .message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
@@ -150,8 +151,8 @@ impl Responder {
         self.output.message(&PgWireBackendMessage::ParameterDescription(
             ParameterDescription::new(types),
         ))?;
-        match &statement.description.columns {
-            Some(columns) => self.send_columns(columns, &[]),
+        match self.session.statement_columns(&statement).cloned() {
+            Some(columns) => self.send_columns(&columns, &[]),
             None => self.send_no_data()?,
         }
         Ok(())
@@ -327,13 +328,8 @@ fn decode_parameters(
         .collect()
 }
 
-/// The format of each column of the result. Errors: 08P01, 22023.
-fn result_formats(codes: &[i16], statement: &PreparedStatement) -> Result<Vec<WireFormat>> {
-    let columns = statement
-        .description
-        .columns
-        .as_ref()
-        .map_or(0, |columns| columns.len());
+/// The format of each of so many columns of the result. Errors: 08P01, 22023.
+fn result_formats(codes: &[i16], columns: usize) -> Result<Vec<WireFormat>> {
     match codes {
         [] => Ok(vec![WireFormat::Text; columns]),
         [code] => Ok(vec![wire_format(*code)?; columns]),

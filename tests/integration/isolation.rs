@@ -12,6 +12,7 @@
 //! a: COMMIT
 //! b: => UPDATE 1                                        what waited has ended (or `waits` still)
 //! b: breaks                                             its connection goes without a word
+//! a: SELECT pg_export_snapshot() => keeps id            its only value, as {id} in what follows
 //! ```
 //!
 //! A statement ends with its rows (`1|10 2|NULL`, sorted; `none`), with its command tag, or with an error (`40001`, or
@@ -121,6 +122,8 @@ struct Sessions<'a> {
     watcher: TextClient,
     /// With their process ids, by name.
     sessions: BTreeMap<String, (String, Session)>,
+    /// Values that steps gave, by name.
+    kept: BTreeMap<String, String>,
 }
 
 impl Sessions<'_> {
@@ -128,7 +131,7 @@ impl Sessions<'_> {
     async fn step(&mut self, step: &Step) -> Result<(), String> {
         self.begin_session(&step.session).await;
         match &step.action {
-            Action::Run(sql) => self.start(&step.session, sql.clone())?,
+            Action::Run(sql) => self.start(&step.session, self.with_kept(sql))?,
             Action::Await => {}
             Action::Break => {
                 self.break_connection(&step.session).await;
@@ -139,6 +142,13 @@ impl Sessions<'_> {
             Some(WAITS) => self.ended_or_blocked(&step.session).await?,
             _ => Some(self.ended(&step.session).await?),
         };
+        if let Some(name) = step
+            .outcome
+            .as_deref()
+            .and_then(|outcome| outcome.strip_prefix("keeps "))
+        {
+            return self.keep(name, ended);
+        }
         let found = ended.as_ref().map_or_else(|| WAITS.to_string(), outcome_text);
         let is_expected = match &step.outcome {
             None => ended.is_some_and(|ended| ended.is_ok()),
@@ -149,6 +159,23 @@ impl Sessions<'_> {
             true => Ok(()),
             false => Err(format!("{expected} is expected, but: {found}")),
         }
+    }
+
+    /// A statement with the values that it names.
+    fn with_kept(&self, sql: &str) -> String {
+        let put = |sql: String, (name, value): (&String, &String)| sql.replace(&format!("{{{name}}}"), value);
+        self.kept.iter().fold(sql.to_string(), put)
+    }
+
+    /// Keeps the only value that a statement gave. Errors: it gave another answer.
+    fn keep(&mut self, name: &str, ended: Option<Result<Reply, ServerError>>) -> Result<(), String> {
+        let value = match ended {
+            Some(Ok(reply)) => reply.rows.into_iter().flatten().flatten().next(),
+            _ => None,
+        };
+        let value = value.ok_or_else(|| format!("no value to keep as {name}"))?;
+        self.kept.insert(name.to_string(), value);
+        Ok(())
     }
 
     async fn begin_session(&mut self, name: &str) {
@@ -259,6 +286,7 @@ async fn run_case(place: &Place, setup: &[String], case: &Case) -> Result<(), St
         place,
         watcher,
         sessions: BTreeMap::new(),
+        kept: BTreeMap::new(),
     };
     let mut found = Ok(());
     for step in &case.steps {

@@ -505,6 +505,98 @@ async fn a_portal_is_suspended_resumed_and_ends_with_the_transaction() {
     assert_eq!(sqlstate(&raw.until('Z').await), "34000");
 }
 
+/// Binds a statement to a portal, both by their names, with text everywhere.
+async fn bind_named(raw: &mut Raw, portal: &str, statement: &str) {
+    raw.send('B', format!("{portal}\0{statement}\0\0\0\0\0\0\0").as_bytes())
+        .await;
+}
+
+async fn execute_named(raw: &mut Raw, portal: &str, rows_max: u32) -> Vec<Message> {
+    let body = [portal.as_bytes(), b"\0", &rows_max.to_be_bytes()].concat();
+    raw.send('E', &body).await;
+    raw.send('S', b"").await;
+    raw.until('Z').await
+}
+
+#[tokio::test]
+async fn a_fetch_has_the_columns_of_the_cursor_at_hand() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    // It is prepared before there is a cursor.
+    raw.send('P', b"f\0FETCH 2 FROM c\0\0\0").await;
+    raw.send('D', b"Sf\0").await;
+    raw.send('S', b"").await;
+    assert_eq!(kinds(&raw.until('Z').await), "1tnZ");
+    raw.run("BEGIN").await;
+    for (query, columns, fetched) in [
+        ("VALUES (1), (2), (3)", 1, "2TDDCZ"),
+        ("VALUES (1, 'a', NULL)", 3, "2TDCZ"),
+    ] {
+        raw.run(&format!("DECLARE c CURSOR FOR {query}")).await;
+        bind_named(&mut raw, "", "f").await;
+        raw.send('D', b"P\0").await;
+        let messages = execute_named(&mut raw, "", 0).await;
+        assert_eq!(kinds(&messages), fetched, "{query}");
+        assert_eq!(messages[1].body[..2], [0, columns], "{query}");
+        raw.run("CLOSE c").await;
+    }
+    bind_named(&mut raw, "", "f").await;
+    assert_eq!(sqlstate(&execute_named(&mut raw, "", 0).await), "34000");
+    raw.run("ROLLBACK").await;
+    // A portal that fetches from itself gives nothing.
+    raw.run("BEGIN").await;
+    raw.send('P', b"g\0FETCH 2 FROM self\0\0\0").await;
+    bind_named(&mut raw, "self", "g").await;
+    raw.send('D', b"Pself\0").await;
+    assert_eq!(sqlstate(&execute_named(&mut raw, "self", 0).await), "34000");
+}
+
+#[tokio::test]
+async fn portals_stay_where_they_are_behind_a_savepoint_and_younger_ones_go() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t SELECT generate_series(1, 9)")
+        .await;
+    raw.send('P', b"q\0SELECT id FROM t ORDER BY id\0\0\0").await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    raw.run("BEGIN").await;
+    bind_named(&mut raw, "old", "q").await;
+    let value = |messages: &[Message]| {
+        let row = messages.iter().find(|message| message.kind == 'D');
+        row.and_then(|row| row.body.last().copied())
+    };
+    assert_eq!(kinds(&execute_named(&mut raw, "old", 2).await), "2DDsZ");
+    raw.run("DELETE FROM t WHERE id = 5; SAVEPOINT s; DELETE FROM t")
+        .await;
+    bind_named(&mut raw, "young", "q").await;
+    assert_eq!(kinds(&execute_named(&mut raw, "young", 1).await), "2CZ");
+    assert_eq!(value(&execute_named(&mut raw, "old", 1).await), Some(b'3'));
+    raw.run("ROLLBACK TO s").await;
+    assert_eq!(value(&execute_named(&mut raw, "old", 1).await), Some(b'4'));
+    // It sees what was there when it began.
+    assert_eq!(value(&execute_named(&mut raw, "old", 1).await), Some(b'5'));
+    assert_eq!(sqlstate(&execute_named(&mut raw, "young", 1).await), "34000");
+    raw.run("ROLLBACK").await;
+
+    // What is looked up for later rows, too.
+    raw.run("CREATE TABLE many (id int PRIMARY KEY); INSERT INTO many SELECT generate_series(1, 20000)")
+        .await;
+    raw.run("CREATE TABLE u (id int PRIMARY KEY, v int); INSERT INTO u VALUES (1, 1), (20000, 1)")
+        .await;
+    let query = "SELECT (SELECT v FROM u WHERE u.id = m.id) FROM many m ORDER BY id";
+    raw.send('P', format!("j\0{query}\0\0\0").as_bytes()).await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    raw.run("BEGIN").await;
+    bind_named(&mut raw, "looks_up", "j").await;
+    assert_eq!(value(&execute_named(&mut raw, "looks_up", 1).await), Some(b'1'));
+    raw.run("UPDATE u SET v = 2").await;
+    let rest = execute_named(&mut raw, "looks_up", 0).await;
+    let last = rest.iter().rfind(|message| message.kind == 'D');
+    assert_eq!(last.and_then(|row| row.body.last().copied()), Some(b'1'));
+}
+
 #[tokio::test]
 async fn statements_of_one_message_and_of_one_pipeline_are_one_transaction() {
     let server = TestServer::start("memory").await;

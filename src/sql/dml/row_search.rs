@@ -14,6 +14,7 @@ use crate::catalog::{Access, Object, TableDef};
 use crate::logical::placeholder::Constants;
 use crate::operators::recheck::Recheck;
 use crate::operators::row_locks::TableRowLocks;
+use crate::parse::current_of::cursor_of;
 use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::sql::relation::get_relation;
 use crate::store::LockMode;
@@ -52,6 +53,8 @@ pub(super) struct RowSearch {
     reads_target_again: bool,
     /// What locks the rows of a page, and the columns of the page that are their keys. `None`: the write locks them.
     locks: Option<(TableRowLocks, Vec<usize>)>,
+    /// It finds the row of a cursor, where that stands in this run.
+    is_of_cursor: bool,
 }
 
 /// A page of rows.
@@ -89,7 +92,13 @@ impl RowSearch {
             joins: !finding.from.is_empty(),
             reads_target_again: finding.reads_table_again(ctx, &target.table),
             locks,
+            is_of_cursor: finding.selection.and_then(cursor_of).is_some(),
         })
+    }
+
+    /// Whether it finds the same rows in each run, as long as what it rests on is the same.
+    pub(super) fn is_lasting(&self) -> bool {
+        !self.is_of_cursor && self.plan.is_lasting()
     }
 
     /// The types of the expressions. `Unknown`: an untyped literal, which takes the type of the column it is for.

@@ -104,7 +104,7 @@ impl UpdatePlan {
 
     /// Whether it may run again as long as catalog and settings are the same.
     pub(super) fn is_lasting(&self) -> bool {
-        self.found.plan.is_lasting() && !self.set.leaves_out
+        self.found.is_lasting() && !self.set.leaves_out
     }
 
     /// Runs it. `observation`: what its reading is counted in.

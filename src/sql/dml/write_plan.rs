@@ -170,7 +170,7 @@ impl WritePlan {
         let is_lasting = match &self.write {
             Write::Insert(plan) => plan.is_lasting(),
             Write::Update(plan) => plan.is_lasting(),
-            Write::Delete(plan) => plan.found.plan.is_lasting(),
+            Write::Delete(plan) => plan.found.is_lasting(),
         };
         is_lasting && !self.adds_columns()
     }

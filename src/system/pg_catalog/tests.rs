@@ -125,6 +125,7 @@ pub(crate) async fn statement() -> StatementContext {
         .expect("a new store has a snapshot");
     StatementContext {
         in_block: false,
+        in_savepoint: false,
         jobs: Arc::default(),
         index_builds: Arc::default(),
         server: Arc::default(),
@@ -149,6 +150,7 @@ pub(crate) async fn statement() -> StatementContext {
         process_id: 42,
         prepared: Arc::default(),
         cursors: Arc::default(),
+        cursor_position: None,
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }

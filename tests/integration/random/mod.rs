@@ -5,6 +5,7 @@
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
+mod cursors;
 mod expression;
 mod many_rows;
 mod query;
