@@ -49,6 +49,7 @@
 mod access;
 mod change;
 pub mod check;
+mod check_constraint;
 mod generation;
 mod load;
 mod lookups;
@@ -68,6 +69,7 @@ use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
+pub use check_constraint::CheckConstraint;
 pub use generation::{GeneratedColumns, Generation};
 pub use lookups::{Answers, Lookups};
 pub use nearest::nearest_name;

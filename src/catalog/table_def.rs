@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 
+use super::check_constraint::CheckConstraint;
 use super::generation::{GeneratedColumns, Generation};
 use crate::Result;
 use crate::codec::key::KeyField;
@@ -41,6 +42,8 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// The next index id.
     pub next_index_id: IndexId,
+    /// CHECK constraints, by name: the order in which rows are asked.
+    pub checks: Vec<CheckConstraint>,
     /// WITH options.
     pub options: TableOptions,
     /// COMMENT ON TABLE.
@@ -414,5 +417,21 @@ impl TableDef {
             .iter()
             .filter_map(|key| self.column_index_by_id(key.column))
             .collect()
+    }
+    /// The CHECK constraint of this name.
+    pub fn check(&self, name: &str) -> Option<&CheckConstraint> {
+        self.checks.iter().find(|check| check.name == name)
+    }
+    /// Whether one of its constraints has the name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        let mut keys = self.all_indexes();
+        keys.any(|index| index.constraint && index.name == name) || self.check(name).is_some()
+    }
+    /// Removes a column, and the constraints that name it.
+    pub fn remove_column(&mut self, id: ColumnId) {
+        self.indexes
+            .retain(|index| index.held_columns().all(|held| held != id));
+        self.checks.retain(|check| !check.columns.contains(&id));
+        self.columns.retain(|column| column.id != id);
     }
 }

@@ -3,6 +3,19 @@
 
 use super::{DuplicateKind, Error, Limit, StatementFault, TextPlace};
 
+/// Names of what an error is about, each where it is about such a thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ErrorObject<'a> {
+    /// The schema of the table.
+    pub schema: Option<&'a str>,
+    /// The table.
+    pub table: Option<&'a str>,
+    /// The column.
+    pub column: Option<&'a str>,
+    /// The constraint.
+    pub constraint: Option<&'a str>,
+}
+
 impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
@@ -49,6 +62,7 @@ impl Error {
             Error::GeneratedAlways { .. } => "428C9",
             Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
+            Error::CheckViolation { .. } | Error::CheckViolated { .. } => "23514",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => state.sqlstate(),
@@ -93,7 +107,9 @@ impl Error {
             Error::At { error, .. } => error.detail(),
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
-            Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::NotNullViolation { row, .. } | Error::CheckViolation { row, .. } => {
+                Some(format!("Failing row contains {row}."))
+            }
             Error::FullScan { detail, .. } => Some(detail.clone()),
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
@@ -144,6 +160,7 @@ impl Error {
             | Error::ConflictRowTwice
             | Error::CannotCoerce { .. }
             | Error::ContainsNull { .. }
+            | Error::CheckViolated { .. }
             | Error::TooLarge { .. }
             | Error::LimitExceeded { .. }
             | Error::FailedTransaction
@@ -273,6 +290,8 @@ impl Error {
             | Error::CannotCoerce { .. }
             | Error::NotNullViolation { .. }
             | Error::ContainsNull { .. }
+            | Error::CheckViolation { .. }
+            | Error::CheckViolated { .. }
             | Error::UniqueViolation { .. }
             | Error::DuplicateInIndex { .. }
             | Error::FailedTransaction
@@ -292,6 +311,54 @@ impl Error {
             | Error::UndefinedCursor { .. }
             | Error::ProtocolViolation { .. }
             | Error::Internal { .. } => None,
+        }
+    }
+
+    /// What of the database a row was against, for clients that tell constraints apart by more than words.
+    pub fn object(&self) -> ErrorObject<'_> {
+        let of = |schema, table, column, constraint| ErrorObject {
+            schema: Some(schema),
+            table: Some(table),
+            column,
+            constraint,
+        };
+        match self {
+            Error::At { error, .. } => error.object(),
+            Error::NotNullViolation {
+                schema,
+                table,
+                column,
+                ..
+            }
+            | Error::ContainsNull {
+                schema,
+                table,
+                column,
+            } => of(schema, table, Some(column), None),
+            Error::UniqueViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
+            | Error::DuplicateInIndex {
+                schema,
+                table,
+                index: constraint,
+                ..
+            }
+            | Error::CheckViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
+            | Error::CheckViolated {
+                schema,
+                table,
+                constraint,
+            } => of(schema, table, None, Some(constraint)),
+            _ => ErrorObject::default(),
         }
     }
 
@@ -316,7 +383,7 @@ impl DuplicateKind {
             DuplicateKind::Column => "42701",
             DuplicateKind::PreparedStatement => "42P05",
             DuplicateKind::Cursor => "42P03",
-            DuplicateKind::Object => "42710",
+            DuplicateKind::Constraint | DuplicateKind::Check | DuplicateKind::Object => "42710",
         }
     }
 }

@@ -428,6 +428,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
         };
     }
     if class == Some(CONSTRAINT_CLASS)
+        && let Some(constraint) = objects.constraint(object)
+    {
+        return constraint.comment.clone();
+    }
+    if class == Some(CONSTRAINT_CLASS)
         && let Some(Found::Index(_, index)) = objects.find(object)
     {
         return index.constraint_comment.clone();

@@ -5,6 +5,7 @@ mod alter;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
+mod constraint_words;
 mod cursor_reader;
 pub mod definition;
 mod definition_reader;
@@ -47,6 +48,7 @@ mod upkeep_reader;
 pub(crate) mod with_write;
 
 pub(crate) use alter::{is_alter_view, new_schema};
+pub(crate) use constraint_words::is_no_inherit;
 pub(crate) use dialect::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};
 pub(crate) use inert::UNTYPED;

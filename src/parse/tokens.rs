@@ -18,6 +18,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::constraint_words;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
 use super::inert;
@@ -307,6 +308,7 @@ impl<'t> Reader<'t> {
         }
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
+            constraint_words::take(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             inert::take(&mut self.tokens, &mut self.hints);

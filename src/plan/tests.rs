@@ -74,6 +74,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             constraint_comment: None,
         },
         indexes: Vec::new(),
+        checks: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

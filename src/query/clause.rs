@@ -23,6 +23,8 @@ pub(crate) enum Clause {
     Default,
     /// GENERATED ALWAYS AS.
     Generated,
+    /// CHECK.
+    Check,
     /// LIMIT.
     Limit,
     /// OFFSET.
@@ -51,6 +53,7 @@ impl Clause {
             Clause::Returning => "RETURNING",
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
+            Clause::Check => "check constraints",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::From => "functions in FROM",

@@ -107,6 +107,7 @@ impl Binder<'_> {
         let bound = self.expression(expr, place)?;
         let name = match place.clause {
             Clause::JoinOn => "JOIN/ON",
+            Clause::Check => "CHECK",
             clause => clause.name(),
         };
         let condition = self.coerce_boolean(bound, name);

@@ -322,9 +322,10 @@ impl<P: Probe> TreeCheck<P> {
             self,
             check,
             CheckConstraint {
-                name: spelling,
+                name: read,
                 expr: must,
-                enforced: foreign("ENFORCED")
+                // `constraint_words` has NO INHERIT here, and nothing else.
+                enforced: read
             }
         );
         Flow::Continue(())

@@ -4,6 +4,7 @@ use sqlparser::ast::{
     ColumnOption, DataType, Expr, GeneratedAs, GeneratedExpressionMode, Ident, SequenceOptions,
 };
 
+use super::check::NewCheck;
 use super::default;
 use super::key::{check_characteristics, read_unique};
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
@@ -24,6 +25,8 @@ pub(super) struct NewColumn {
     pub(super) primary_key: Option<Option<String>>,
     /// UNIQUE here, likewise.
     pub(super) unique: Option<Option<String>>,
+    /// CHECK here.
+    pub(super) checks: Vec<NewCheck>,
     /// GENERATED ALWAYS AS (…) STORED: to be read once all columns are known.
     pub(super) generation: Option<Expr>,
     /// A sequence is to be made for it, with these options.
@@ -63,6 +66,7 @@ pub(super) async fn read(
         def,
         primary_key: None,
         unique: None,
+        checks: Vec::new(),
         generation: None,
         sequence: serial.map(|_| Vec::new()),
     };
@@ -135,7 +139,7 @@ async fn read_option(
             ));
         }
         ColumnOption::Collation(name) => collation::check(name)?,
-        ColumnOption::Check(_) => return Err(check_constraint()),
+        ColumnOption::Check(check) => new.checks.push(NewCheck::of(check, constraint)),
         ColumnOption::ForeignKey(_) => return Err(foreign_key()),
         other => return Err(Error::unsupported(format!("the column option {other}"), None)),
     }
@@ -225,14 +229,6 @@ fn syntax(message: String) -> Error {
         message,
         hint: None,
     }
-}
-
-/// 0A000.
-pub(super) fn check_constraint() -> Error {
-    Error::unsupported(
-        "a CHECK constraint",
-        Some("Leave it out and check the values in the application."),
-    )
 }
 
 /// 0A000.

@@ -4,7 +4,7 @@
 use sqlparser::ast::{DataType, Expr};
 
 use super::table_change::{Change, check_no_views};
-use super::{default, generation, sequence};
+use super::{check, default, generation, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
@@ -83,7 +83,7 @@ pub(super) async fn set_type(
         let rewrite = change.rewrite.get_or_insert_default();
         rewrite.retyped.insert(column.id, using.cloned());
     }
-    Ok(())
+    check::retype_column(ctx, change, column.id)
 }
 
 /// The sequence of an identity column is of the column's type.

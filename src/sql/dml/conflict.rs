@@ -9,6 +9,7 @@ use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInse
 
 use super::assign::with_columns;
 use super::generated_columns::with_generated;
+use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
@@ -252,13 +253,15 @@ pub(super) async fn insert_or_update(
     in_order(table, &found, &fresh, &kept, &changed)
 }
 
-/// Inserts the rows whose keys are free; of the others the columns at `named` change, and what is generated of them. Of two
+/// Inserts the rows whose keys are free; of the others the columns at `named` change, and what is generated of them, as long as
+/// the checks hold of what they are then. Of two
 /// rows with one key the second changes what the first left. Answers the rows as they are then, in the batch's order.
-pub(super) async fn upsert_and_generate(
+pub(super) async fn upsert_whole_rows(
     ctx: &StatementContext,
     table: &TableDef,
     batch: &RecordBatch,
     named: &[bool],
+    checks: &RowChecks,
 ) -> Result<RecordBatch> {
     let (txn, limits) = (&ctx.txn, ctx.settings.limits);
     let mut written = Vec::with_capacity(batch.num_rows());
@@ -266,6 +269,7 @@ pub(super) async fn upsert_and_generate(
     for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
         let (_, old) = get_rows(txn, table, &row, limits).await?;
         if old.num_rows() == 0 {
+            checks.require(ctx, table, &row).await?;
             insert_rows(txn, table, &row, limits).await?;
             written.push(row);
             continue;
@@ -273,6 +277,7 @@ pub(super) async fn upsert_and_generate(
         let given = (0..named.len()).filter(|at| named[*at] && table.columns[*at].generation().is_none());
         let given = given.map(|at| (at, Arc::clone(row.column(at)))).collect();
         let new = with_generated(ctx, table, with_columns(table, &old, given)?)?;
+        checks.require(ctx, table, &new).await?;
         update_rows(txn, table, &old, &new, limits).await?;
         written.push(new);
     }

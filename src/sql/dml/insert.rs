@@ -14,6 +14,7 @@ use super::generated_columns::{Writing, check_writable, generates_of_both, with_
 use super::new_rows::NewRows;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
+use super::row_checks::RowChecks;
 use super::row_search::reads_table;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
@@ -34,6 +35,7 @@ pub(super) struct InsertPlan {
     pub(super) target: Target,
     pub(super) source: Source,
     rows: NewRows,
+    checks: RowChecks,
     pub(super) mode: Mode,
     pub(super) returning: Option<Returning>,
 }
@@ -122,6 +124,7 @@ impl InsertPlan {
         )?;
         let returning = Returning::bind(ctx, &target, &[], insert.returning.as_deref(), types)?;
         Ok(InsertPlan {
+            checks: RowChecks::bind(ctx, &target.table)?,
             target,
             source,
             rows,
@@ -293,6 +296,8 @@ pub(crate) async fn copy_rows(
             is_widened: false,
         },
         rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
+        // They are rows that are there already.
+        checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
         source: Source::Query(source),
         mode: Mode::Insert,
         returning: None,
@@ -410,11 +415,18 @@ impl Writer<'_> {
             return Ok(());
         }
         let InsertPlan {
-            target, rows, mode, ..
+            target,
+            rows,
+            checks,
+            mode,
+            ..
         } = self.plan;
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
         let table = &*target.table;
         let batch = rows.fill(self.ctx, table, given, count).await?;
+        if !self.changes_standing_rows() {
+            checks.require(self.ctx, table, &batch).await?;
+        }
         let written = match mode {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
@@ -436,11 +448,19 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Whether it is an UPSERT whose rows are known only with those that stand.
+    fn changes_standing_rows(&self) -> bool {
+        let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
+        matches!(self.plan.mode, Mode::Upsert)
+            && (generates_of_both(table, &named) || self.plan.checks.need_standing_rows(table, &named))
+    }
+
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
-        if generates_of_both(table, &named) {
-            return conflict::upsert_and_generate(self.ctx, table, &batch, &named).await;
+        if self.changes_standing_rows() {
+            let checks = &self.plan.checks;
+            return conflict::upsert_whole_rows(self.ctx, table, &batch, &named, checks).await;
         }
         upsert_rows(txn, table, &batch, &with_dependents(table, &named), limits).await?;
         match self.plan.returning.is_some() {

@@ -6,11 +6,9 @@ use arrow::array::RecordBatch;
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
-use super::{sequence_rows, session_rows};
+use super::{constraint_rows, sequence_rows, session_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{
-    OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts,
-};
+use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, type_facts};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -27,7 +25,11 @@ static RELATIONS: &[Filled] = &[
     ("pg_attrdef", &[], column_defaults),
     ("pg_type", ROW_TYPE, row_types),
     ("pg_index", INDEX, indexes),
-    ("pg_constraint", CONSTRAINT, constraints),
+    (
+        "pg_constraint",
+        constraint_rows::CONSTRAINT,
+        constraint_rows::constraints,
+    ),
     ("pg_description", &[], descriptions),
     ("pg_rewrite", REWRITE, view_rules),
     ("pg_sequence", &[], sequence_rows::sequences),
@@ -127,7 +129,6 @@ const CLASS: Constants = &[
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
     ("relpersistence", "p"),
-    ("relchecks", "0"),
     ("relhastriggers", "f"),
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
@@ -157,6 +158,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 text(if is_table || is_sequence { relation.oid } else { 0 }),
             ),
             ("relhasindex", boolean(!relation.indexes.is_empty())),
+            ("relchecks", text(relation.constraints.len())),
             ("relkind", text(relation.kind)),
             (
                 "reltuples",
@@ -179,6 +181,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relam", text(BTREE)),
                 ("relfilenode", text(index.oid)),
                 ("relhasindex", boolean(false)),
+                ("relchecks", text(0)),
                 ("relkind", text('i')),
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),
@@ -206,7 +209,7 @@ fn attributes(source: &Source<'_>, rows: &mut RelationRows) {
             attribute(rows, relation.oid, position + 1, column, false);
         }
         for index in &relation.indexes {
-            for (position, column) in index_columns(relation, index).enumerate() {
+            for (position, column) in relation.index_columns(index).enumerate() {
                 attribute(rows, index.oid, position + 1, column, true);
             }
         }
@@ -234,17 +237,6 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ),
         ("attcollation", text(facts.collation)),
     ]);
-}
-
-/// The columns of an index in key order.
-pub(crate) fn index_columns<'a>(
-    relation: &'a UserRelation,
-    index: &'a UserIndex,
-) -> impl Iterator<Item = &'a UserColumn> {
-    index
-        .keys
-        .iter()
-        .filter_map(|key| relation.columns.get(key.attribute - 1))
 }
 
 fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
@@ -315,7 +307,7 @@ const INDEX: Constants = &[
 fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
-            let columns: Vec<&UserColumn> = index_columns(relation, index).collect();
+            let columns: Vec<&UserColumn> = relation.index_columns(index).collect();
             let option =
                 |descending: bool, nulls_first: bool| i32::from(descending) + 2 * i32::from(nulls_first);
             rows.push(&[
@@ -359,40 +351,6 @@ fn operator_class(ty: &SqlType) -> i64 {
     SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
 }
 
-const CONSTRAINT: Constants = &[
-    ("condeferrable", "f"),
-    ("condeferred", "f"),
-    ("convalidated", "t"),
-    ("contypid", "0"),
-    ("conparentid", "0"),
-    ("confrelid", "0"),
-    ("confupdtype", " "),
-    ("confdeltype", " "),
-    ("confmatchtype", " "),
-    ("conislocal", "t"),
-    ("coninhcount", "0"),
-    ("connoinherit", "t"),
-];
-
-fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
-    for relation in &source.objects.relations {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
-            rows.push(&[
-                ("oid", text(index.oid)),
-                ("conname", text(&index.name)),
-                ("connamespace", text(relation.namespace)),
-                ("contype", text(if index.primary { 'p' } else { 'u' })),
-                ("conrelid", text(relation.oid)),
-                ("conindid", text(index.oid)),
-                (
-                    "conkey",
-                    array_or_null(index.keys.iter().map(|key| key.attribute)),
-                ),
-            ]);
-        }
-    }
-}
-
 fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |object: i64, class: i64, sub: usize, comment: &Option<String>| {
         if let Some(comment) = comment {
@@ -412,6 +370,9 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
         for index in &relation.indexes {
             push(index.oid, CLASS_CLASS, 0, &index.comment);
             push(index.oid, CONSTRAINT_CLASS, 0, &index.constraint_comment);
+        }
+        for constraint in &relation.constraints {
+            push(constraint.oid, CONSTRAINT_CLASS, 0, &constraint.comment);
         }
     }
     for (oid, name, comment) in &source.objects.schemas {

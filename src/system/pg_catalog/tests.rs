@@ -87,6 +87,7 @@ fn catalog() -> Catalog {
             vec![key(5, false), key(4, true)],
             false,
         )],
+        checks: Vec::new(),
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()
