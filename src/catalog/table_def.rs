@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arrow::datatypes::FieldRef;
 
 use super::check_constraint::CheckConstraint;
+use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use crate::Result;
 use crate::codec::key::KeyField;
@@ -44,6 +45,8 @@ pub struct TableDef {
     pub next_index_id: IndexId,
     /// CHECK constraints, by name: the order in which rows are asked.
     pub checks: Vec<CheckConstraint>,
+    /// Foreign keys, by name.
+    pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
     /// COMMENT ON TABLE.
@@ -425,13 +428,20 @@ impl TableDef {
     /// Whether one of its constraints has the name.
     pub fn has_constraint(&self, name: &str) -> bool {
         let mut keys = self.all_indexes();
-        keys.any(|index| index.constraint && index.name == name) || self.check(name).is_some()
+        keys.any(|index| index.constraint && index.name == name)
+            || self.check(name).is_some()
+            || self.foreign_key(name).is_some()
+    }
+    /// The foreign key of this name.
+    pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
+        self.foreign_keys.iter().find(|key| key.name == name)
     }
     /// Removes a column, and the constraints that name it.
     pub fn remove_column(&mut self, id: ColumnId) {
         self.indexes
             .retain(|index| index.held_columns().all(|held| held != id));
         self.checks.retain(|check| !check.columns.contains(&id));
+        self.foreign_keys.retain(|key| !key.columns.contains(&id));
         self.columns.retain(|column| column.id != id);
     }
 }

@@ -170,6 +170,21 @@ pub enum Error {
         constraint: String,
         row: String,
     },
+    /// A row that refers to what is not there, or is referred to by another (23503).
+    #[error("{message}")]
+    ForeignKeyViolation {
+        schema: String,
+        table: String,
+        constraint: String,
+        message: String,
+        detail: String,
+    },
+    /// A table that TRUNCATE must leave, for others refer to it (0A000).
+    #[error("cannot truncate a table referenced in a foreign key constraint")]
+    TruncateReferenced { table: String, by: String },
+    /// A foreign key over columns that cannot be compared (42804).
+    #[error("foreign key constraint \"{constraint}\" cannot be implemented")]
+    IncomparableReference { constraint: String, detail: String },
     /// A CHECK constraint that is false of a row that was there before it (23514).
     #[error("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row")]
     CheckViolated {
@@ -372,6 +387,8 @@ pub enum StatementFault {
     InvalidColumnReference,
     /// 42P16: a table definition that cannot be.
     InvalidTableDefinition,
+    /// 42830: a foreign key to what is no key.
+    InvalidForeignKey,
     /// 42P17: a definition that contradicts itself or the rules for such objects.
     InvalidObjectDefinition,
     /// 42P02: a parameter `$n` that was not given.

@@ -62,6 +62,8 @@ impl Error {
             Error::GeneratedAlways { .. } => "428C9",
             Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
+            Error::ForeignKeyViolation { .. } => "23503",
+            Error::IncomparableReference { .. } => "42804",
             Error::CheckViolation { .. } | Error::CheckViolated { .. } => "23514",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
@@ -72,7 +74,9 @@ impl Error {
             Error::SnapshotTooOld => "72000",
             Error::Shutdown => "57P01",
             Error::DataDirInUse { .. } => "55006",
-            Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
+            Error::DataDirFormat { .. }
+            | Error::FeatureNotSupported { .. }
+            | Error::TruncateReferenced { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
             Error::Io { .. } | Error::CannotStart { .. } => "58030",
@@ -110,7 +114,12 @@ impl Error {
             Error::NotNullViolation { row, .. } | Error::CheckViolation { row, .. } => {
                 Some(format!("Failing row contains {row}."))
             }
-            Error::FullScan { detail, .. } => Some(detail.clone()),
+            Error::FullScan { detail, .. }
+            | Error::ForeignKeyViolation { detail, .. }
+            | Error::IncomparableReference { detail, .. } => Some(detail.clone()),
+            Error::TruncateReferenced { table, by } => {
+                Some(format!("Table \"{by}\" references \"{table}\"."))
+            }
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
@@ -233,6 +242,9 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::TruncateReferenced { by, .. } => Some(format!(
+                "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
+            )),
             Error::DependentObjects { .. } => {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
@@ -292,6 +304,8 @@ impl Error {
             | Error::ContainsNull { .. }
             | Error::CheckViolation { .. }
             | Error::CheckViolated { .. }
+            | Error::ForeignKeyViolation { .. }
+            | Error::IncomparableReference { .. }
             | Error::UniqueViolation { .. }
             | Error::DuplicateInIndex { .. }
             | Error::FailedTransaction
@@ -347,6 +361,12 @@ impl Error {
                 index: constraint,
                 ..
             }
+            | Error::ForeignKeyViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
             | Error::CheckViolation {
                 schema,
                 table,
@@ -396,6 +416,7 @@ impl StatementFault {
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::InvalidForeignKey => "42830",
             StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",
             StatementFault::IndeterminateDatatype => "42P18",

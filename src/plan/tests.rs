@@ -75,6 +75,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         },
         indexes: Vec::new(),
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

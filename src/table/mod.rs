@@ -28,7 +28,7 @@ mod write;
 
 pub use arbiter::Arbiter;
 pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
-pub use describe::{constraint_key, row_text, stored_key_text};
+pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;

@@ -73,6 +73,7 @@ fn table() -> TableDef {
         indexes: vec![index(1, "t_c_key", vec![key_column(3)])],
         next_index_id: 2,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

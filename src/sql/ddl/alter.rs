@@ -12,11 +12,11 @@ use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_view, check, constraint, default, drop_column, generation, identity,
-    notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
+    alter_action, alter_index, alter_view, check, constraint, default, drop_column, foreign_key, generation,
+    identity, notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDefault, Object, ObjectKind, TableDef, Unverified, written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -71,6 +71,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 indexes: Vec::new(),
                 checks: Vec::new(),
                 row_checks: Vec::new(),
+                foreign_keys: Vec::new(),
                 rewrite: None,
                 sequence_names: Vec::new(),
             };
@@ -114,12 +115,14 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
         mut indexes,
         checks,
         row_checks,
+        foreign_keys,
         rewrite,
         sequence_names: _,
     } = change;
     let in_phases = in_phases
         && !checks.is_empty()
         && row_checks.is_empty()
+        && foreign_keys.is_empty()
         && indexes.is_empty()
         && rewrite.is_none()
         && !ctx.in_block;
@@ -128,8 +131,10 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
     }
-    if !row_checks.is_empty() {
+    let new_keys: Vec<ForeignKey> = foreign_keys.iter().map(|(key, _)| key.clone()).collect();
+    if !row_checks.is_empty() || !new_keys.is_empty() {
         verification::shut_writers_out(ctx, old).await?;
+        foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
     if let Some(rewrite) = rewrite {
         for index in indexes {
@@ -152,6 +157,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
             writer.drop_keys(old.id, index.id)?;
         }
         view_text::follow(ctx, &writer, old, &new)?;
+        foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
         new = TableDef::clone(&*writer.put_table(new)?);
     }
     if in_phases {
@@ -160,6 +166,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
     if !row_checks.is_empty() {
         dml::verify_checks(ctx, &new, &row_checks).await?;
     }
+    foreign_key::verify(ctx, &new, &foreign_keys).await?;
     for index in indexes {
         new = index::add_within(ctx, &new, index).await?;
     }
@@ -214,8 +221,13 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             not_valid,
         } => constraint::add(ctx, change, constraint, *not_valid).await,
         AlterTableOperation::ValidateConstraint { name } => check::validate(change, name),
-        AlterTableOperation::DropConstraint { if_exists, name, .. } => {
-            constraint::drop(ctx, change, name, *if_exists)
+        AlterTableOperation::DropConstraint {
+            if_exists,
+            name,
+            drop_behavior,
+        } => {
+            let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
+            constraint::drop(ctx, change, name, (*if_exists, cascade))
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             constraint::rename(ctx, table, &names::fold(old_name), names::fold(new_name))
@@ -235,7 +247,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
-            constraint::drop(ctx, change, &name, false)
+            constraint::drop(ctx, change, &name, (false, false))
         }
         AlterTableOperation::EnableTrigger { name }
         | AlterTableOperation::DisableTrigger { name }
@@ -278,6 +290,7 @@ async fn add_column(
         primary_key,
         unique,
         checks,
+        foreign_keys,
         generation,
         sequence,
     } = column::read(ctx, &table.name, written).await?;
@@ -322,6 +335,9 @@ async fn add_column(
     }
     for new in checks {
         check::add(ctx, change, new, false).await?;
+    }
+    for new in foreign_keys {
+        foreign_key::add(ctx, change, new, false).await?;
     }
     if let Some(constraint) = unique {
         constraint::add_unique_column(ctx, change, constraint, name.clone())?;

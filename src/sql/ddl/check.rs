@@ -111,6 +111,12 @@ pub(super) fn validate(change: &mut Change, name: &Ident) -> Result<()> {
         }
         return Ok(());
     }
+    if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == name) {
+        if std::mem::take(&mut key.not_valid) {
+            change.foreign_keys.push((key.clone(), true));
+        }
+        return Ok(());
+    }
     Err(match table.has_constraint(&name) {
         true => Error::InvalidStatement {
             state: StatementFault::WrongObjectType,

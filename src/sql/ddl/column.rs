@@ -6,6 +6,7 @@ use sqlparser::ast::{
 
 use super::check::NewCheck;
 use super::default;
+use super::foreign_key::NewForeignKey;
 use super::key::{check_characteristics, read_unique};
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
@@ -27,6 +28,8 @@ pub(super) struct NewColumn {
     pub(super) unique: Option<Option<String>>,
     /// CHECK here.
     pub(super) checks: Vec<NewCheck>,
+    /// REFERENCES here.
+    pub(super) foreign_keys: Vec<NewForeignKey>,
     /// GENERATED ALWAYS AS (…) STORED: to be read once all columns are known.
     pub(super) generation: Option<Expr>,
     /// A sequence is to be made for it, with these options.
@@ -67,6 +70,7 @@ pub(super) async fn read(
         primary_key: None,
         unique: None,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         generation: None,
         sequence: serial.map(|_| Vec::new()),
     };
@@ -140,7 +144,11 @@ async fn read_option(
         }
         ColumnOption::Collation(name) => collation::check(name)?,
         ColumnOption::Check(check) => new.checks.push(NewCheck::of(check, constraint)),
-        ColumnOption::ForeignKey(_) => return Err(foreign_key()),
+        ColumnOption::ForeignKey(key) => {
+            let column = Ident::with_quote('"', &new.def.name);
+            let key = NewForeignKey::of(key, Some((&column, constraint)));
+            new.foreign_keys.push(key);
+        }
         other => return Err(Error::unsupported(format!("the column option {other}"), None)),
     }
     Ok(())
@@ -229,12 +237,4 @@ fn syntax(message: String) -> Error {
         message,
         hint: None,
     }
-}
-
-/// 0A000.
-pub(super) fn foreign_key() -> Error {
-    Error::unsupported(
-        "a FOREIGN KEY constraint",
-        Some("Leave REFERENCES out and keep the references in the application."),
-    )
 }

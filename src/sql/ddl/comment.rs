@@ -99,10 +99,12 @@ pub(super) fn on_constraint(
     let Object::Table(table) = object else {
         return Err(undefined());
     };
-    if table.check(constraint).is_some() {
+    if table.check(constraint).is_some() || table.foreign_key(constraint).is_some() {
         let mut table = TableDef::clone(table);
         let named = table.checks.iter_mut().filter(|check| check.name == constraint);
-        named.for_each(|check| check.comment = comment.clone());
+        named.for_each(|check| check.comment.clone_from(&comment));
+        let named = table.foreign_keys.iter_mut().filter(|key| key.name == constraint);
+        named.for_each(|key| key.comment.clone_from(&comment));
         CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table_in(table, LockMode::ShareUpdateExclusive)?;
         return Ok(());
     }

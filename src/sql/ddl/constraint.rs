@@ -5,10 +5,11 @@ use sqlparser::ast::{ConstraintUsingIndex, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::create_table::{primary_key, row_id_column};
+use super::foreign_key::NewForeignKey;
 use super::index::NewIndex;
 use super::key::{self, KeyKind};
 use super::table_change::Change;
-use super::{column, constraint_name, free_name, notice};
+use super::{constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::error::StatementFault;
 use crate::parse::names;
@@ -24,6 +25,9 @@ pub(super) async fn add(
 ) -> Result<()> {
     if let TableConstraint::Check(written) = constraint {
         return check::add(ctx, change, NewCheck::of(written, None), not_valid).await;
+    }
+    if let TableConstraint::ForeignKey(written) = constraint {
+        return foreign_key::add(ctx, change, NewForeignKey::of(written, None), not_valid).await;
     }
     check_may_be_valid(constraint, not_valid)?;
     let table = &change.table;
@@ -63,7 +67,6 @@ pub(super) async fn add(
                 .for_each(|kept| (kept.name, kept.constraint) = (name.clone(), true));
             Ok(())
         }
-        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
         other => Err(Error::unsupported(format!("ADD {other}"), None)),
     }
 }
@@ -138,11 +141,26 @@ pub(super) fn add_primary_key(
 }
 
 /// DROP CONSTRAINT. Errors: 42704.
-pub(super) fn drop(ctx: &StatementContext, change: &mut Change, name: &Ident, if_exists: bool) -> Result<()> {
+pub(super) fn drop(
+    ctx: &StatementContext,
+    change: &mut Change,
+    name: &Ident,
+    (if_exists, cascade): (bool, bool),
+) -> Result<()> {
     let name = names::fold(name);
     let table = &mut change.table;
+    let named = |index: &&IndexDef| index.constraint && index.name == name;
+    let index = table.all_indexes().find(named).cloned();
+    if let Some(index) = index {
+        let object = format!("constraint {name} on table {}", table.name);
+        foreign_key::release_key(ctx, table, &index, (&object, cascade))?;
+    }
     if table.primary_key.constraint && table.primary_key.name == name {
         drop_primary_key(change);
+        return Ok(());
+    }
+    if table.foreign_key(&name).is_some() {
+        table.foreign_keys.retain(|key| key.name != name);
         return Ok(());
     }
     if table.check(&name).is_some() {
@@ -171,6 +189,11 @@ pub(super) fn drop(ctx: &StatementContext, change: &mut Change, name: &Ident, if
 pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
     if table.has_constraint(old) && table.has_constraint(&new) {
         return Err(constraint_name::taken(&new, table));
+    }
+    if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == old) {
+        key.name = new;
+        table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+        return Ok(());
     }
     if table.check(old).is_some() {
         check::rename(table, old, new);

@@ -6,6 +6,7 @@ use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, Set
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
+use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
@@ -49,6 +50,7 @@ struct Description {
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     indexes: Vec<NewIndex>,
     checks: Vec<NewCheck>,
+    foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
@@ -208,6 +210,7 @@ async fn describe(
             primary_key,
             unique: is_unique,
             checks,
+            foreign_keys,
             generation,
             sequence,
         } = column::read(ctx, table, written).await?;
@@ -222,12 +225,16 @@ async fn describe(
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
         description.checks.extend(checks);
+        description.foreign_keys.extend(foreign_keys);
         description.add_column(&mut columns, def, sequence)?;
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
+            TableConstraint::ForeignKey(key) => {
+                description.foreign_keys.push(NewForeignKey::of(key, None));
+            }
             other => unique.extend(read_constraint(table, other, &mut primary)?),
         }
     }
@@ -269,7 +276,6 @@ fn read_constraint(
             Ok(None)
         }
         TableConstraint::Unique(constraint) => key::read_unique(constraint).map(Some),
-        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
         other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
     }
 }
@@ -440,6 +446,7 @@ async fn create_described(
         next_index_id: indexes.len() as IndexId + 1,
         indexes,
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: description.options,
         comment: None,
         cache: TableCache::default(),
@@ -448,6 +455,12 @@ async fn create_described(
         check::check_not_repeated(&table, &new)?;
         check::define(ctx, &mut table, new, false).await?;
     }
+    for new in description.foreign_keys {
+        foreign_key::define(ctx, &mut table, new, false).await?;
+    }
+    let keys = table.foreign_keys.clone();
+    foreign_key::shut_writers_out(ctx, &table, &keys).await?;
+    foreign_key::touch_referenced(ctx, &writer, &table, &keys)?;
     let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;

@@ -4,7 +4,7 @@ use sqlparser::ast::Ident;
 
 use super::default_dependents::{self, DependentDefault};
 use super::table_change::{changed_key, check_no_views, undefined_column};
-use super::{drop, generation, notice, sequence};
+use super::{drop, foreign_key, generation, notice, sequence};
 use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
@@ -39,6 +39,10 @@ pub(super) fn drop(
     check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
     drop_sequence_users(ctx, table, id, cascade)?;
     drop_dependents(table, id, &name, cascade)?;
+    let column = table.columns.iter().find(|column| column.id == id).cloned();
+    if let Some(column) = column {
+        foreign_key::release_column(ctx, table, &column, cascade)?;
+    }
     let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
     if let Some(index) = table
         .indexes
@@ -92,7 +96,7 @@ fn drop_sequence_users(
     }
     match others.is_empty() {
         true => Ok(()),
-        false => default_dependents::remove(&CatalogWriter::begin(&ctx.txn, &ctx.catalog)?, &others),
+        false => default_dependents::remove(&CatalogWriter::begin(&ctx.txn, &ctx.catalog)?, &others, &[]),
     }
 }
 

@@ -18,6 +18,7 @@ mod default;
 mod default_dependents;
 mod drop;
 mod drop_column;
+mod foreign_key;
 mod generation;
 mod identity;
 mod index;

@@ -4,7 +4,7 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
-use crate::catalog::{TableDef, dependents_key, nearest_name};
+use crate::catalog::{ForeignKey, TableDef, dependents_key, nearest_name};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -17,6 +17,8 @@ pub(super) struct Change {
     pub(super) checks: Vec<NoNulls>,
     /// The names of CHECK constraints that the rows there are must be asked.
     pub(super) row_checks: Vec<String>,
+    /// Foreign keys that it gets or that are to be valid, and whether the rows there are must be asked.
+    pub(super) foreign_keys: Vec<(ForeignKey, bool)>,
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
     /// Names of sequences that its new columns have got.

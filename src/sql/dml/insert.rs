@@ -12,6 +12,7 @@ use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
 use super::generated_columns::{Writing, check_writable, generates_of_both, with_dependents};
 use super::new_rows::NewRows;
+use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
@@ -172,10 +173,12 @@ impl InsertPlan {
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,
+        references: &References,
     ) -> Result<WriteResult> {
         let mut writer = Writer {
             ctx,
             plan: self,
+            references,
             written: 0,
             rows: RowBuffer::new(ctx),
         };
@@ -302,7 +305,8 @@ pub(crate) async fn copy_rows(
         mode: Mode::Insert,
         returning: None,
     };
-    Ok(plan.run(ctx, None).await?.rows_written)
+    // What they refer to is as it was.
+    Ok(plan.run(ctx, None, &References::default()).await?.rows_written)
 }
 
 /// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
@@ -370,6 +374,7 @@ fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mu
 struct Writer<'a> {
     ctx: &'a StatementContext,
     plan: &'a InsertPlan,
+    references: &'a References,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: RowBuffer,
@@ -430,15 +435,23 @@ impl Writer<'_> {
         let written = match mode {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
+                self.references
+                    .note_written(self.ctx, &target.table, &batch, None)
+                    .await?;
                 batch
             }
             Mode::Upsert => self.upsert(batch).await?,
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
                 let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
-                filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?
+                let inserted =
+                    filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?;
+                self.references
+                    .note_written(self.ctx, &target.table, &inserted, None)
+                    .await?;
+                inserted
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
-                conflict::insert_or_update(self.ctx, target, &batch, update).await?
+                conflict::insert_or_update(self.ctx, target, &batch, update, self.references).await?
             }
         };
         self.written += written.num_rows() as u64;
@@ -452,15 +465,23 @@ impl Writer<'_> {
     fn changes_standing_rows(&self) -> bool {
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
         matches!(self.plan.mode, Mode::Upsert)
-            && (generates_of_both(table, &named) || self.plan.checks.need_standing_rows(table, &named))
+            && (generates_of_both(table, &named)
+                || self.plan.checks.need_standing_rows(table, &named)
+                || !table.foreign_keys.is_empty()
+                || self.ctx.catalog.references_to(table.oid).next().is_some())
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
         if self.changes_standing_rows() {
-            let checks = &self.plan.checks;
-            return conflict::upsert_whole_rows(self.ctx, table, &batch, &named, checks).await;
+            let (table, checks) = (&self.plan.target.table, &self.plan.checks);
+            let rows = conflict::WholeRows {
+                table,
+                named: &named,
+                checks,
+            };
+            return conflict::upsert_whole_rows(self.ctx, &batch, rows, self.references).await;
         }
         upsert_rows(txn, table, &batch, &with_dependents(table, &named), limits).await?;
         match self.plan.returning.is_some() {

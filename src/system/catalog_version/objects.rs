@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::constraints::{UserConstraint, user_constraints};
+use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
 use crate::parse::quoting::{qualified, quote_ident};
@@ -86,6 +86,12 @@ pub(crate) struct UserIndex {
 }
 
 impl UserRelation {
+    /// Its foreign keys.
+    pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = (&UserConstraint, &UserForeignKey)> {
+        let constraints = self.constraints.iter();
+        constraints.filter_map(|constraint| Some((constraint, constraint.foreign_key()?)))
+    }
+
     /// The columns of an index of it in key order.
     pub(crate) fn index_columns(&self, index: &UserIndex) -> impl Iterator<Item = &UserColumn> {
         let attributes: Vec<usize> = index.keys.iter().map(|key| key.attribute).collect();
@@ -193,6 +199,14 @@ impl Objects {
     pub(crate) fn constraint(&self, oid: i64) -> Option<&UserConstraint> {
         let (relation, at) = self.constraints.get(&oid)?;
         self.relations.get(*relation)?.constraints.get(*at)
+    }
+
+    /// The table of ours with this oid.
+    pub(crate) fn table(&self, oid: i64) -> Option<&UserRelation> {
+        match self.find(oid)? {
+            Found::Relation(relation) => Some(relation),
+            Found::Index(..) => None,
+        }
     }
 
     /// Schema and name of any relation, ours or the system's.
@@ -340,7 +354,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         comment: table.comment.clone(),
         columns,
         indexes,
-        constraints: user_constraints(table, attribute),
+        constraints: user_constraints(catalog, table),
         options,
         query: None,
         sequence: None,

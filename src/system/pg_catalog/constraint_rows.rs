@@ -1,8 +1,13 @@
 //! Rows of the catalogs that tell of constraints: `pg_constraint`, and information_schema's.
 
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
+use crate::catalog::ReferentialAction;
 use crate::parse::quoting::quote_ident;
-use crate::system::catalog_version::objects::{UserColumn, UserRelation};
+use crate::system::catalog_version::cells::Cell;
+use crate::system::catalog_version::constraints::{
+    ConstraintKind, UserConstraint, UserForeignKey, action_words,
+};
+use crate::system::catalog_version::objects::{Found, UserColumn, UserIndex, UserRelation};
 
 /// What all rows of `pg_constraint` have in common.
 pub(super) const CONSTRAINT: Constants = &[
@@ -38,19 +43,57 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ]);
         }
         for constraint in &relation.constraints {
-            rows.push(&[
+            let mut cells = vec![
                 ("oid", text(constraint.oid)),
                 ("conname", text(&constraint.name)),
                 ("connamespace", text(relation.namespace)),
-                ("contype", text('c')),
                 ("conrelid", text(relation.oid)),
-                ("conindid", text(0)),
                 ("conkey", array_or_null(&constraint.columns)),
                 ("convalidated", boolean(constraint.valid)),
-                ("connoinherit", boolean(constraint.no_inherit)),
-                ("conbin", text(&constraint.condition)),
-            ]);
+            ];
+            cells.extend(cells_of_kind(constraint));
+            rows.push(&cells);
         }
+    }
+}
+
+fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
+    let operators = |count: usize| {
+        // `=` of integers, for whoever counts them.
+        array_or_null(std::iter::repeat_n(96, count))
+    };
+    match &constraint.kind {
+        ConstraintKind::Check {
+            condition,
+            no_inherit,
+        } => vec![
+            ("contype", text('c')),
+            ("conindid", text(0)),
+            ("connoinherit", boolean(*no_inherit)),
+            ("conbin", text(condition)),
+        ],
+        ConstraintKind::ForeignKey(key) => vec![
+            ("contype", text('f')),
+            ("conindid", text(key.index)),
+            ("confrelid", text(key.table)),
+            ("confkey", array_or_null(&key.columns)),
+            ("confupdtype", text(action_letter(key.on_update))),
+            ("confdeltype", text(action_letter(key.on_delete))),
+            ("confmatchtype", text(if key.match_full { 'f' } else { 's' })),
+            ("conpfeqop", operators(key.columns.len())),
+            ("conppeqop", operators(key.columns.len())),
+            ("conffeqop", operators(key.columns.len())),
+        ],
+    }
+}
+
+fn action_letter(action: ReferentialAction) -> char {
+    match action {
+        ReferentialAction::NoAction => 'a',
+        ReferentialAction::Restrict => 'r',
+        ReferentialAction::Cascade => 'c',
+        ReferentialAction::SetNull => 'n',
+        ReferentialAction::SetDefault => 'd',
     }
 }
 
@@ -80,9 +123,14 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
             ]);
         }
-        let checks = relation.constraints.iter();
-        let checks = checks.map(|constraint| constraint.name.clone());
-        for name in checks.chain(not_null_constraints(relation).map(|(name, _)| name)) {
+        let own = relation.constraints.iter().map(|constraint| {
+            let kind = match constraint.kind {
+                ConstraintKind::Check { .. } => "CHECK",
+                ConstraintKind::ForeignKey(_) => "FOREIGN KEY",
+            };
+            (constraint.name.clone(), kind)
+        });
+        for (name, kind) in own.chain(not_null_constraints(relation).map(|(name, _)| (name, "CHECK"))) {
             rows.push(&[
                 ("constraint_catalog", database.clone()),
                 ("constraint_schema", text(&relation.schema)),
@@ -90,7 +138,7 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("table_catalog", database.clone()),
                 ("table_schema", text(&relation.schema)),
                 ("table_name", text(&relation.name)),
-                ("constraint_type", text("CHECK")),
+                ("constraint_type", text(kind)),
             ]);
         }
     }
@@ -111,6 +159,7 @@ pub(super) fn check_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
         let checks = relation.constraints.iter();
+        let checks = checks.filter(|constraint| constraint.foreign_key().is_none());
         let checks = checks.map(|constraint| {
             let clause = constraint.definition.trim_start_matches("CHECK ");
             (constraint.name.clone(), clause.to_string())
@@ -143,7 +192,7 @@ fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str
 /// `key_column_usage`.
 pub(super) fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    each_key_column(source, |relation, constraint, column, position| {
+    let mut push = |relation: &UserRelation, constraint: &str, column: &UserColumn, place: (usize, Cell)| {
         rows.push(&[
             ("constraint_catalog", database.clone()),
             ("constraint_schema", text(&relation.schema)),
@@ -152,39 +201,113 @@ pub(super) fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
             ("table_schema", text(&relation.schema)),
             ("table_name", text(&relation.name)),
             ("column_name", text(&column.name)),
-            ("ordinal_position", text(position)),
-        ]);
-    });
-}
-
-/// `constraint_column_usage`.
-pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = text(&source.ctx.database);
-    let mut push = |relation: &UserRelation, constraint: &str, column: &UserColumn| {
-        rows.push(&[
-            ("table_catalog", database.clone()),
-            ("table_schema", text(&relation.schema)),
-            ("table_name", text(&relation.name)),
-            ("column_name", text(&column.name)),
-            ("constraint_catalog", database.clone()),
-            ("constraint_schema", text(&relation.schema)),
-            ("constraint_name", text(constraint)),
+            ("ordinal_position", text(place.0)),
+            ("position_in_unique_constraint", place.1),
         ]);
     };
-    each_key_column(source, |relation, constraint, column, _| {
-        push(relation, constraint, column);
+    each_key_column(source, |relation, constraint, column, position| {
+        push(relation, constraint, column, (position, None));
     });
     for relation in &source.objects.relations {
-        for constraint in &relation.constraints {
-            let columns = constraint.columns.iter();
-            for column in columns.filter_map(|attribute| relation.columns.get(attribute - 1)) {
-                push(relation, &constraint.name, column);
+        for (constraint, key) in relation.foreign_keys() {
+            for (at, attribute) in constraint.columns.iter().enumerate() {
+                let Some(column) = relation.columns.get(attribute - 1) else {
+                    continue;
+                };
+                let referenced = key.columns.get(at).copied();
+                let in_key = referenced.and_then(|referenced| place_in_key(source, key, referenced));
+                push(
+                    relation,
+                    &constraint.name,
+                    column,
+                    (at + 1, in_key.and_then(text)),
+                );
             }
         }
     }
 }
 
-/// `constraint_table_usage`: keys alone.
+/// The place, from 1, of a column in the key that a foreign key refers to.
+fn place_in_key(source: &Source<'_>, key: &UserForeignKey, attribute: usize) -> Option<usize> {
+    let (_, index) = referenced_index(source, key)?;
+    let place = index.keys.iter().position(|part| part.attribute == attribute);
+    place.map(|place| place + 1)
+}
+
+fn referenced_index<'a>(
+    source: &Source<'a>,
+    key: &UserForeignKey,
+) -> Option<(&'a UserRelation, &'a UserIndex)> {
+    match source.objects.find(key.index)? {
+        Found::Index(relation, index) => Some((relation, index)),
+        Found::Relation(_) => None,
+    }
+}
+
+/// `referential_constraints`.
+pub(super) fn referential_constraints(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for (constraint, key) in relation.foreign_keys() {
+            // A key of CREATE UNIQUE INDEX is no constraint.
+            let unique = referenced_index(source, key).filter(|(_, index)| index.constraint);
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&constraint.name)),
+                ("unique_constraint_catalog", unique.and_then(|_| database.clone())),
+                (
+                    "unique_constraint_schema",
+                    unique.and_then(|(of, _)| text(&of.schema)),
+                ),
+                (
+                    "unique_constraint_name",
+                    unique.and_then(|(_, index)| text(&index.name)),
+                ),
+                ("match_option", text(if key.match_full { "FULL" } else { "NONE" })),
+                ("update_rule", text(action_words(key.on_update))),
+                ("delete_rule", text(action_words(key.on_delete))),
+            ]);
+        }
+    }
+}
+
+/// `constraint_column_usage`.
+pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    let mut push = |(relation, schema): (&UserRelation, &str), constraint: &str, column: &UserColumn| {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("column_name", text(&column.name)),
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(schema)),
+            ("constraint_name", text(constraint)),
+        ]);
+    };
+    each_key_column(source, |relation, constraint, column, _| {
+        push((relation, &relation.schema), constraint, column);
+    });
+    for relation in &source.objects.relations {
+        for constraint in &relation.constraints {
+            // A foreign key uses what it refers to.
+            let (of, columns) = match constraint.foreign_key() {
+                Some(key) => (source.objects.table(key.table), &key.columns),
+                None => (Some(relation), &constraint.columns),
+            };
+            let Some(of) = of else { continue };
+            for column in columns
+                .iter()
+                .filter_map(|attribute| of.columns.get(attribute - 1))
+            {
+                push((of, &relation.schema), &constraint.name, column);
+            }
+        }
+    }
+}
+
+/// `constraint_table_usage`: keys, and what foreign keys refer to.
 pub(super) fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     for relation in &source.objects.relations {
@@ -196,6 +319,19 @@ pub(super) fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRow
                 ("constraint_catalog", database.clone()),
                 ("constraint_schema", text(&relation.schema)),
                 ("constraint_name", text(&index.name)),
+            ]);
+        }
+        for (constraint, key) in relation.foreign_keys() {
+            let Some(of) = source.objects.table(key.table) else {
+                continue;
+            };
+            rows.push(&[
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&of.schema)),
+                ("table_name", text(&of.name)),
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&constraint.name)),
             ]);
         }
     }

@@ -5,7 +5,7 @@ use arrow::array::RecordBatch;
 
 use super::constraint_rows::{
     STANDARD_CONSTRAINT, check_constraints, constraint_column_usage, constraint_table_usage,
-    key_column_usage, table_constraints,
+    key_column_usage, referential_constraints, table_constraints,
 };
 use super::ddl_text::view_definition;
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
@@ -26,6 +26,7 @@ static RELATIONS: &[Filled] = &[
     ("columns", COLUMN, columns),
     ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
     ("check_constraints", &[], check_constraints),
+    ("referential_constraints", &[], referential_constraints),
     ("key_column_usage", &[], key_column_usage),
     ("constraint_column_usage", &[], constraint_column_usage),
     ("constraint_table_usage", &[], constraint_table_usage),

@@ -1,6 +1,8 @@
 //! The rows of `pg_catalog` that come from our own catalog: classes, attributes, indexes, constraints, comments, the
 //! role, the database. Relations not named in [`RELATIONS`] hold only what every database has, or nothing.
 
+use std::collections::HashSet;
+
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
@@ -129,7 +131,6 @@ const CLASS: Constants = &[
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
     ("relpersistence", "p"),
-    ("relhastriggers", "f"),
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
@@ -145,6 +146,13 @@ const HEAP: i64 = 2;
 const BTREE: i64 = 403;
 
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
+    // PostgreSQL keeps foreign keys by triggers of both tables, which psql asks for before it lists the keys.
+    let mut referring = HashSet::new();
+    for relation in &source.objects.relations {
+        for (_, key) in relation.foreign_keys() {
+            referring.extend([relation.oid, key.table]);
+        }
+    }
     for relation in &source.objects.relations {
         let (is_table, is_sequence) = (relation.kind == 'r', relation.kind == 'S');
         rows.push(&[
@@ -158,7 +166,11 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 text(if is_table || is_sequence { relation.oid } else { 0 }),
             ),
             ("relhasindex", boolean(!relation.indexes.is_empty())),
-            ("relchecks", text(relation.constraints.len())),
+            (
+                "relchecks",
+                text(relation.constraints.len() - relation.foreign_keys().count()),
+            ),
+            ("relhastriggers", boolean(referring.contains(&relation.oid))),
             ("relkind", text(relation.kind)),
             (
                 "reltuples",
@@ -182,6 +194,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relfilenode", text(index.oid)),
                 ("relhasindex", boolean(false)),
                 ("relchecks", text(0)),
+                ("relhastriggers", boolean(false)),
                 ("relkind", text('i')),
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),

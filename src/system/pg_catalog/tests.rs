@@ -88,6 +88,7 @@ fn catalog() -> Catalog {
             false,
         )],
         checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()
