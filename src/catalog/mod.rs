@@ -49,6 +49,8 @@
 mod access;
 mod change;
 pub mod check;
+mod check_constraint;
+mod foreign_key;
 mod generation;
 mod load;
 mod lookups;
@@ -67,6 +69,8 @@ use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
+pub use check_constraint::CheckConstraint;
+pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
@@ -300,6 +304,20 @@ impl Catalog {
     /// The views whose queries read the relation with this oid, directly.
     pub fn views_reading(&self, oid: u32) -> impl Iterator<Item = &Arc<ViewDef>> {
         self.views().filter(move |view| view.depends_on.contains(&oid))
+    }
+
+    /// The table with this oid.
+    pub fn table_by_oid(&self, oid: u32) -> Option<&Arc<TableDef>> {
+        self.tables().find(|table| table.oid == oid)
+    }
+
+    /// The foreign keys that refer to the table with this oid, with their tables.
+    pub fn references_to(&self, oid: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
+        self.tables().flat_map(move |table| {
+            let keys = table.foreign_keys.iter();
+            keys.filter(move |key| key.table == oid)
+                .map(move |key| (table, key))
+        })
     }
 
     /// Adds or replaces a relation (tests, and statements that look at their own changes).

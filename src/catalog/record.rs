@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ColumnDef, ColumnDefault, Generation, IndexDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef,
-    SettingOverrides, TableCache, TableDef, TableOptions, Unverified, ViewDef,
+    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
+    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -34,6 +34,10 @@ struct TableRecord {
     primary_key: IndexDef,
     indexes: Vec<IndexDef>,
     next_index_id: IndexId,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<CheckConstraint>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    foreign_keys: Vec<ForeignKey>,
     options: TableOptions,
     comment: Option<String>,
 }
@@ -94,6 +98,8 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
         primary_key: table.primary_key.clone(),
         indexes: table.indexes.clone(),
         next_index_id: table.next_index_id,
+        checks: table.checks.clone(),
+        foreign_keys: table.foreign_keys.clone(),
         options: table.options.clone(),
         comment: table.comment.clone(),
     };
@@ -280,6 +286,8 @@ impl TableRecord {
             primary_key: self.primary_key,
             indexes: self.indexes,
             next_index_id: self.next_index_id,
+            checks: self.checks,
+            foreign_keys: self.foreign_keys,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 
+use super::check_constraint::CheckConstraint;
+use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use crate::Result;
 use crate::codec::key::KeyField;
@@ -41,6 +43,10 @@ pub struct TableDef {
     pub indexes: Vec<IndexDef>,
     /// The next index id.
     pub next_index_id: IndexId,
+    /// CHECK constraints, by name: the order in which rows are asked.
+    pub checks: Vec<CheckConstraint>,
+    /// Foreign keys, by name.
+    pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
     /// COMMENT ON TABLE.
@@ -418,5 +424,28 @@ impl TableDef {
             .iter()
             .filter_map(|key| self.column_index_by_id(key.column))
             .collect()
+    }
+    /// The CHECK constraint of this name.
+    pub fn check(&self, name: &str) -> Option<&CheckConstraint> {
+        self.checks.iter().find(|check| check.name == name)
+    }
+    /// Whether one of its constraints has the name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        let mut keys = self.all_indexes();
+        keys.any(|index| index.constraint && index.name == name)
+            || self.check(name).is_some()
+            || self.foreign_key(name).is_some()
+    }
+    /// The foreign key of this name.
+    pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
+        self.foreign_keys.iter().find(|key| key.name == name)
+    }
+    /// Removes a column, and the constraints that name it.
+    pub fn remove_column(&mut self, id: ColumnId) {
+        self.indexes
+            .retain(|index| index.held_columns().all(|held| held != id));
+        self.checks.retain(|check| !check.columns.contains(&id));
+        self.foreign_keys.retain(|key| !key.columns.contains(&id));
+        self.columns.retain(|column| column.id != id);
     }
 }

@@ -68,6 +68,8 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         columns,
         indexes: Vec::new(),
         next_index_id: 1,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

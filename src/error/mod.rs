@@ -167,13 +167,48 @@ pub enum Error {
     /// NULL in a NOT NULL or key column (23502).
     #[error("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint")]
     NotNullViolation {
+        schema: String,
         table: String,
         column: String,
         row: String,
     },
     /// NULL in a column that ALTER TABLE makes NOT NULL (23502).
     #[error("column \"{column}\" of relation \"{table}\" contains null values")]
-    ContainsNull { table: String, column: String },
+    ContainsNull {
+        schema: String,
+        table: String,
+        column: String,
+    },
+    /// A row of which a CHECK constraint is false (23514).
+    #[error("new row for relation \"{table}\" violates check constraint \"{constraint}\"")]
+    CheckViolation {
+        schema: String,
+        table: String,
+        constraint: String,
+        row: String,
+    },
+    /// A row that refers to what is not there, or is referred to by another (23503).
+    #[error("{message}")]
+    ForeignKeyViolation {
+        schema: String,
+        table: String,
+        constraint: String,
+        message: String,
+        detail: String,
+    },
+    /// A table that TRUNCATE must leave, for others refer to it (0A000).
+    #[error("cannot truncate a table referenced in a foreign key constraint")]
+    TruncateReferenced { table: String, by: String },
+    /// A foreign key over columns that cannot be compared (42804).
+    #[error("foreign key constraint \"{constraint}\" cannot be implemented")]
+    IncomparableReference { constraint: String, detail: String },
+    /// A CHECK constraint that is false of a row that was there before it (23514).
+    #[error("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row")]
+    CheckViolated {
+        schema: String,
+        table: String,
+        constraint: String,
+    },
     /// A value for a column that only the server writes (428C9); `detail` says what kind of column it is.
     #[error("{message}")]
     GeneratedAlways { message: String, detail: String },
@@ -182,10 +217,20 @@ pub enum Error {
     GeneratedInCopy { message: String, detail: String },
     /// A duplicate key (23505); `key` is `(a, b)=(1, 2)`.
     #[error("duplicate key value violates unique constraint \"{constraint}\"")]
-    UniqueViolation { constraint: String, key: String },
+    UniqueViolation {
+        schema: String,
+        table: String,
+        constraint: String,
+        key: String,
+    },
     /// A duplicate found while a unique index was built (23505); `key` as above.
     #[error("could not create unique index \"{index}\"")]
-    DuplicateInIndex { index: String, key: String },
+    DuplicateInIndex {
+        schema: String,
+        table: String,
+        index: String,
+        key: String,
+    },
     /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
     /// empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
@@ -362,6 +407,10 @@ pub enum DuplicateKind {
     PreparedStatement,
     /// A portal.
     Cursor,
+    /// A constraint of a table.
+    Constraint,
+    /// A CHECK constraint of the same statement.
+    Check,
     /// Any other object.
     Object,
 }
@@ -380,6 +429,8 @@ pub enum StatementFault {
     InvalidColumnReference,
     /// 42P16: a table definition that cannot be.
     InvalidTableDefinition,
+    /// 42830: a foreign key to what is no key.
+    InvalidForeignKey,
     /// 42P17: a definition that contradicts itself or the rules for such objects.
     InvalidObjectDefinition,
     /// 42P02: a parameter `$n` that was not given.
@@ -461,6 +512,14 @@ impl Error {
         }
     }
 
+    /// The same error of a text that the client does not see.
+    pub fn without_place(self) -> Error {
+        match self {
+            Error::At { error, .. } => *error,
+            error => error,
+        }
+    }
+
     /// Whether a column was named that is not there.
     pub fn is_undefined_column(&self) -> bool {
         match self {
@@ -507,6 +566,8 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::Column => "column",
             DuplicateKind::PreparedStatement => "prepared statement",
             DuplicateKind::Cursor => "cursor",
+            DuplicateKind::Constraint => "constraint",
+            DuplicateKind::Check => "check constraint",
             DuplicateKind::Object => "object",
         })
     }

@@ -3,6 +3,19 @@
 
 use super::{DuplicateKind, Error, Limit, StatementFault, TextPlace};
 
+/// Names of what an error is about, each where it is about such a thing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ErrorObject<'a> {
+    /// The schema of the table.
+    pub schema: Option<&'a str>,
+    /// The table.
+    pub table: Option<&'a str>,
+    /// The column.
+    pub column: Option<&'a str>,
+    /// The constraint.
+    pub constraint: Option<&'a str>,
+}
+
 impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     pub fn sqlstate(&self) -> &'static str {
@@ -55,6 +68,9 @@ impl Error {
             Error::GeneratedInCopy { .. } => "42P10",
             Error::NotNullViolation { .. } | Error::ContainsNull { .. } => "23502",
             Error::UniqueViolation { .. } | Error::DuplicateInIndex { .. } => "23505",
+            Error::ForeignKeyViolation { .. } => "23503",
+            Error::IncomparableReference { .. } => "42804",
+            Error::CheckViolation { .. } | Error::CheckViolated { .. } => "23514",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => state.sqlstate(),
@@ -64,7 +80,9 @@ impl Error {
             Error::SnapshotTooOld => "72000",
             Error::Shutdown => "57P01",
             Error::DataDirInUse { .. } => "55006",
-            Error::DataDirFormat { .. } | Error::FeatureNotSupported { .. } => "0A000",
+            Error::DataDirFormat { .. }
+            | Error::FeatureNotSupported { .. }
+            | Error::TruncateReferenced { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
             Error::Io { .. } | Error::CannotStart { .. } => "58030",
@@ -103,8 +121,15 @@ impl Error {
             }
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
-            Error::NotNullViolation { row, .. } => Some(format!("Failing row contains {row}.")),
-            Error::FullScan { detail, .. } => Some(detail.clone()),
+            Error::NotNullViolation { row, .. } | Error::CheckViolation { row, .. } => {
+                Some(format!("Failing row contains {row}."))
+            }
+            Error::FullScan { detail, .. }
+            | Error::ForeignKeyViolation { detail, .. }
+            | Error::IncomparableReference { detail, .. } => Some(detail.clone()),
+            Error::TruncateReferenced { table, by } => {
+                Some(format!("Table \"{by}\" references \"{table}\"."))
+            }
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
@@ -158,6 +183,7 @@ impl Error {
             | Error::ConflictRowTwice
             | Error::CannotCoerce { .. }
             | Error::ContainsNull { .. }
+            | Error::CheckViolated { .. }
             | Error::TooLarge { .. }
             | Error::LimitExceeded { .. }
             | Error::FailedTransaction
@@ -236,6 +262,9 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::TruncateReferenced { by, .. } => Some(format!(
+                "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
+            )),
             Error::DependentObjects { .. } => {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
@@ -293,6 +322,10 @@ impl Error {
             | Error::CannotCoerce { .. }
             | Error::NotNullViolation { .. }
             | Error::ContainsNull { .. }
+            | Error::CheckViolation { .. }
+            | Error::CheckViolated { .. }
+            | Error::ForeignKeyViolation { .. }
+            | Error::IncomparableReference { .. }
             | Error::UniqueViolation { .. }
             | Error::DuplicateInIndex { .. }
             | Error::FailedTransaction
@@ -327,6 +360,59 @@ impl Error {
         }
     }
 
+    /// What of the database a row was against, for clients that tell constraints apart by more than words.
+    pub fn object(&self) -> ErrorObject<'_> {
+        let of = |schema, table, column, constraint| ErrorObject {
+            schema: Some(schema),
+            table: Some(table),
+            column,
+            constraint,
+        };
+        match self.bare() {
+            Error::NotNullViolation {
+                schema,
+                table,
+                column,
+                ..
+            }
+            | Error::ContainsNull {
+                schema,
+                table,
+                column,
+            } => of(schema, table, Some(column), None),
+            Error::UniqueViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
+            | Error::DuplicateInIndex {
+                schema,
+                table,
+                index: constraint,
+                ..
+            }
+            | Error::ForeignKeyViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
+            | Error::CheckViolation {
+                schema,
+                table,
+                constraint,
+                ..
+            }
+            | Error::CheckViolated {
+                schema,
+                table,
+                constraint,
+            } => of(schema, table, None, Some(constraint)),
+            _ => ErrorObject::default(),
+        }
+    }
+
     /// Where in the statement the error stands, in characters from 1.
     pub fn position(&self) -> Option<usize> {
         match self {
@@ -350,7 +436,7 @@ impl DuplicateKind {
             DuplicateKind::Column => "42701",
             DuplicateKind::PreparedStatement => "42P05",
             DuplicateKind::Cursor => "42P03",
-            DuplicateKind::Object => "42710",
+            DuplicateKind::Constraint | DuplicateKind::Check | DuplicateKind::Object => "42710",
         }
     }
 }
@@ -363,6 +449,7 @@ impl StatementFault {
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::InvalidForeignKey => "42830",
             StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",
             StatementFault::IndeterminateDatatype => "42P18",

@@ -39,14 +39,14 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     )
     .bounded(),
     FunctionDef::catalog("pg_get_constraintdef", &[T::Oid], T::Text, |b, catalog| {
-        b.map1(|oid| get_constraintdef(catalog.objects(), oid))
+        b.map1(|oid| get_constraintdef(catalog.objects(), oid, false))
     })
     .bounded(),
     FunctionDef::catalog(
         "pg_get_constraintdef",
         &[T::Oid, T::Bool],
         T::Text,
-        |b, catalog| b.map2(|oid, _: bool| get_constraintdef(catalog.objects(), oid)),
+        |b, catalog| b.map2(|oid, pretty: bool| get_constraintdef(catalog.objects(), oid, pretty)),
     )
     .bounded(),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid], T::Text, |b, catalog| {

@@ -112,6 +112,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         |b, catalog| b.map1(|text| object_oid(catalog, "regrole", text)),
     ),
     FunctionDef::new("regrole", &[T::Oid], T::Catalog(CatalogType::Regrole), oid),
+    // No table is a part of another.
+    FunctionDef::rows("pg_partition_ancestors", &[T::Regclass], T::Regclass, |b| {
+        b.map1(|_: i64| Vec::<i64>::new())
+    }),
     FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
         b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
     }),
@@ -426,6 +430,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
             (Found::Index(_, index), None) => index.comment.clone(),
             (Found::Index(..), Some(_)) => None,
         };
+    }
+    if class == Some(CONSTRAINT_CLASS)
+        && let Some(constraint) = objects.constraint(object)
+    {
+        return constraint.comment.clone();
     }
     if class == Some(CONSTRAINT_CLASS)
         && let Some(Found::Index(_, index)) = objects.find(object)

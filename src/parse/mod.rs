@@ -6,6 +6,7 @@ mod alter;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
+mod constraint_words;
 pub mod copy;
 mod copy_reader;
 pub(crate) mod current_of;
@@ -54,6 +55,7 @@ mod upkeep_reader;
 pub(crate) mod with_write;
 
 pub(crate) use alter::{is_alter_view, new_schema};
+pub(crate) use constraint_words::is_no_inherit;
 pub(crate) use dialect::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};
 pub(crate) use inert::UNTYPED;

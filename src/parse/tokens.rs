@@ -19,6 +19,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::constraint_words;
 use super::current_of;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
@@ -319,6 +320,7 @@ impl<'t> Reader<'t> {
         }
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
+            constraint_words::take(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             inert::take(&mut self.tokens, &mut self.hints);

@@ -74,6 +74,8 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             constraint_comment: None,
         },
         indexes: Vec::new(),
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

@@ -25,6 +25,8 @@ pub(crate) enum Clause {
     Default,
     /// GENERATED ALWAYS AS.
     Generated,
+    /// CHECK.
+    Check,
     /// LIMIT.
     Limit,
     /// OFFSET.
@@ -54,6 +56,7 @@ impl Clause {
             Clause::Returning => "RETURNING",
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
+            Clause::Check => "check constraints",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::From => "functions in FROM",

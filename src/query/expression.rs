@@ -108,6 +108,7 @@ impl Binder<'_> {
         let name = match place.clause {
             Clause::JoinOn => "JOIN/ON",
             Clause::CopyWhere => "WHERE",
+            Clause::Check => "CHECK",
             clause => clause.name(),
         };
         let condition = self.coerce_boolean(bound, name);

@@ -138,10 +138,14 @@ impl Binder<'_> {
                 if matches!(bound.expr, Expr::Unnest(_))
                     && !matches!(place.clause, Clause::Select | Clause::From)
                 {
-                    return Err(Error::unsupported(
-                        format!("a set-returning function in {}", place.clause.name()),
-                        Some("Call it in FROM instead."),
-                    ));
+                    return Err(Error::InvalidStatement {
+                        state: StatementFault::NotImplemented,
+                        message: format!(
+                            "set-returning functions are not allowed in {}",
+                            place.clause.name()
+                        ),
+                        hint: Some("Call it in FROM instead.".to_string()),
+                    });
                 }
                 Ok(bound)
             }

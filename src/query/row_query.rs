@@ -111,15 +111,30 @@ impl Binder<'_> {
             Some(_) => vec![number],
             None => Vec::new(),
         };
-        items.extend(self.items(query.items, place(query.clause))?);
+        match query.clause {
+            Clause::Check => items.extend(self.conditions(query.items, place(Clause::Check))?),
+            clause => items.extend(self.items(query.items, place(clause))?),
+        }
         let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
         let visible = items.len();
         let (plan, exprs) = self.place_subqueries(plan, exprs, false)?;
         self.project(plan, items, exprs, visible, Vec::new(), Kept::all())
     }
 
+    /// A select list of conditions.
+    fn conditions(&mut self, items: &[ast::SelectItem], place: Place<'_>) -> Result<Vec<BoundItem>> {
+        let condition = |item: &ast::SelectItem| match item {
+            ast::SelectItem::UnnamedExpr(expr) => Ok(BoundItem {
+                name: "condition".to_string(),
+                bound: Bound::new(self.condition(expr, place)?, SqlType::Bool),
+            }),
+            _ => Err(Error::internal("a condition that is no expression")),
+        };
+        items.iter().map(condition).collect()
+    }
+
     /// The relations as one FROM item, and the number of each row.
-    fn rows_in_memory(
+    pub(super) fn rows_in_memory(
         &mut self,
         relations: &[RowRelation],
         rows: Option<&RecordBatch>,

@@ -40,11 +40,8 @@ impl<'a> Arbiter<'a> {
                 rows.map(|row| encoder.key(batch, row).map(Some)).collect()
             }
             Some(index) => {
-                let mut encoder = EntryEncoder::new(self.table, index, self.limits);
-                let entries = rows.map(|row| encoder.entry(batch, row));
-                entries
-                    .map(|entry| entry.map(|entry| entry.exclusive.then_some(entry.key)))
-                    .collect()
+                let encoder = EntryEncoder::new(self.table, index, self.limits);
+                rows.map(|row| encoder.exclusive_key(batch, row)).collect()
             }
         }
     }

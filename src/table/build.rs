@@ -30,7 +30,7 @@ use crate::{Error, Result};
 /// Bytes of a page at most.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Rows of a page at most, where only one column is looked at, or nobody else writes.
-const PAGE_ROWS_MAX: usize = 4096;
+pub(super) const PAGE_ROWS_MAX: usize = 4096;
 
 /// A page of rows that has its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,12 +146,19 @@ pub async fn has_null(
 
 fn duplicate(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
     Error::DuplicateInIndex {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
         index: index.name.clone(),
         key: constraint_key(table, index, batch, row),
     }
 }
 
-fn rows_request(table: &TableDef, from: Option<&[u8]>, keys_only: bool, page_rows_max: usize) -> ScanRequest {
+pub(super) fn rows_request(
+    table: &TableDef,
+    from: Option<&[u8]>,
+    keys_only: bool,
+    page_rows_max: usize,
+) -> ScanRequest {
     let all = KeyRange::of_prefix(&entry_prefix(table.id, table.primary_key.id));
     let range = KeyRange {
         start: from.map_or(all.start, <[u8]>::to_vec),

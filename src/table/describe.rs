@@ -44,6 +44,17 @@ pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, r
     format!("({})=({})", names.join(", "), values.join(", "))
 }
 
+/// Columns by name and the values of a row in them, as [`constraint_key`].
+pub fn key_text(columns: &[(&str, &SqlType)], values: &[ArrayRef], row: usize) -> String {
+    let names: Vec<_> = columns.iter().map(|(name, _)| *name).collect();
+    let values: Vec<_> = columns
+        .iter()
+        .zip(values)
+        .map(|((_, ty), array)| element_text(array, row, ty))
+        .collect();
+    format!("({})=({})", names.join(", "), values.join(", "))
+}
+
 /// The columns of a stored key of an index and its values, as [`constraint_key`]; the primary key's columns follow where
 /// the key holds them. Errors: `Corrupt` when the key does not decode.
 pub fn stored_key_text(table: &TableDef, index: &IndexDef, stored: &[u8]) -> Result<String> {

@@ -273,8 +273,22 @@ impl ValuePart {
     }
 }
 
+/// Whether no row before this one is NULL in a column that may not be: encoding would tell, but later. Errors: 23502.
+pub fn require_not_null(table: &TableDef, batch: &RecordBatch, rows: usize) -> Result<()> {
+    let wanted: Vec<usize> = (0..table.columns.len())
+        .filter(|at| table.columns[*at].not_null || table.is_key_column(table.columns[*at].id))
+        .collect();
+    for row in 0..rows {
+        if let Some(at) = wanted.iter().find(|at| batch.column(**at).is_null(row)) {
+            return Err(null_violation(table, *at, batch, row));
+        }
+    }
+    Ok(())
+}
+
 fn null_violation(table: &TableDef, position: usize, batch: &RecordBatch, row: usize) -> Error {
     Error::NotNullViolation {
+        schema: table.schema.clone(),
         table: table.name.clone(),
         column: table.columns[position].name.clone(),
         row: row_text(table, batch, row),

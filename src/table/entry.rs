@@ -51,6 +51,18 @@ impl<'a> EntryEncoder<'a> {
         }
     }
 
+    /// The stored key that no other row may have, where the row has no NULL in the index. Errors: 54000 above the size limits.
+    pub(super) fn exclusive_key(&self, batch: &RecordBatch, row: usize) -> Result<Option<Vec<u8>>> {
+        let has_null = self.indexed.positions().any(|at| batch.column(at).is_null(row));
+        if has_null || !self.index.unique {
+            return Ok(None);
+        }
+        let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
+        self.indexed.put(&mut key, batch, row)?;
+        self.indexed.check_size(&key)?;
+        Ok(Some(key))
+    }
+
     /// The entry of a row. Errors: 54000 above the size limits.
     pub fn entry(&mut self, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
         let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();

@@ -72,6 +72,8 @@ fn table() -> TableDef {
         primary_key: index(0, "t_pkey", vec![key_column(2), key_column(1)]),
         indexes: vec![index(1, "t_c_key", vec![key_column(3)])],
         next_index_id: 2,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

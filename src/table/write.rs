@@ -562,6 +562,8 @@ pub(super) fn whole_rows(table: &TableDef) -> RowDecoder {
 
 pub(super) fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {
     Error::UniqueViolation {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
         constraint: index.name.clone(),
         key: constraint_key(table, index, batch, row),
     }

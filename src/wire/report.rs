@@ -17,15 +17,21 @@ pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage
         (b'W', error.context().map(str::to_string)),
     ];
     fields.extend(more.into_iter().filter_map(|(code, text)| Some((code, text?))));
-    match error.bare() {
-        Error::UniqueViolation { constraint, .. } => fields.push((b'n', constraint.clone())),
-        Error::NotNullViolation { table, column, .. } => {
-            fields.push((b't', table.clone()));
-            fields.push((b'c', column.clone()));
-        }
-        // pgjdbc and others know by the routine's name that preparing again heals it.
-        Error::PlanChanged { .. } => fields.push((b'R', "RevalidateCachedQuery".to_string())),
-        _ => {}
+    let object = error.object();
+    let names = [
+        (b's', object.schema),
+        (b't', object.table),
+        (b'c', object.column),
+        (b'n', object.constraint),
+    ];
+    fields.extend(
+        names
+            .into_iter()
+            .filter_map(|(code, name)| Some((code, name?.to_string()))),
+    );
+    // pgjdbc and others know by the routine's name that preparing again heals it.
+    if matches!(error.bare(), Error::PlanChanged { .. }) {
+        fields.push((b'R', "RevalidateCachedQuery".to_string()));
     }
     PgWireBackendMessage::ErrorResponse(ErrorResponse::new(without_zero_bytes(fields)))
 }

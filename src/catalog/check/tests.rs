@@ -65,6 +65,8 @@ fn table() -> TableDef {
         },
         indexes: Vec::new(),
         next_index_id: 1,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions::default(),
         comment: None,
         cache: TableCache::default(),

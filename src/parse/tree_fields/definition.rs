@@ -5,8 +5,9 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, CheckConstraint, ColumnDef, ColumnOption,
-    ConstraintCharacteristics, ConstraintUsingIndex, CreateIndex, CreateTable, CreateView, IndexColumn,
-    ObjectType, PrimaryKeyConstraint, Statement, TableConstraint, UniqueConstraint,
+    ConstraintCharacteristics, ConstraintUsingIndex, CreateIndex, CreateTable, CreateView,
+    ForeignKeyConstraint, IndexColumn, ObjectType, PrimaryKeyConstraint, Statement, TableConstraint,
+    UniqueConstraint,
 };
 
 use super::{Flow, Probe, TreeCheck, Unread, fields, verdicts};
@@ -236,6 +237,7 @@ impl<P: Probe> TreeCheck<P> {
             ColumnOption::PrimaryKey(key) => self.primary_key(key),
             ColumnOption::Unique(unique) => self.unique(unique),
             ColumnOption::Check(check) => self.check_constraint(check),
+            ColumnOption::ForeignKey(key) => self.foreign_key(key),
             ColumnOption::Generated {
                 generated_as,
                 sequence_options,
@@ -274,10 +276,9 @@ impl<P: Probe> TreeCheck<P> {
                 );
                 self.characteristics(characteristics)
             }
+            TableConstraint::ForeignKey(key) => self.foreign_key(key),
             // Refused as a whole.
-            TableConstraint::ForeignKey(_)
-            | TableConstraint::Index(_)
-            | TableConstraint::FulltextOrSpatial(_) => Flow::Continue(()),
+            TableConstraint::Index(_) | TableConstraint::FulltextOrSpatial(_) => Flow::Continue(()),
         }
     }
 
@@ -317,14 +318,34 @@ impl<P: Probe> TreeCheck<P> {
         self.characteristics(characteristics)
     }
 
+    fn foreign_key(&mut self, key: &mut ForeignKeyConstraint) -> Flow {
+        fields!(
+            self,
+            key,
+            ForeignKeyConstraint {
+                name: read,
+                index_name: foreign("("),
+                columns: must,
+                foreign_table: must,
+                referred_columns: read,
+                on_delete: read,
+                on_update: read,
+                match_kind: read,
+                characteristics: read,
+            }
+        );
+        self.characteristics(characteristics)
+    }
+
     fn check_constraint(&mut self, check: &mut CheckConstraint) -> Flow {
         fields!(
             self,
             check,
             CheckConstraint {
-                name: spelling,
+                name: read,
                 expr: must,
-                enforced: foreign("ENFORCED")
+                // `constraint_words` has NO INHERIT here, and nothing else.
+                enforced: read
             }
         );
         Flow::Continue(())

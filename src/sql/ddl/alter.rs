@@ -7,21 +7,20 @@ use sqlparser::ast::{
 };
 
 use super::column::{self, NewColumn};
-use super::default_dependents::{self, DependentDefault};
 use super::index::{self, Completion};
 use super::schema::moved_schema;
-use super::table_change::{Change, check_no_views};
+use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_view, constraint, default, drop, generation, identity, notice, options,
-    retype, rewrite, role, sequence, storage, upkeep, view_text,
+    alter_action, alter_index, alter_view, check, constraint, default, drop_column, foreign_key, generation,
+    identity, notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Object, ObjectKind, TableDef, Unverified,
-    written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
 };
 use crate::codec::row::ColumnId;
-use crate::error::{DuplicateKind, StatementFault, nearest_name};
+use crate::error::{DuplicateKind, StatementFault};
+use crate::parse::definition::SequenceOption;
 use crate::parse::names;
 use crate::parse::{is_alter_view, new_schema, sequence_options_of};
 use crate::sql::dml;
@@ -71,6 +70,8 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 table: TableDef::clone(table),
                 indexes: Vec::new(),
                 checks: Vec::new(),
+                row_checks: Vec::new(),
+                foreign_keys: Vec::new(),
                 rewrite: None,
                 sequence_names: Vec::new(),
             };
@@ -113,15 +114,27 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
         table: mut new,
         mut indexes,
         checks,
+        row_checks,
+        foreign_keys,
         rewrite,
         sequence_names: _,
     } = change;
-    let in_phases =
-        in_phases && !checks.is_empty() && indexes.is_empty() && rewrite.is_none() && !ctx.in_block;
+    let in_phases = in_phases
+        && !checks.is_empty()
+        && row_checks.is_empty()
+        && foreign_keys.is_empty()
+        && indexes.is_empty()
+        && rewrite.is_none()
+        && !ctx.in_block;
     if in_phases {
         verification::mark(old, &mut new, &checks);
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
+    }
+    let new_keys: Vec<ForeignKey> = foreign_keys.iter().map(|(key, _)| key.clone()).collect();
+    if !row_checks.is_empty() || !new_keys.is_empty() {
+        verification::shut_writers_out(ctx, old).await?;
+        foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
     if let Some(rewrite) = rewrite {
         for index in indexes {
@@ -144,11 +157,16 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
             writer.drop_keys(old.id, index.id)?;
         }
         view_text::follow(ctx, &writer, old, &new)?;
+        foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
         new = TableDef::clone(&*writer.put_table(new)?);
     }
     if in_phases {
         return verification::publish(ctx, &new, checks).await;
     }
+    if !row_checks.is_empty() {
+        dml::verify_checks(ctx, &new, &row_checks).await?;
+    }
+    foreign_key::verify(ctx, &new, &foreign_keys).await?;
     for index in indexes {
         new = index::add_within(ctx, &new, index).await?;
     }
@@ -185,7 +203,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
             column_names
                 .iter()
-                .try_for_each(|name| drop_column(ctx, table, name, *if_exists, cascade))
+                .try_for_each(|name| drop_column::drop(ctx, table, name, *if_exists, cascade))
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -194,16 +212,22 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         AlterTableOperation::RenameColumn {
             old_column_name,
             new_column_name,
-        } => rename_column(table, old_column_name, new_column_name),
+        } => rename_column(ctx, table, old_column_name, new_column_name),
         AlterTableOperation::AlterColumn { column_name, op } => {
             alter_column(ctx, change, column_name, op).await
         }
         AlterTableOperation::AddConstraint {
             constraint,
-            not_valid: false,
-        } => constraint::add(ctx, change, constraint),
-        AlterTableOperation::DropConstraint { if_exists, name, .. } => {
-            constraint::drop(ctx, change, name, *if_exists)
+            not_valid,
+        } => constraint::add(ctx, change, constraint, *not_valid).await,
+        AlterTableOperation::ValidateConstraint { name } => check::validate(change, name),
+        AlterTableOperation::DropConstraint {
+            if_exists,
+            name,
+            drop_behavior,
+        } => {
+            let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
+            constraint::drop(ctx, change, name, (*if_exists, cascade))
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             constraint::rename(ctx, table, &names::fold(old_name), names::fold(new_name))
@@ -223,7 +247,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
-            constraint::drop(ctx, change, &name, false)
+            constraint::drop(ctx, change, &name, (false, false))
         }
         AlterTableOperation::EnableTrigger { name }
         | AlterTableOperation::DisableTrigger { name }
@@ -265,6 +289,8 @@ async fn add_column(
         mut def,
         primary_key,
         unique,
+        checks,
+        foreign_keys,
         generation,
         sequence,
     } = column::read(ctx, &table.name, written).await?;
@@ -305,15 +331,13 @@ async fn add_column(
         .checks
         .extend(unfilled.map(|error| NoNulls { column: id, error }));
     if let Some(options) = sequence {
-        let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        let of = (table.schema.as_str(), table.name.as_str(), table.oid);
-        let at = table.column_index_by_id(id);
-        let at = at.ok_or_else(|| Error::internal("a column that was just added"))?;
-        let mut taken = change.sequence_names.clone();
-        let made = sequence::create_for_column(ctx, &writer, of, &table.columns[at], &options, &mut taken);
-        let oid = made.await?;
-        table.columns[at].set_sequence(oid);
-        change.sequence_names = taken;
+        make_sequence(ctx, change, id, &options).await?;
+    }
+    for new in checks {
+        check::add(ctx, change, new, false).await?;
+    }
+    for new in foreign_keys {
+        foreign_key::add(ctx, change, new, false).await?;
     }
     if let Some(constraint) = unique {
         constraint::add_unique_column(ctx, change, constraint, name.clone())?;
@@ -322,6 +346,26 @@ async fn add_column(
         Some(constraint) => constraint::add_primary_key(ctx, change, constraint, &[name.into()]),
         None => Ok(()),
     }
+}
+
+/// Makes the sequence of a column that was just added.
+async fn make_sequence(
+    ctx: &StatementContext,
+    change: &mut Change,
+    id: ColumnId,
+    options: &[SequenceOption],
+) -> Result<()> {
+    let table = &mut change.table;
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let of = (table.schema.as_str(), table.name.as_str(), table.oid);
+    let at = table.column_index_by_id(id);
+    let at = at.ok_or_else(|| Error::internal("a column that was just added"))?;
+    let mut taken = change.sequence_names.clone();
+    let made = sequence::create_for_column(ctx, &writer, of, &table.columns[at], options, &mut taken);
+    let oid = made.await?;
+    table.columns[at].set_sequence(oid);
+    change.sequence_names = taken;
+    Ok(())
 }
 
 /// What rows that are there already read the new column as: its default, evaluated once; `None` for one that differs from
@@ -349,119 +393,10 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
 
 fn contains_null(table: &TableDef, column: &str) -> Error {
     Error::ContainsNull {
+        schema: table.schema.clone(),
         table: table.name.clone(),
         column: column.to_string(),
     }
-}
-
-fn drop_column(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    name: &Ident,
-    if_exists: bool,
-    cascade: bool,
-) -> Result<()> {
-    let name = names::fold(name);
-    let Some(at) = table.column_index(&name) else {
-        if !if_exists {
-            return Err(undefined_column(&name, table));
-        }
-        let message = format!(
-            "column \"{name}\" of relation \"{}\" does not exist, skipping",
-            table.name
-        );
-        notice(ctx, "00000", message, None);
-        return Ok(());
-    };
-    let id = table.columns[at].id;
-    if table.is_key_column(id) {
-        return Err(changed_key(table));
-    }
-    check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
-    drop_sequence_users(ctx, table, id, cascade)?;
-    drop_dependents(table, id, &name, cascade)?;
-    let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
-    if let Some(index) = table
-        .indexes
-        .iter()
-        .find(|index| index.constraint && has_column(index))
-        && !cascade
-        && index.columns.len() > 1
-    {
-        return Err(Error::DependentObjects {
-            object: format!("column {name} of table {}", table.name),
-            dependents: vec![format!(
-                "constraint {} on table {} depends on it",
-                index.name, table.name
-            )],
-        });
-    }
-    table.indexes.retain(|index| !has_column(index));
-    table.columns.retain(|column| column.id != id);
-    Ok(())
-}
-
-/// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
-fn drop_sequence_users(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    id: ColumnId,
-    cascade: bool,
-) -> Result<()> {
-    let Some(at) = table.column_index_by_id(id) else {
-        return Ok(());
-    };
-    let Some(sequence) = sequence::of_column(ctx, table, &table.columns[at]) else {
-        return Ok(());
-    };
-    let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
-    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(ctx, &[sequence], is_gone)
-        .into_iter()
-        .partition(|default| default.table.oid == table.oid);
-    let all = || own.iter().chain(&others);
-    if !cascade && all().next().is_some() {
-        return Err(Error::DependentObjects {
-            object: format!("column {} of table {}", table.columns[at].name, table.name),
-            dependents: all().map(DependentDefault::line).collect(),
-        });
-    }
-    let gone: Vec<String> = all().map(DependentDefault::described).collect();
-    drop::notice_cascade(ctx, &gone);
-    for default in own {
-        if let Some(at) = table.column_index_by_id(default.column.id) {
-            table.columns[at].default = None;
-        }
-    }
-    match others.is_empty() {
-        true => Ok(()),
-        false => default_dependents::remove(&CatalogWriter::begin(&ctx.txn, &ctx.catalog)?, &others),
-    }
-}
-
-/// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
-fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool) -> Result<()> {
-    let dependents: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
-    if !cascade && !dependents.is_empty() {
-        let depends = |column: &ColumnDef| {
-            format!(
-                "column {} of table {} depends on column {name} of table {}",
-                column.name, table.name, table.name
-            )
-        };
-        return Err(Error::DependentObjects {
-            object: format!("column {name} of table {}", table.name),
-            dependents: dependents.iter().map(depends).collect(),
-        });
-    }
-    if dependents.iter().any(|column| table.is_key_column(column.id)) {
-        return Err(changed_key(table));
-    }
-    for dependent in dependents {
-        let has_column = |index: &IndexDef| index.held_columns().any(|held| held == dependent.id);
-        table.indexes.retain(|index| !has_column(index));
-        table.columns.retain(|column| column.id != dependent.id);
-    }
-    Ok(())
 }
 
 fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> Result<()> {
@@ -475,7 +410,7 @@ fn rename_table(ctx: &StatementContext, table: &mut TableDef, name: String) -> R
     Ok(())
 }
 
-fn rename_column(table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
+fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
     let (old, new) = (names::fold(old), names::fold(new));
     let at = table.column_index(&old).ok_or_else(|| Error::UndefinedColumn {
         name: format!("\"{old}\""),
@@ -485,8 +420,9 @@ fn rename_column(table: &mut TableDef, old: &Ident, new: &Ident) -> Result<()> {
         return Err(duplicate_column(&new, table));
     }
     generation::rename_input(table, &old, &new)?;
-    table.columns[at].name = new;
-    Ok(())
+    let id = table.columns[at].id;
+    table.columns[at].name.clone_from(&new);
+    check::rename_column(ctx, table, id, (&old, &new))
 }
 
 async fn alter_column(
@@ -559,24 +495,6 @@ async fn alter_column(
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }
     Ok(())
-}
-
-/// 0A000: the key is the order of the rows on disk.
-fn changed_key(table: &TableDef) -> Error {
-    Error::unsupported(
-        format!("changing the primary key of \"{}\"", table.name),
-        Some(
-            "Use ALTER TABLE ... DROP CONSTRAINT for the old key first, and ADD PRIMARY KEY for the new one.",
-        ),
-    )
-}
-
-fn undefined_column(name: &str, table: &TableDef) -> Error {
-    let nearest = nearest_name(name, table.visible_columns().map(|column| column.name.as_str()));
-    Error::UndefinedColumn {
-        name: format!("\"{name}\" of relation \"{}\"", table.name),
-        hint: nearest.map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
-    }
 }
 
 fn duplicate_column(name: &str, table: &TableDef) -> Error {

@@ -4,7 +4,9 @@ use sqlparser::ast::{
     ColumnOption, DataType, Expr, GeneratedAs, GeneratedExpressionMode, Ident, SequenceOptions,
 };
 
+use super::check::NewCheck;
 use super::default;
+use super::foreign_key::NewForeignKey;
 use super::key::{check_characteristics, read_unique};
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
@@ -24,6 +26,10 @@ pub(super) struct NewColumn {
     pub(super) primary_key: Option<Option<String>>,
     /// UNIQUE here, likewise.
     pub(super) unique: Option<Option<String>>,
+    /// CHECK here.
+    pub(super) checks: Vec<NewCheck>,
+    /// REFERENCES here.
+    pub(super) foreign_keys: Vec<NewForeignKey>,
     /// GENERATED ALWAYS AS (…) STORED: to be read once all columns are known.
     pub(super) generation: Option<Expr>,
     /// A sequence is to be made for it, with these options.
@@ -63,6 +69,8 @@ pub(super) async fn read(
         def,
         primary_key: None,
         unique: None,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         generation: None,
         sequence: serial.map(|_| Vec::new()),
     };
@@ -135,8 +143,12 @@ async fn read_option(
             ));
         }
         ColumnOption::Collation(name) => collation::check(name)?,
-        ColumnOption::Check(_) => return Err(check_constraint()),
-        ColumnOption::ForeignKey(_) => return Err(foreign_key()),
+        ColumnOption::Check(check) => new.checks.push(NewCheck::of(check, constraint)),
+        ColumnOption::ForeignKey(key) => {
+            let column = Ident::with_quote('"', &new.def.name);
+            let key = NewForeignKey::of(key, Some((&column, constraint)));
+            new.foreign_keys.push(key);
+        }
         other => return Err(Error::unsupported(format!("the column option {other}"), None)),
     }
     Ok(())
@@ -225,20 +237,4 @@ fn syntax(message: String) -> Error {
         message,
         hint: None,
     }
-}
-
-/// 0A000.
-pub(super) fn check_constraint() -> Error {
-    Error::unsupported(
-        "a CHECK constraint",
-        Some("Leave it out and check the values in the application."),
-    )
-}
-
-/// 0A000.
-pub(super) fn foreign_key() -> Error {
-    Error::unsupported(
-        "a FOREIGN KEY constraint",
-        Some("Leave REFERENCES out and keep the references in the application."),
-    )
 }

@@ -99,6 +99,15 @@ pub(super) fn on_constraint(
     let Object::Table(table) = object else {
         return Err(undefined());
     };
+    if table.check(constraint).is_some() || table.foreign_key(constraint).is_some() {
+        let mut table = TableDef::clone(table);
+        let named = table.checks.iter_mut().filter(|check| check.name == constraint);
+        named.for_each(|check| check.comment.clone_from(&comment));
+        let named = table.foreign_keys.iter_mut().filter(|key| key.name == constraint);
+        named.for_each(|key| key.comment.clone_from(&comment));
+        CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table_in(table, LockMode::ShareUpdateExclusive)?;
+        return Ok(());
+    }
     let is_it = |index: &&IndexDef| index.constraint && index.name == constraint;
     let index = table.all_indexes().find(is_it).ok_or_else(undefined)?;
     change_index(ctx, table, index.oid, |index| index.constraint_comment = comment)

@@ -3,19 +3,33 @@
 
 use sqlparser::ast::{ConstraintUsingIndex, Ident, IndexColumn, TableConstraint};
 
+use super::check::{self, NewCheck};
 use super::create_table::{primary_key, row_id_column};
+use super::foreign_key::NewForeignKey;
 use super::index::NewIndex;
 use super::key::{self, KeyKind};
 use super::table_change::Change;
-use super::{column, free_name, notice};
+use super::{constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// ADD CONSTRAINT. Errors: 42703, 42P07, 42P16, 0A000.
-pub(super) fn add(ctx: &StatementContext, change: &mut Change, constraint: &TableConstraint) -> Result<()> {
+/// ADD CONSTRAINT. `not_valid`: what is there already need not be as it says. Errors: 42703, 42710, 42P07, 42P16, 0A000.
+pub(super) async fn add(
+    ctx: &StatementContext,
+    change: &mut Change,
+    constraint: &TableConstraint,
+    not_valid: bool,
+) -> Result<()> {
+    if let TableConstraint::Check(written) = constraint {
+        return check::add(ctx, change, NewCheck::of(written, None), not_valid).await;
+    }
+    if let TableConstraint::ForeignKey(written) = constraint {
+        return foreign_key::add(ctx, change, NewForeignKey::of(written, None), not_valid).await;
+    }
+    check_may_be_valid(constraint, not_valid)?;
     let table = &change.table;
     match constraint {
         TableConstraint::Unique(unique) => {
@@ -53,8 +67,6 @@ pub(super) fn add(ctx: &StatementContext, change: &mut Change, constraint: &Tabl
                 .for_each(|kept| (kept.name, kept.constraint) = (name.clone(), true));
             Ok(())
         }
-        TableConstraint::Check(_) => Err(column::check_constraint()),
-        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
         other => Err(Error::unsupported(format!("ADD {other}"), None)),
     }
 }
@@ -129,11 +141,30 @@ pub(super) fn add_primary_key(
 }
 
 /// DROP CONSTRAINT. Errors: 42704.
-pub(super) fn drop(ctx: &StatementContext, change: &mut Change, name: &Ident, if_exists: bool) -> Result<()> {
+pub(super) fn drop(
+    ctx: &StatementContext,
+    change: &mut Change,
+    name: &Ident,
+    (if_exists, cascade): (bool, bool),
+) -> Result<()> {
     let name = names::fold(name);
     let table = &mut change.table;
+    let named = |index: &&IndexDef| index.constraint && index.name == name;
+    let index = table.all_indexes().find(named).cloned();
+    if let Some(index) = index {
+        let object = format!("constraint {name} on table {}", table.name);
+        foreign_key::release_key(ctx, table, &index, (&object, cascade))?;
+    }
     if table.primary_key.constraint && table.primary_key.name == name {
         drop_primary_key(change);
+        return Ok(());
+    }
+    if table.foreign_key(&name).is_some() {
+        table.foreign_keys.retain(|key| key.name != name);
+        return Ok(());
+    }
+    if table.check(&name).is_some() {
+        table.checks.retain(|check| check.name != name);
         return Ok(());
     }
     let known = table.indexes.len();
@@ -151,11 +182,23 @@ pub(super) fn drop(ctx: &StatementContext, change: &mut Change, name: &Ident, if
         notice(ctx, "00000", message, None);
         return Ok(());
     }
-    Err(undefined(&name, table))
+    Err(constraint_name::undefined(&name, table))
 }
 
 /// RENAME CONSTRAINT. Errors: 42704, 42P07.
 pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
+    if table.has_constraint(old) && table.has_constraint(&new) {
+        return Err(constraint_name::taken(&new, table));
+    }
+    if let Some(key) = table.foreign_keys.iter_mut().find(|key| key.name == old) {
+        key.name = new;
+        table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+        return Ok(());
+    }
+    if table.check(old).is_some() {
+        check::rename(table, old, new);
+        return Ok(());
+    }
     key::check_free(ctx, &table.schema, &new)?;
     let indexes = std::iter::once(&mut table.primary_key).chain(&mut table.indexes);
     match indexes
@@ -318,9 +361,16 @@ fn promoted_name(
     Ok(name)
 }
 
-fn undefined(name: &str, table: &TableDef) -> Error {
-    Error::UndefinedObject {
-        kind: "constraint",
-        name: format!("{name}\" of relation \"{}", table.name),
-    }
+/// Errors: 0A000 for NOT VALID behind what is an index.
+fn check_may_be_valid(constraint: &TableConstraint, not_valid: bool) -> Result<()> {
+    let kind = match constraint {
+        _ if !not_valid => return Ok(()),
+        TableConstraint::PrimaryKey(_) | TableConstraint::PrimaryKeyUsingIndex(_) => "PRIMARY KEY",
+        _ => "UNIQUE",
+    };
+    Err(Error::InvalidStatement {
+        state: StatementFault::NotImplemented,
+        message: format!("{kind} constraints cannot be marked NOT VALID"),
+        hint: None,
+    })
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint};
 
+use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
+use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
@@ -47,6 +49,8 @@ struct Description {
     columns: Vec<ColumnDef>,
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     indexes: Vec<NewIndex>,
+    checks: Vec<NewCheck>,
+    foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
@@ -183,7 +187,7 @@ async fn describe(
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
     let mut likes = ctx.hints.likes.iter().peekable();
-    let mut like_indexes = Vec::new();
+    let (mut like_indexes, mut like_checks) = (Vec::new(), Vec::new());
     for at in 0..=create.columns.len() {
         while let Some(like) = likes.next_if(|like| like.at == at) {
             let taken = like::read(ctx, like)?;
@@ -196,6 +200,7 @@ async fn describe(
                 description.options.buckets = description.options.buckets.or(taken.buckets);
             }
             like_indexes.extend(taken.indexes);
+            like_checks.extend(taken.checks);
         }
         let Some(written) = create.columns.get(at) else {
             break;
@@ -204,6 +209,8 @@ async fn describe(
             def,
             primary_key,
             unique: is_unique,
+            checks,
+            foreign_keys,
             generation,
             sequence,
         } = column::read(ctx, table, written).await?;
@@ -217,12 +224,21 @@ async fn describe(
             });
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
+        description.checks.extend(checks);
+        description.foreign_keys.extend(foreign_keys);
         description.add_column(&mut columns, def, sequence)?;
     }
     read_generations(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
-        unique.extend(read_constraint(table, constraint, &mut primary)?);
+        match constraint {
+            TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
+            TableConstraint::ForeignKey(key) => {
+                description.foreign_keys.push(NewForeignKey::of(key, None));
+            }
+            other => unique.extend(read_constraint(table, other, &mut primary)?),
+        }
     }
+    description.checks.extend(like_checks);
     let buckets = description.options.buckets;
     description.primary_key = primary_key(&mut columns, primary, buckets)?;
     for NewUnique {
@@ -260,8 +276,6 @@ fn read_constraint(
             Ok(None)
         }
         TableConstraint::Unique(constraint) => key::read_unique(constraint).map(Some),
-        TableConstraint::Check(_) => Err(column::check_constraint()),
-        TableConstraint::ForeignKey(_) => Err(column::foreign_key()),
         other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
     }
 }
@@ -420,7 +434,7 @@ async fn create_described(
         description.sequences.as_slice(),
     );
     make_sequences(ctx, &writer, of, columns, &mut taken).await?;
-    let table = writer.put_table(TableDef {
+    let mut table = TableDef {
         id,
         oid: FIRST_OID + id,
         version: 0,
@@ -431,10 +445,23 @@ async fn create_described(
         primary_key,
         next_index_id: indexes.len() as IndexId + 1,
         indexes,
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: description.options,
         comment: None,
         cache: TableCache::default(),
-    })?;
+    };
+    for new in description.checks {
+        check::check_not_repeated(&table, &new)?;
+        check::define(ctx, &mut table, new, false).await?;
+    }
+    for new in description.foreign_keys {
+        foreign_key::define(ctx, &mut table, new, false).await?;
+    }
+    let keys = table.foreign_keys.clone();
+    foreign_key::shut_writers_out(ctx, &table, &keys).await?;
+    foreign_key::touch_referenced(ctx, &writer, &table, &keys)?;
+    let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)

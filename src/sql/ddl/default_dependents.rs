@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::foreign_key::Reference;
 use crate::Result;
 use crate::catalog::{CatalogWriter, ColumnDef, SequenceDef, TableDef};
 use crate::system::StatementContext;
@@ -53,8 +54,12 @@ pub(super) fn of_sequences<'a>(
     found
 }
 
-/// Takes the defaults off their columns.
-pub(super) fn remove(writer: &CatalogWriter<'_>, defaults: &[DependentDefault<'_>]) -> Result<()> {
+/// Takes the defaults off their columns, and foreign keys off their tables.
+pub(super) fn remove(
+    writer: &CatalogWriter<'_>,
+    defaults: &[DependentDefault<'_>],
+    foreign_keys: &[Reference<'_>],
+) -> Result<()> {
     let mut changed: BTreeMap<u32, TableDef> = BTreeMap::new();
     for default in defaults {
         let table = changed.entry(default.table.oid);
@@ -62,6 +67,10 @@ pub(super) fn remove(writer: &CatalogWriter<'_>, defaults: &[DependentDefault<'_
         if let Some(at) = table.column_index_by_id(default.column.id) {
             table.columns[at].default = None;
         }
+    }
+    for (by, key) in foreign_keys {
+        let table = changed.entry(by.oid).or_insert_with(|| TableDef::clone(by));
+        table.foreign_keys.retain(|own| own.oid != key.oid);
     }
     changed
         .into_values()

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::default_dependents::{self, DependentDefault};
-use super::{notice, sequence};
+use super::foreign_key::Reference;
+use super::{foreign_key, notice, sequence};
 use crate::catalog::{
     Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
     SequenceDef, TableDef,
@@ -95,7 +96,13 @@ async fn drop_relations(
     }
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    drop_all(ctx, &writer, &dropped, &dependents.defaults).await
+    drop_all(
+        ctx,
+        &writer,
+        &dropped,
+        (&dependents.defaults, &dependents.foreign_keys),
+    )
+    .await
 }
 
 /// Removes relations, the sequences that go with them, and defaults that take values of these. Who takes values of a sequence is waited
@@ -104,12 +111,12 @@ async fn drop_all(
     ctx: &StatementContext,
     writer: &CatalogWriter<'_>,
     dropped: &[&Relation],
-    defaults: &[DependentDefault<'_>],
+    (defaults, foreign_keys): (&[DependentDefault<'_>], &[Reference<'_>]),
 ) -> Result<()> {
     for sequence in sequences_of(ctx, dropped) {
         sequence::lock(ctx, sequence, LockMode::AccessExclusive).await?;
     }
-    default_dependents::remove(writer, defaults)?;
+    default_dependents::remove(writer, defaults, foreign_keys)?;
     dropped.iter().try_for_each(|relation| match relation {
         Relation::Table(table) => writer.drop_table(table),
         Relation::View(view) => writer.drop_view(view),
@@ -138,21 +145,25 @@ struct Dependents<'a> {
     views: Vec<(&'a Relation, &'a Relation)>,
     /// Defaults of tables that stay.
     defaults: Vec<DependentDefault<'a>>,
+    /// Foreign keys of tables that stay.
+    foreign_keys: Vec<Reference<'a>>,
 }
 
 impl Dependents<'_> {
     fn is_empty(&self) -> bool {
-        self.views.is_empty() && self.defaults.is_empty()
+        self.views.is_empty() && self.defaults.is_empty() && self.foreign_keys.is_empty()
     }
 }
 
 /// What depends on the relations, and on the sequences that go with them.
 fn dependents_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Dependents<'a> {
     let sequences = sequences_of(ctx, dropped);
+    let oids: Vec<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
     Dependents {
         views: views_over(ctx, dropped),
         defaults: default_dependents::of_sequences(ctx, &sequences, is_gone),
+        foreign_keys: foreign_key::referring_to(ctx, &oids),
     }
 }
 
@@ -181,16 +192,29 @@ fn check_cascade(
     cascade: bool,
 ) -> Result<()> {
     let (views, defaults) = (dependents.views.iter(), dependents.defaults.iter());
+    let foreign_keys = dependents.foreign_keys.iter();
     if !cascade {
         let views =
             views.map(|(view, read)| format!("{} depends on {}", described(ctx, view), described(ctx, read)));
         return Err(Error::DependentObjects {
             object: object.to_string(),
-            dependents: defaults.map(DependentDefault::line).chain(views).collect(),
+            dependents: foreign_keys
+                .map(|(by, key)| {
+                    let of = ctx.catalog.table_by_oid(key.table);
+                    let of = of.map(|of| of.name.as_str()).unwrap_or_default();
+                    format!(
+                        "constraint {} on table {} depends on table {of}",
+                        key.name, by.name
+                    )
+                })
+                .chain(defaults.map(DependentDefault::line))
+                .chain(views)
+                .collect(),
         });
     }
     let views = views.map(|(view, _)| described(ctx, view));
-    let gone = defaults.map(DependentDefault::described).chain(views);
+    let keys = foreign_keys.map(foreign_key::described);
+    let gone = keys.chain(defaults.map(DependentDefault::described)).chain(views);
     notice_cascade(ctx, &gone.collect::<Vec<_>>());
     Ok(())
 }
@@ -264,6 +288,7 @@ fn drop_indexes(
                     name: format!("{}\" of table \"{}", index.name, on.name),
                 });
             }
+            foreign_key::check_unused(ctx, table, index)?;
             let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
             indexes.push(index.id);
         }
@@ -379,8 +404,15 @@ async fn drop_schemas(
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let gone = dropped.iter().map(|relation| described(ctx, relation));
     let defaults = dependents.defaults.iter().map(DependentDefault::described);
-    notice_cascade(ctx, &gone.chain(defaults).collect::<Vec<_>>());
-    drop_all(ctx, &writer, &dropped, &dependents.defaults).await?;
+    let keys = dependents.foreign_keys.iter().map(foreign_key::described);
+    notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
+    drop_all(
+        ctx,
+        &writer,
+        &dropped,
+        (&dependents.defaults, &dependents.foreign_keys),
+    )
+    .await?;
     schemas
         .into_iter()
         .try_for_each(|schema| writer.drop_schema(schema))

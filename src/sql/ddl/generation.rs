@@ -1,10 +1,9 @@
 //! Generated columns of CREATE TABLE and ALTER TABLE: those that are declared, and the hidden ones that begin a primary key
 //! so that its rows spread: `PRIMARY KEY (hash32(a), a)`, `WITH (BUCKETS = 16)`.
 
-use std::ops::ControlFlow;
+use sqlparser::ast::{Expr, IndexColumn};
 
-use sqlparser::ast::{self, Expr, Ident, IndexColumn};
-
+use super::row_expression;
 use crate::catalog::{ColumnDef, ColumnDefault, Generation, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -27,9 +26,8 @@ pub(super) fn read(
     column: &ColumnDef,
     expr: &Expr,
 ) -> Result<ColumnDefault> {
-    check_no_subquery(expr)?;
-    let mut expr = expr.clone();
-    leave_table_out(&mut expr, table);
+    row_expression::check_no_subquery(expr, "column generation expression")?;
+    let expr = row_expression::without_table(expr, table);
     let inputs = inputs(&expr, columns)?;
     dml::check_generation(ctx, (table, columns), column, &expr, &inputs)?;
     Ok(ColumnDefault::Generated(Generation {
@@ -131,16 +129,7 @@ pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result
         let Some(ColumnDefault::Generated(generation)) = &mut column.default else {
             continue;
         };
-        let mut expr = dml::parse_expression(&generation.sql)?;
-        let _ = ast::visit_expressions_mut(&mut expr, |expr| {
-            if let Expr::Identifier(name) = expr
-                && names::fold(name) == old
-            {
-                *name = Ident::with_quote('"', new);
-            }
-            ControlFlow::<()>::Continue(())
-        });
-        let sql = expr.to_string();
+        let sql = row_expression::with_column_renamed(&generation.sql, old, new)?;
         if column.hidden && column.name == generation.sql {
             column.name = sql.clone();
         }
@@ -164,64 +153,21 @@ fn hidden(columns: &[ColumnDef], name: String, sql: String, inputs: Vec<ColumnId
     }
 }
 
-/// Errors: 0A000.
-fn check_no_subquery(expr: &Expr) -> Result<()> {
-    let found = ast::visit_expressions(expr, |expr| match expr {
-        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
-        _ => ControlFlow::Continue(()),
-    });
-    match found.is_break() {
-        true => Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: "cannot use subquery in column generation expression".to_string(),
-            hint: None,
-        }),
-        false => Ok(()),
-    }
-}
-
-/// `t.a` becomes `a`: the table may get another name.
-fn leave_table_out(expr: &mut Expr, table: &str) {
-    let _ = ast::visit_expressions_mut(expr, |expr| {
-        if let Expr::CompoundIdentifier(parts) = expr
-            && let [relation, column] = parts.as_slice()
-            && names::fold(relation) == table
-        {
-            *expr = Expr::Identifier(column.clone());
-        }
-        ControlFlow::<()>::Continue(())
-    });
-}
-
-/// The columns that an expression names. (What it names besides is for binding to say.) Errors: 42P17 for a generated one.
+/// The columns that an expression is computed of. Errors: 42P17 for a generated one.
 fn inputs(expr: &Expr, columns: &[ColumnDef]) -> Result<Vec<ColumnId>> {
-    let mut found: Vec<&ColumnDef> = Vec::new();
-    let _ = ast::visit_expressions(expr, |expr| {
-        if let Expr::Identifier(name) = expr {
-            let name = names::fold(name);
-            found.extend(
-                columns
-                    .iter()
-                    .filter(|column| !column.hidden && column.name == name),
-            );
-        }
-        ControlFlow::<()>::Continue(())
-    });
-    if let Some(column) = found.iter().find(|column| column.generation().is_some()) {
-        let name = &column.name;
-        return Err(Error::InvalidStatement {
-            state: StatementFault::InvalidObjectDefinition,
-            message: format!("cannot use generated column \"{name}\" in column generation expression"),
-            hint: Some(
-                "A generated column cannot reference another generated column: repeat its expression."
-                    .to_string(),
-            ),
-        });
-    }
-    let mut ids: Vec<ColumnId> = found.iter().map(|column| column.id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    Ok(ids)
+    let inputs = row_expression::columns_named(expr, columns);
+    let is_input = |column: &&ColumnDef| inputs.contains(&column.id) && column.generation().is_some();
+    let Some(ColumnDef { name, .. }) = columns.iter().find(is_input) else {
+        return Ok(inputs);
+    };
+    Err(Error::InvalidStatement {
+        state: StatementFault::InvalidObjectDefinition,
+        message: format!("cannot use generated column \"{name}\" in column generation expression"),
+        hint: Some(
+            "A generated column cannot reference another generated column: repeat its expression."
+                .to_string(),
+        ),
+    })
 }
 
 fn invalid_key(message: String, hint: &str) -> Error {

@@ -2,6 +2,7 @@
 
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
+use super::check::NewCheck;
 use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
@@ -24,6 +25,8 @@ pub(super) struct Likeness {
     pub(super) buckets: Option<u16>,
     /// Its other indexes.
     pub(super) indexes: Vec<LikeIndex>,
+    /// Its CHECK constraints, by their names.
+    pub(super) checks: Vec<NewCheck>,
 }
 
 /// A column.
@@ -105,6 +108,15 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
             generation,
             sequence,
         });
+    }
+    if has(like, "constraints") {
+        for check in &table.checks {
+            taken.checks.push(NewCheck {
+                name: Some(check.name.clone()),
+                expr: dml::parse_expression(&check.sql)?,
+                no_inherit: check.no_inherit,
+            });
+        }
     }
     if has(like, "indexes") {
         if table.primary_key.constraint {

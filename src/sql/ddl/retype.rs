@@ -4,7 +4,7 @@
 use sqlparser::ast::{DataType, Expr};
 
 use super::table_change::{Change, check_no_views};
-use super::{default, generation, sequence};
+use super::{check, default, foreign_key, generation, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
@@ -51,6 +51,15 @@ pub(super) async fn set_type(
     if ty == column.ty && using.is_none() {
         return Ok(());
     }
+    if foreign_key::uses_column(ctx, &change.table, column.id) && !is_stored_alike(&column.ty, &ty) {
+        return Err(Error::unsupported(
+            format!(
+                "altering the type of column \"{}\", which a foreign key uses",
+                column.name
+            ),
+            Some("Use DROP CONSTRAINT for the foreign key first, and ADD FOREIGN KEY afterwards."),
+        ));
+    }
     check_no_views(
         ctx,
         &change.table,
@@ -83,7 +92,7 @@ pub(super) async fn set_type(
         let rewrite = change.rewrite.get_or_insert_default();
         rewrite.retyped.insert(column.id, using.cloned());
     }
-    Ok(())
+    check::retype_column(ctx, change, column.id)
 }
 
 /// The sequence of an identity column is of the column's type.

@@ -142,16 +142,34 @@ fn not_automatic(column: &ColumnDef, has_using: bool) -> Error {
 /// Rows that the new definition cannot hold were there before it: PostgreSQL finds them while it builds the index.
 fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Error {
     match error {
-        Error::UniqueViolation { constraint, key } => Error::DuplicateInIndex {
+        Error::UniqueViolation {
+            schema,
+            table,
+            constraint,
+            key,
+        } => Error::DuplicateInIndex {
+            schema,
+            table,
             index: constraint,
             key,
         },
         Error::NotNullViolation { column, .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
             Error::ContainsNull {
+                schema: table.schema.clone(),
                 table: table.name.clone(),
                 column,
             }
         }
+        Error::CheckViolation {
+            schema,
+            table,
+            constraint,
+            ..
+        } => Error::CheckViolated {
+            schema,
+            table,
+            constraint,
+        },
         error => error,
     }
 }

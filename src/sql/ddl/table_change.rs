@@ -4,7 +4,8 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
-use crate::catalog::{TableDef, dependents_key};
+use crate::catalog::{ForeignKey, TableDef, dependents_key};
+use crate::error::nearest_name;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -15,6 +16,10 @@ pub(super) struct Change {
     pub(super) indexes: Vec<NewIndex>,
     /// What must hold of all rows; it holds of those that the transaction sees.
     pub(super) checks: Vec<NoNulls>,
+    /// The names of CHECK constraints that the rows there are must be asked.
+    pub(super) row_checks: Vec<String>,
+    /// Foreign keys that it gets or that are to be valid, and whether the rows there are must be asked.
+    pub(super) foreign_keys: Vec<(ForeignKey, bool)>,
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
     /// Names of sequences that its new columns have got.
@@ -37,5 +42,24 @@ pub(super) fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &
                 view.name
             )),
         }),
+    }
+}
+
+/// 0A000: the key is the order of the rows on disk.
+pub(super) fn changed_key(table: &TableDef) -> Error {
+    Error::unsupported(
+        format!("changing the primary key of \"{}\"", table.name),
+        Some(
+            "Use ALTER TABLE ... DROP CONSTRAINT for the old key first, and ADD PRIMARY KEY for the new one.",
+        ),
+    )
+}
+
+/// 42703.
+pub(super) fn undefined_column(name: &str, table: &TableDef) -> Error {
+    let nearest = nearest_name(name, table.visible_columns().map(|column| column.name.as_str()));
+    Error::UndefinedColumn {
+        name: format!("\"{name}\" of relation \"{}\"", table.name),
+        hint: nearest.map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
     }
 }

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{Truncate, TruncateIdentityOption};
+use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
-use super::sequence;
-use crate::Result;
+use super::{foreign_key, notice, sequence};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::sql::relation::table;
 use crate::system::StatementContext;
 use crate::table::begin_count;
+use crate::{Error, Result};
 
 /// Runs TRUNCATE.
 pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Result<String> {
@@ -20,6 +20,7 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
             tables.push(table);
         }
     }
+    add_referring(ctx, &mut tables, truncate.cascade.as_ref())?;
     if !tables.is_empty() {
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
@@ -41,4 +42,32 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         }
     }
     Ok("TRUNCATE TABLE".to_string())
+}
+
+/// Adds the tables that refer to those that are emptied, with CASCADE. Errors: 0A000 without it.
+fn add_referring(
+    ctx: &StatementContext,
+    tables: &mut Vec<Arc<TableDef>>,
+    cascade: Option<&CascadeOption>,
+) -> Result<()> {
+    loop {
+        let oids: Vec<u32> = tables.iter().map(|table| table.oid).collect();
+        let Some((by, key)) = foreign_key::referring_to(ctx, &oids).into_iter().next() else {
+            return Ok(());
+        };
+        if !matches!(cascade, Some(CascadeOption::Cascade)) {
+            let table = tables.iter().find(|table| table.oid == key.table);
+            return Err(Error::TruncateReferenced {
+                table: table.map(|table| table.name.clone()).unwrap_or_default(),
+                by: by.name.clone(),
+            });
+        }
+        notice(
+            ctx,
+            "00000",
+            format!("truncate cascades to table \"{}\"", by.name),
+            None,
+        );
+        tables.push(Arc::clone(by));
+    }
 }

@@ -9,6 +9,8 @@ use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInse
 
 use super::assign::with_columns;
 use super::generated_columns::with_generated;
+use super::references::References;
+use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
@@ -221,8 +223,9 @@ pub(super) async fn insert_or_update(
     target: &Target,
     batch: &RecordBatch,
     update: &DoUpdate,
+    references: &References,
 ) -> Result<RecordBatch> {
-    let (txn, table, limits) = (&ctx.txn, &*target.table, ctx.settings.limits);
+    let (txn, table, limits) = (&ctx.txn, &target.table, ctx.settings.limits);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
     let (found, existing) = arbiter.rows_in_the_way(txn, batch).await?;
@@ -238,6 +241,7 @@ pub(super) async fn insert_or_update(
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
     if fresh.num_rows() > 0 {
         insert_rows(txn, table, &fresh, limits).await?;
+        references.note_written(ctx, table, &fresh, None).await?;
     }
     if existing.num_rows() == 0 {
         return Ok(fresh);
@@ -249,16 +253,27 @@ pub(super) async fn insert_or_update(
     check_no_repeat(in_the_way.iter().enumerate().map(|(at, key)| (key, updates(at))))?;
     let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
     update_rows(txn, table, &old, &changed, limits).await?;
+    references.note_written(ctx, table, &changed, Some(&old)).await?;
+    references.note_left(ctx, table, &old, Some(&changed))?;
     in_order(table, &found, &fresh, &kept, &changed)
 }
 
-/// Inserts the rows whose keys are free; of the others the columns at `named` change, and what is generated of them. Of two
+/// What an UPSERT writes whole rows of.
+pub(super) struct WholeRows<'a> {
+    pub(super) table: &'a Arc<TableDef>,
+    /// The columns that it gives.
+    pub(super) named: &'a [bool],
+    pub(super) checks: &'a RowChecks,
+}
+
+/// Inserts the rows whose keys are free; of the others the columns at `named` change, and what is generated of them, as long as
+/// the checks hold of what they are then. Of two
 /// rows with one key the second changes what the first left. Answers the rows as they are then, in the batch's order.
-pub(super) async fn upsert_and_generate(
+pub(super) async fn upsert_whole_rows(
     ctx: &StatementContext,
-    table: &TableDef,
     batch: &RecordBatch,
-    named: &[bool],
+    WholeRows { table, named, checks }: WholeRows<'_>,
+    references: &References,
 ) -> Result<RecordBatch> {
     let (txn, limits) = (&ctx.txn, ctx.settings.limits);
     let mut written = Vec::with_capacity(batch.num_rows());
@@ -266,14 +281,19 @@ pub(super) async fn upsert_and_generate(
     for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
         let (_, old) = get_rows(txn, table, &row, limits).await?;
         if old.num_rows() == 0 {
+            checks.require(ctx, table, &row).await?;
             insert_rows(txn, table, &row, limits).await?;
+            references.note_written(ctx, table, &row, None).await?;
             written.push(row);
             continue;
         }
         let given = (0..named.len()).filter(|at| named[*at] && table.columns[*at].generation().is_none());
         let given = given.map(|at| (at, Arc::clone(row.column(at)))).collect();
         let new = with_generated(ctx, table, with_columns(table, &old, given)?)?;
+        checks.require(ctx, table, &new).await?;
         update_rows(txn, table, &old, &new, limits).await?;
+        references.note_written(ctx, table, &new, Some(&old)).await?;
+        references.note_left(ctx, table, &old, Some(&new))?;
         written.push(new);
     }
     concat_batches(&write_schema(table), &written).map_err(Error::arrow)

@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
+use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
@@ -64,6 +65,7 @@ impl DeletePlan {
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,
+        references: &References,
     ) -> Result<WriteResult> {
         let table = &self.target.table;
         lock_for_writes(&ctx.txn, table).await?;
@@ -79,6 +81,7 @@ impl DeletePlan {
                 continue;
             }
             delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
+            references.note_left(ctx, table, &rows, None)?;
             deleted += rows.num_rows() as u64;
             if self.returning.is_some() {
                 returned.push(append_beside(rows, &self.found.beside, beside)?)?;

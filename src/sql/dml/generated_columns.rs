@@ -195,7 +195,7 @@ impl GeneratedColumns for Compiled {
 }
 
 /// The statement's context without what a session or a client may set.
-fn settled(ctx: &StatementContext) -> StatementContext {
+pub(super) fn settled(ctx: &StatementContext) -> StatementContext {
     StatementContext {
         settings: Arc::new(Settings::default()),
         parameters: Arc::default(),

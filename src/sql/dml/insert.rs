@@ -12,8 +12,10 @@ use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
 use super::generated_columns::{Writing, check_writable, generates_of_both, with_dependents};
 use super::new_rows::NewRows;
+use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
+use super::row_checks::RowChecks;
 use super::row_search::reads_table;
 use super::target::{Target, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
@@ -34,6 +36,7 @@ pub(super) struct InsertPlan {
     pub(super) target: Target,
     pub(super) source: Source,
     rows: NewRows,
+    checks: RowChecks,
     pub(super) mode: Mode,
     pub(super) returning: Option<Returning>,
 }
@@ -122,6 +125,7 @@ impl InsertPlan {
         )?;
         let returning = Returning::bind(ctx, &target, &[], insert.returning.as_deref(), types)?;
         Ok(InsertPlan {
+            checks: RowChecks::bind(ctx, &target.table)?,
             target,
             source,
             rows,
@@ -169,10 +173,12 @@ impl InsertPlan {
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,
+        references: &References,
     ) -> Result<WriteResult> {
         let mut writer = Writer {
             ctx,
             plan: self,
+            references,
             written: 0,
             rows: RowBuffer::new(ctx),
         };
@@ -293,11 +299,14 @@ pub(crate) async fn copy_rows(
             is_widened: false,
         },
         rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
+        // They are rows that are there already.
+        checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
         source: Source::Query(source),
         mode: Mode::Insert,
         returning: None,
     };
-    Ok(plan.run(ctx, None).await?.rows_written)
+    // What they refer to is as it was.
+    Ok(plan.run(ctx, None, &References::default()).await?.rows_written)
 }
 
 /// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
@@ -365,6 +374,7 @@ fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mu
 struct Writer<'a> {
     ctx: &'a StatementContext,
     plan: &'a InsertPlan,
+    references: &'a References,
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: RowBuffer,
@@ -410,23 +420,38 @@ impl Writer<'_> {
             return Ok(());
         }
         let InsertPlan {
-            target, rows, mode, ..
+            target,
+            rows,
+            checks,
+            mode,
+            ..
         } = self.plan;
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
         let table = &*target.table;
         let batch = rows.fill(self.ctx, table, given, count).await?;
+        if !self.changes_standing_rows() {
+            checks.require(self.ctx, table, &batch).await?;
+        }
         let written = match mode {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
+                self.references
+                    .note_written(self.ctx, &target.table, &batch, None)
+                    .await?;
                 batch
             }
             Mode::Upsert => self.upsert(batch).await?,
             Mode::OnConflict(OnConflict::DoNothing(conflicts)) => {
                 let inserted = insert_missing_rows(txn, table, &batch, *conflicts, limits).await?;
-                filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?
+                let inserted =
+                    filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?;
+                self.references
+                    .note_written(self.ctx, &target.table, &inserted, None)
+                    .await?;
+                inserted
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
-                conflict::insert_or_update(self.ctx, target, &batch, update).await?
+                conflict::insert_or_update(self.ctx, target, &batch, update, self.references).await?
             }
         };
         self.written += written.num_rows() as u64;
@@ -436,11 +461,27 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Whether it is an UPSERT whose rows are known only with those that stand.
+    fn changes_standing_rows(&self) -> bool {
+        let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
+        matches!(self.plan.mode, Mode::Upsert)
+            && (generates_of_both(table, &named)
+                || self.plan.checks.need_standing_rows(table, &named)
+                || !table.foreign_keys.is_empty()
+                || self.ctx.catalog.references_to(table.oid).next().is_some())
+    }
+
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
         let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
-        if generates_of_both(table, &named) {
-            return conflict::upsert_and_generate(self.ctx, table, &batch, &named).await;
+        if self.changes_standing_rows() {
+            let (table, checks) = (&self.plan.target.table, &self.plan.checks);
+            let rows = conflict::WholeRows {
+                table,
+                named: &named,
+                checks,
+            };
+            return conflict::upsert_whole_rows(self.ctx, &batch, rows, self.references).await;
         }
         upsert_rows(txn, table, &batch, &with_dependents(table, &named), limits).await?;
         match self.plan.returning.is_some() {

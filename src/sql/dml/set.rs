@@ -9,6 +9,7 @@ use super::assign::{assign_array, check_assignable, repeated, with_columns};
 use super::cell::{Cell, Cells, decide_parameter, is_default, parameter_index};
 use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, with_generated};
+use super::row_checks::RowChecks;
 use super::target::{Target, column_name, dynamic_type_of};
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::error::StatementFault;
@@ -23,6 +24,7 @@ use crate::{Error, Result};
 pub(super) struct SetPlan {
     columns: Vec<SetColumn>,
     cells: Cells,
+    checks: RowChecks,
     /// Whether it names columns of a dynamic table that do not exist by now: they are set to nothing but NULL.
     pub(super) leaves_out: bool,
 }
@@ -83,6 +85,7 @@ impl SetPlan {
         let plan = SetPlan {
             columns,
             cells,
+            checks: RowChecks::bind(ctx, &target.table)?,
             leaves_out,
         };
         Ok((plan, expressions))
@@ -102,7 +105,7 @@ impl SetPlan {
     }
 
     /// The rows as they will be. `computed`: the types and values of the expressions over rows, in their order. Errors: those of
-    /// the assignment and of generated columns.
+    /// the assignment, of generated columns and of checks.
     pub(super) async fn apply(
         &self,
         ctx: &StatementContext,
@@ -131,7 +134,9 @@ impl SetPlan {
             };
             columns.push((*position, array));
         }
-        with_generated(ctx, table, with_columns(table, old, columns)?)
+        let rows = with_generated(ctx, table, with_columns(table, old, columns)?)?;
+        self.checks.require(ctx, table, &rows).await?;
+        Ok(rows)
     }
 
     /// Whether a column of a key whose uniqueness must be checked is set, or one that such a column is computed of.

@@ -13,6 +13,7 @@ use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
+use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
@@ -112,6 +113,7 @@ impl UpdatePlan {
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,
+        references: &References,
     ) -> Result<WriteResult> {
         let table = &self.target.table;
         let types = self.found.types();
@@ -136,6 +138,8 @@ impl UpdatePlan {
                 .apply(ctx, table, &old, types.iter().zip(&values))
                 .await?;
             write.replace(&old, &new).await?;
+            references.note_written(ctx, table, &new, Some(&old)).await?;
+            references.note_left(ctx, table, &old, Some(&new))?;
             updated += new.num_rows() as u64;
             if self.returning.is_some() {
                 returned.push(append_beside(new, &self.found.beside, beside)?)?;

@@ -7,6 +7,7 @@ use std::time::Instant;
 use futures::TryStreamExt;
 use sqlparser::ast;
 
+use super::references::References;
 use super::row_buffer::RowBuffer;
 use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
@@ -139,13 +140,14 @@ impl WithWrites {
     pub(crate) async fn run(&self, ctx: &StatementContext) -> Result<WriteResult> {
         let begun = Instant::now();
         let ctx = self.begin(ctx).await?;
-        let mut result = None;
+        let (mut result, references) = (None, References::default());
         for at in &self.order {
-            let written = self.run_part(&ctx, *at, None).await?;
+            let written = self.run_part(&ctx, *at, None, &references).await?;
             if self.parts[*at].rows.is_none() {
                 result = Some(written);
             }
         }
+        references.settle(&ctx).await?;
         self.experience.note(begun.elapsed());
         result.ok_or_else(|| Error::internal("a statement without itself"))
     }
@@ -168,9 +170,10 @@ impl WithWrites {
         ctx: &StatementContext,
         at: usize,
         observation: Option<&Observation>,
+        references: &References,
     ) -> Result<WriteResult> {
         let BoundPart { rows, plan } = &self.parts[at];
-        let written = plan.run(ctx, observation).await?;
+        let written = plan.run(ctx, observation, references).await?;
         let rows = rows.map(|place| &ctx.common_rows[place]);
         if let Some(rows) = rows.filter(|rows| rows.columns.is_some()) {
             rows.fill(&written.batches)?;
@@ -258,9 +261,14 @@ impl PartPlan {
         }
     }
 
-    async fn run(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<WriteResult> {
+    async fn run(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
         let plan = match self {
-            PartPlan::Write(plan) => return plan.run(ctx, observation).await,
+            PartPlan::Write(plan) => return plan.run_part(ctx, observation, references).await,
             PartPlan::Query(plan) => plan,
         };
         let rows = plan.run_observed(&ctx.reading(), observation).await?;

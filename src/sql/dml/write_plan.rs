@@ -7,6 +7,7 @@ use sqlparser::ast;
 use super::conflict::OnConflict;
 use super::delete::DeletePlan;
 use super::insert::{InsertPlan, Mode, Source};
+use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
 use super::update::UpdatePlan;
@@ -127,23 +128,41 @@ impl WritePlan {
         })
     }
 
-    /// Runs it. `observation`: what its reading is counted in.
+    /// Runs it as a statement of its own. `observation`: what its reading is counted in.
     pub(crate) async fn run(
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,
     ) -> Result<WriteResult> {
+        let references = References::default();
+        let written = self.run_part(ctx, observation, &references).await?;
+        references.settle(ctx).await?;
+        Ok(written)
+    }
+
+    /// Runs it as a part of a statement, at whose end `references` are settled.
+    pub(crate) async fn run_part(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
         match self.reads_as_it_writes() && ctx.began.is_none() {
-            true => Box::pin(self.write(&ctx.beginning(), observation)).await,
-            false => self.write(ctx, observation).await,
+            true => Box::pin(self.write(&ctx.beginning(), observation, references)).await,
+            false => self.write(ctx, observation, references).await,
         }
     }
 
-    async fn write(&self, ctx: &StatementContext, observation: Option<&Observation>) -> Result<WriteResult> {
+    async fn write(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
         match &self.write {
-            Write::Insert(plan) => plan.run(ctx, observation).await,
-            Write::Update(plan) => plan.run(ctx, observation).await,
-            Write::Delete(plan) => plan.run(ctx, observation).await,
+            Write::Insert(plan) => plan.run(ctx, observation, references).await,
+            Write::Update(plan) => plan.run(ctx, observation, references).await,
+            Write::Delete(plan) => plan.run(ctx, observation, references).await,
         }
     }
 

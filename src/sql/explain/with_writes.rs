@@ -10,7 +10,7 @@ use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;
-use crate::sql::dml::{PartPlan, WithWrites};
+use crate::sql::dml::{PartPlan, References, WithWrites};
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 use crate::{Error, Result};
@@ -35,10 +35,10 @@ pub(super) async fn explain_with_writes(
     }
     let (bound, ctx) = (bound?, runs_in?);
     let mut observed: Vec<Option<Observed>> = bound.parts().iter().map(|_| None).collect();
-    let run = Run::after(begun);
+    let (run, references) = (Run::after(begun), References::default());
     for at in bound.order() {
         let (observation, begun) = (Observation::default(), Instant::now());
-        let written = bound.run_part(&ctx, *at, Some(&observation)).await?;
+        let written = bound.run_part(&ctx, *at, Some(&observation), &references).await?;
         let returned = written.batches.iter().map(|batch| batch.num_rows() as u64);
         let seen = Seen {
             loops: 1,
@@ -48,6 +48,7 @@ pub(super) async fn explain_with_writes(
         };
         observed[*at] = Some(Observed { observation, seen });
     }
+    references.settle(&ctx).await?;
     let ran = run.end();
     let node = tree(&bound, &ctx, &observed).await?;
     Ok(Explained { node, ..ran })

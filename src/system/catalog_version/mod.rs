@@ -3,7 +3,9 @@
 //! (`version`). Knows nothing of statements: `pg_catalog` makes what depends on one.
 
 pub(crate) mod cells;
+pub(crate) mod constraints;
 pub(crate) mod default_text;
 pub(crate) mod definitions;
 pub(crate) mod objects;
+mod system_objects;
 pub(crate) mod version;

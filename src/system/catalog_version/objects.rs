@@ -3,14 +3,16 @@
 //! catalog functions read from here. Knows nothing of Arrow or of queries.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
-use super::cells::Cell;
+use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
-use super::definitions::{PG_CATALOG_OID, definition, static_cells};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
+
+pub(crate) use super::system_objects::{
+    SYSTEM, SystemObject, is_in_catalog, read, system_schema_oid, type_facts,
+};
 
 /// The role that owns everything.
 pub(crate) const OWNER_OID: i64 = 10;
@@ -32,6 +34,8 @@ pub(crate) struct UserRelation {
     pub(crate) comment: Option<String>,
     pub(crate) columns: Vec<UserColumn>,
     pub(crate) indexes: Vec<UserIndex>,
+    /// Its constraints that are no indexes.
+    pub(crate) constraints: Vec<UserConstraint>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
     /// A view's SELECT.
@@ -81,6 +85,22 @@ pub(crate) struct UserIndex {
     pub(crate) constraint_comment: Option<String>,
 }
 
+impl UserRelation {
+    /// Its foreign keys.
+    pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = (&UserConstraint, &UserForeignKey)> {
+        let constraints = self.constraints.iter();
+        constraints.filter_map(|constraint| Some((constraint, constraint.foreign_key()?)))
+    }
+
+    /// The columns of an index of it in key order.
+    pub(crate) fn index_columns(&self, index: &UserIndex) -> impl Iterator<Item = &UserColumn> {
+        let attributes: Vec<usize> = index.keys.iter().map(|key| key.attribute).collect();
+        attributes
+            .into_iter()
+            .filter_map(|attribute| self.columns.get(attribute - 1))
+    }
+}
+
 impl UserIndex {
     /// Attribute numbers of its columns, those of INCLUDE last.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = usize> {
@@ -116,6 +136,8 @@ pub(crate) struct Objects {
     pub(crate) schemas: Vec<(i64, String, Option<String>)>,
     by_oid: HashMap<i64, (usize, Option<usize>)>,
     by_name: HashMap<(String, String), i64>,
+    /// Constraints that are no indexes: the positions of their tables, and theirs there.
+    constraints: HashMap<i64, (usize, usize)>,
 }
 
 impl Objects {
@@ -132,13 +154,16 @@ impl Objects {
             })
             .collect();
         let mut by_oid = HashMap::new();
-        let mut by_name = HashMap::new();
+        let (mut by_name, mut constraints) = (HashMap::new(), HashMap::new());
         for (position, relation) in relations.iter().enumerate() {
             by_oid.insert(relation.oid, (position, None));
             by_name.insert((relation.schema.clone(), relation.name.clone()), relation.oid);
             for (index_position, index) in relation.indexes.iter().enumerate() {
                 by_oid.insert(index.oid, (position, Some(index_position)));
                 by_name.insert((relation.schema.clone(), index.name.clone()), index.oid);
+            }
+            for (at, constraint) in relation.constraints.iter().enumerate() {
+                constraints.insert(constraint.oid, (position, at));
             }
         }
         let schemas = catalog
@@ -156,6 +181,7 @@ impl Objects {
             schemas,
             by_oid,
             by_name,
+            constraints,
         }
     }
 
@@ -167,6 +193,20 @@ impl Objects {
             Some(index) => Found::Index(relation, &relation.indexes[*index]),
             None => Found::Relation(relation),
         })
+    }
+
+    /// The constraint of ours with this oid, if it is no index.
+    pub(crate) fn constraint(&self, oid: i64) -> Option<&UserConstraint> {
+        let (relation, at) = self.constraints.get(&oid)?;
+        self.relations.get(*relation)?.constraints.get(*at)
+    }
+
+    /// The table of ours with this oid.
+    pub(crate) fn table(&self, oid: i64) -> Option<&UserRelation> {
+        match self.find(oid)? {
+            Found::Relation(relation) => Some(relation),
+            Found::Index(..) => None,
+        }
     }
 
     /// Schema and name of any relation, ours or the system's.
@@ -252,150 +292,6 @@ pub(crate) fn is_system_schema(name: &str) -> bool {
     name.starts_with("pg_") || name == "information_schema"
 }
 
-/// An object that every database has.
-#[derive(Debug, Clone)]
-pub(crate) struct SystemObject {
-    pub(crate) namespace: i64,
-    pub(crate) name: String,
-}
-
-/// A type that every database has: what format_type, pg_attribute and information_schema ask about it.
-#[derive(Debug, Clone)]
-pub(crate) struct SystemType {
-    pub(crate) namespace: i64,
-    pub(crate) name: String,
-    pub(crate) length: i16,
-    pub(crate) by_value: bool,
-    pub(crate) align: String,
-    pub(crate) storage: String,
-    pub(crate) collation: i64,
-    pub(crate) element: i64,
-    pub(crate) is_array: bool,
-}
-
-/// The objects that every database has, by oid.
-#[derive(Debug)]
-pub(crate) struct System {
-    pub(crate) classes: HashMap<i64, SystemObject>,
-    classes_by_name: HashMap<(i64, String), i64>,
-    pub(crate) types: HashMap<i64, SystemType>,
-    pub(crate) procedures: HashMap<i64, SystemObject>,
-    pub(crate) operators: HashMap<i64, SystemObject>,
-    pub(crate) collations: HashMap<i64, SystemObject>,
-    pub(crate) schemas: Vec<(i64, String)>,
-    /// The default btree operator class of a type.
-    pub(crate) operator_classes: HashMap<i64, i64>,
-}
-
-/// See [`System`].
-pub(crate) static SYSTEM: LazyLock<System> = LazyLock::new(|| {
-    let classes = named("pg_class", "relname", "relnamespace");
-    let classes_by_name = classes
-        .iter()
-        .map(|(oid, class)| ((class.namespace, class.name.clone()), *oid))
-        .collect();
-    System {
-        classes,
-        classes_by_name,
-        types: system_types(),
-        procedures: named("pg_proc", "proname", "pronamespace"),
-        operators: named("pg_operator", "oprname", "oprnamespace"),
-        collations: named("pg_collation", "collname", "collnamespace"),
-        schemas: read("pg_namespace", &["oid", "nspname"])
-            .map(|[oid, name]| (number(&oid), name.unwrap_or_default()))
-            .collect(),
-        operator_classes: read("pg_opclass", &["opcmethod", "opcdefault", "opcintype", "oid"])
-            .filter(|[method, default, _, _]| {
-                method.as_deref() == Some("403") && default.as_deref() == Some("t")
-            })
-            .map(|[_, _, input, oid]| (number(&input), number(&oid)))
-            .collect(),
-    }
-});
-
-/// The oid of pg_catalog or information_schema.
-pub(crate) fn system_schema_oid(name: &str) -> Option<i64> {
-    SYSTEM
-        .schemas
-        .iter()
-        .find(|(_, schema)| schema == name)
-        .map(|(oid, _)| *oid)
-}
-
-/// Some columns of a system relation's rows.
-pub(crate) fn read<const N: usize>(
-    relation: &str,
-    columns: &[&str; N],
-) -> impl Iterator<Item = [Cell; N]> + use<N> {
-    let definition = definition("pg_catalog", relation).expect("the relation stands in relations.txt");
-    let positions = columns.map(|column| definition.position(column));
-    static_cells("pg_catalog", relation)
-        .into_iter()
-        .map(move |mut row| positions.map(|position| row.get_mut(position).and_then(Option::take)))
-}
-
-fn named(relation: &str, name: &str, namespace: &str) -> HashMap<i64, SystemObject> {
-    read(relation, &["oid", name, namespace])
-        .map(|[oid, name, namespace]| {
-            (
-                number(&oid),
-                SystemObject {
-                    namespace: number(&namespace),
-                    name: name.unwrap_or_default(),
-                },
-            )
-        })
-        .collect()
-}
-
-fn system_types() -> HashMap<i64, SystemType> {
-    let columns = [
-        "oid",
-        "typnamespace",
-        "typname",
-        "typlen",
-        "typbyval",
-        "typalign",
-        "typstorage",
-        "typcollation",
-        "typelem",
-        "typcategory",
-    ];
-    read("pg_type", &columns)
-        .map(
-            |[
-                oid,
-                namespace,
-                name,
-                length,
-                by_value,
-                align,
-                storage,
-                collation,
-                element,
-                category,
-            ]| {
-                let ty = SystemType {
-                    namespace: number(&namespace),
-                    name: name.unwrap_or_default(),
-                    length: number(&length) as i16,
-                    by_value: by_value.as_deref() == Some("t"),
-                    align: align.unwrap_or_default(),
-                    storage: storage.unwrap_or_default(),
-                    collation: number(&collation),
-                    element: number(&element),
-                    is_array: category.as_deref() == Some("A"),
-                };
-                (number(&oid), ty)
-            },
-        )
-        .collect()
-}
-
-fn number(cell: &Cell) -> i64 {
-    cell.as_deref().and_then(|cell| cell.parse().ok()).unwrap_or(0)
-}
-
 fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
@@ -458,6 +354,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         comment: table.comment.clone(),
         columns,
         indexes,
+        constraints: user_constraints(catalog, table),
         options,
         query: None,
         sequence: None,
@@ -515,6 +412,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         comment: view.comment.clone(),
         columns,
         indexes: Vec::new(),
+        constraints: Vec::new(),
         options: Vec::new(),
         query: Some(view.query.clone()),
         sequence: None,
@@ -548,6 +446,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         comment: sequence.comment.clone(),
         columns: SEQUENCE_COLUMNS.iter().map(column).collect(),
         indexes: Vec::new(),
+        constraints: Vec::new(),
         options: Vec::new(),
         query: None,
         sequence: Some(sequence.clone()),
@@ -570,16 +469,4 @@ pub(crate) fn type_by_format(name: &str) -> SqlType {
         .ok()
         .flatten()
         .unwrap_or(SqlType::Text)
-}
-
-/// The facts of a type that pg_attribute repeats.
-pub(crate) fn type_facts(ty: &SqlType) -> &'static SystemType {
-    static TEXT: LazyLock<&'static SystemType> =
-        LazyLock::new(|| SYSTEM.types.get(&25).expect("text is a type of every database"));
-    SYSTEM.types.get(&i64::from(ty.oid())).unwrap_or(&TEXT)
-}
-
-/// Whether a built-in object's bare name means it.
-pub(crate) fn is_in_catalog(object: &SystemObject) -> bool {
-    object.namespace == PG_CATALOG_OID
 }

@@ -90,8 +90,14 @@ pub(crate) fn get_indexdef(
     }
 }
 
-/// pg_get_constraintdef of a key constraint. `None`: no such constraint.
-pub(crate) fn get_constraintdef(objects: &Objects, oid: i64) -> Cell {
+/// pg_get_constraintdef; `pretty`: without parentheses that are not needed. `None`: no such constraint.
+pub(crate) fn get_constraintdef(objects: &Objects, oid: i64, pretty: bool) -> Cell {
+    if let Some(constraint) = objects.constraint(oid) {
+        return Some(match pretty {
+            true => constraint.pretty_definition.clone(),
+            false => constraint.definition.clone(),
+        });
+    }
     match objects.find(oid) {
         Some(Found::Index(relation, index)) if index.constraint => {
             Some(constraint_definition(relation, index))

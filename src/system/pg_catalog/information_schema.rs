@@ -3,13 +3,17 @@
 
 use arrow::array::RecordBatch;
 
+use super::constraint_rows::{
+    STANDARD_CONSTRAINT, check_constraints, constraint_column_usage, constraint_table_usage,
+    key_column_usage, referential_constraints, table_constraints,
+};
 use super::ddl_text::view_definition;
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
-use super::relations::{Filled, SYSTEM_TABLES, index_columns};
+use super::relations::{Filled, SYSTEM_TABLES};
 use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
 use super::session_rows::role_names;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, UserRelation, type_facts};
+use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, type_facts};
 use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
 
 /// Every relation of information_schema with rows.
@@ -20,7 +24,9 @@ static RELATIONS: &[Filled] = &[
     ("views", VIEW, views),
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
-    ("table_constraints", CONSTRAINT, table_constraints),
+    ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
+    ("check_constraints", &[], check_constraints),
+    ("referential_constraints", &[], referential_constraints),
     ("key_column_usage", &[], key_column_usage),
     ("constraint_column_usage", &[], constraint_column_usage),
     ("constraint_table_usage", &[], constraint_table_usage),
@@ -293,121 +299,6 @@ fn datetime_precision(ty: &SqlType) -> Option<u32> {
             Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
         }
         _ => None,
-    }
-}
-
-const CONSTRAINT: Constants = &[
-    ("is_deferrable", "NO"),
-    ("initially_deferred", "NO"),
-    ("enforced", "YES"),
-];
-
-fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
-            rows.push(&[
-                ("constraint_catalog", database.clone()),
-                ("constraint_schema", text(&relation.schema)),
-                ("constraint_name", text(&index.name)),
-                ("table_catalog", database.clone()),
-                ("table_schema", text(&relation.schema)),
-                ("table_name", text(&relation.name)),
-                (
-                    "constraint_type",
-                    text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
-                ),
-                ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
-            ]);
-        }
-        if relation.kind == 'r' {
-            not_null_constraints(&database, relation, rows);
-        }
-    }
-}
-
-/// The standard counts NOT NULL as a check constraint; PostgreSQL names it by oids.
-fn not_null_constraints(database: &Option<String>, relation: &UserRelation, rows: &mut RelationRows) {
-    for (position, _) in relation
-        .columns
-        .iter()
-        .enumerate()
-        .filter(|(_, column)| column.not_null)
-    {
-        let name = format!(
-            "{}_{}_{}_not_null",
-            relation.namespace,
-            relation.oid,
-            position + 1
-        );
-        rows.push(&[
-            ("constraint_catalog", database.clone()),
-            ("constraint_schema", text(&relation.schema)),
-            ("constraint_name", text(name)),
-            ("table_catalog", database.clone()),
-            ("table_schema", text(&relation.schema)),
-            ("table_name", text(&relation.name)),
-            ("constraint_type", text("CHECK")),
-        ]);
-    }
-}
-
-/// Calls for every column of every key constraint: relation, constraint, column, position from 1.
-fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str, &UserColumn, usize)) {
-    for relation in &source.objects.relations {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
-            for (position, column) in index_columns(relation, index).enumerate() {
-                each(relation, &index.name, column, position + 1);
-            }
-        }
-    }
-}
-
-fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = text(&source.ctx.database);
-    each_key_column(source, |relation, constraint, column, position| {
-        rows.push(&[
-            ("constraint_catalog", database.clone()),
-            ("constraint_schema", text(&relation.schema)),
-            ("constraint_name", text(constraint)),
-            ("table_catalog", database.clone()),
-            ("table_schema", text(&relation.schema)),
-            ("table_name", text(&relation.name)),
-            ("column_name", text(&column.name)),
-            ("ordinal_position", text(position)),
-        ]);
-    });
-}
-
-fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = text(&source.ctx.database);
-    each_key_column(source, |relation, constraint, column, _| {
-        rows.push(&[
-            ("table_catalog", database.clone()),
-            ("table_schema", text(&relation.schema)),
-            ("table_name", text(&relation.name)),
-            ("column_name", text(&column.name)),
-            ("constraint_catalog", database.clone()),
-            ("constraint_schema", text(&relation.schema)),
-            ("constraint_name", text(constraint)),
-        ]);
-    });
-}
-
-/// Only foreign keys are listed here, and there are none.
-fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
-            rows.push(&[
-                ("table_catalog", database.clone()),
-                ("table_schema", text(&relation.schema)),
-                ("table_name", text(&relation.name)),
-                ("constraint_catalog", database.clone()),
-                ("constraint_schema", text(&relation.schema)),
-                ("constraint_name", text(&index.name)),
-            ]);
-        }
     }
 }
 

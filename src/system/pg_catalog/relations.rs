@@ -1,16 +1,16 @@
 //! The rows of `pg_catalog` that come from our own catalog: classes, attributes, indexes, constraints, comments, the
 //! role, the database. Relations not named in [`RELATIONS`] hold only what every database has, or nothing.
 
+use std::collections::HashSet;
+
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
-use super::{sequence_rows, session_rows};
+use super::{constraint_rows, sequence_rows, session_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{
-    OWNER_NAME, SYSTEM, UserColumn, UserIndex, UserRelation, type_facts,
-};
+use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, type_facts};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -27,7 +27,11 @@ static RELATIONS: &[Filled] = &[
     ("pg_attrdef", &[], column_defaults),
     ("pg_type", ROW_TYPE, row_types),
     ("pg_index", INDEX, indexes),
-    ("pg_constraint", CONSTRAINT, constraints),
+    (
+        "pg_constraint",
+        constraint_rows::CONSTRAINT,
+        constraint_rows::constraints,
+    ),
     ("pg_description", &[], descriptions),
     ("pg_rewrite", REWRITE, view_rules),
     ("pg_sequence", &[], sequence_rows::sequences),
@@ -128,8 +132,6 @@ const CLASS: Constants = &[
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
     ("relpersistence", "p"),
-    ("relchecks", "0"),
-    ("relhastriggers", "f"),
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
@@ -145,6 +147,13 @@ const HEAP: i64 = 2;
 const BTREE: i64 = 403;
 
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
+    // PostgreSQL keeps foreign keys by triggers of both tables, which psql asks for before it lists the keys.
+    let mut referring = HashSet::new();
+    for relation in &source.objects.relations {
+        for (_, key) in relation.foreign_keys() {
+            referring.extend([relation.oid, key.table]);
+        }
+    }
     for relation in &source.objects.relations {
         let (is_table, is_sequence) = (relation.kind == 'r', relation.kind == 'S');
         rows.push(&[
@@ -158,6 +167,11 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 text(if is_table || is_sequence { relation.oid } else { 0 }),
             ),
             ("relhasindex", boolean(!relation.indexes.is_empty())),
+            (
+                "relchecks",
+                text(relation.constraints.len() - relation.foreign_keys().count()),
+            ),
+            ("relhastriggers", boolean(referring.contains(&relation.oid))),
             ("relkind", text(relation.kind)),
             (
                 "reltuples",
@@ -180,6 +194,8 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relam", text(BTREE)),
                 ("relfilenode", text(index.oid)),
                 ("relhasindex", boolean(false)),
+                ("relchecks", text(0)),
+                ("relhastriggers", boolean(false)),
                 ("relkind", text('i')),
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),
@@ -207,7 +223,7 @@ fn attributes(source: &Source<'_>, rows: &mut RelationRows) {
             attribute(rows, relation.oid, position + 1, column, false);
         }
         for index in &relation.indexes {
-            for (position, column) in index_columns(relation, index).enumerate() {
+            for (position, column) in relation.index_columns(index).enumerate() {
                 attribute(rows, index.oid, position + 1, column, true);
             }
         }
@@ -235,17 +251,6 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ),
         ("attcollation", text(facts.collation)),
     ]);
-}
-
-/// The columns of an index in key order.
-pub(crate) fn index_columns<'a>(
-    relation: &'a UserRelation,
-    index: &'a UserIndex,
-) -> impl Iterator<Item = &'a UserColumn> {
-    index
-        .keys
-        .iter()
-        .filter_map(|key| relation.columns.get(key.attribute - 1))
 }
 
 fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
@@ -316,7 +321,7 @@ const INDEX: Constants = &[
 fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
-            let columns: Vec<&UserColumn> = index_columns(relation, index).collect();
+            let columns: Vec<&UserColumn> = relation.index_columns(index).collect();
             let option =
                 |descending: bool, nulls_first: bool| i32::from(descending) + 2 * i32::from(nulls_first);
             rows.push(&[
@@ -360,40 +365,6 @@ fn operator_class(ty: &SqlType) -> i64 {
     SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
 }
 
-const CONSTRAINT: Constants = &[
-    ("condeferrable", "f"),
-    ("condeferred", "f"),
-    ("convalidated", "t"),
-    ("contypid", "0"),
-    ("conparentid", "0"),
-    ("confrelid", "0"),
-    ("confupdtype", " "),
-    ("confdeltype", " "),
-    ("confmatchtype", " "),
-    ("conislocal", "t"),
-    ("coninhcount", "0"),
-    ("connoinherit", "t"),
-];
-
-fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
-    for relation in &source.objects.relations {
-        for index in relation.indexes.iter().filter(|index| index.constraint) {
-            rows.push(&[
-                ("oid", text(index.oid)),
-                ("conname", text(&index.name)),
-                ("connamespace", text(relation.namespace)),
-                ("contype", text(if index.primary { 'p' } else { 'u' })),
-                ("conrelid", text(relation.oid)),
-                ("conindid", text(index.oid)),
-                (
-                    "conkey",
-                    array_or_null(index.keys.iter().map(|key| key.attribute)),
-                ),
-            ]);
-        }
-    }
-}
-
 fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |object: i64, class: i64, sub: usize, comment: &Option<String>| {
         if let Some(comment) = comment {
@@ -413,6 +384,9 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
         for index in &relation.indexes {
             push(index.oid, CLASS_CLASS, 0, &index.comment);
             push(index.oid, CONSTRAINT_CLASS, 0, &index.constraint_comment);
+        }
+        for constraint in &relation.constraints {
+            push(constraint.oid, CONSTRAINT_CLASS, 0, &constraint.comment);
         }
     }
     for (oid, name, comment) in &source.objects.schemas {

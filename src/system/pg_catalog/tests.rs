@@ -87,6 +87,8 @@ fn catalog() -> Catalog {
             vec![key(5, false), key(4, true)],
             false,
         )],
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()

@@ -76,6 +76,8 @@ fn table() -> TableDef {
         next_column_id: 4,
         primary_key: index(0, "t_pkey", 1, true),
         indexes: vec![index(1, "t_u", 2, true), index(2, "t_s", 3, false)],
+        checks: Vec::new(),
+        foreign_keys: Vec::new(),
         next_index_id: 3,
         options: TableOptions::default(),
         comment: None,

@@ -1,0 +1,543 @@
+//! Conditions over the columns of a row as `pg_get_constraintdef` prints them: with the conversions that PostgreSQL's operators
+//! make of their operands, literals with their types, IN as `= ANY`, BETWEEN as two comparisons.
+//!
+//! In the plain form every operator stands in parentheses; in the pretty one, psql's, an operand does only where it would
+//! read otherwise. What there are no rules for is printed as it was written.
+
+use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
+
+use super::binder::{Binder, Clause, Place};
+use super::printed::{Around, Printed, Shape, Side, literal, number};
+use super::row_query::{RowColumn, RowRelation};
+use super::scope::Scope;
+use crate::Result;
+use crate::catalog::TableDef;
+use crate::parse::quoting::quote_ident;
+use crate::parse::{names, type_name};
+use crate::system::StatementContext;
+use crate::tree::Expr;
+use crate::types::SqlType;
+
+/// A condition over the columns of a table, plain and pretty. Errors: those of binding the table's columns.
+pub(crate) fn condition_text(
+    ctx: &StatementContext,
+    table: &TableDef,
+    condition: &ast::Expr,
+) -> Result<(String, String)> {
+    let columns = table.visible_columns().map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    let relation = RowRelation {
+        name: table.name.clone(),
+        schema: None,
+        columns: columns.collect(),
+    };
+    let mut parameters = Vec::new();
+    let mut binder = Binder::new(ctx, &mut parameters);
+    let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
+    let printed = Printer { binder, scope }.print(condition);
+    Ok((printed.plain, printed.pretty))
+}
+
+struct Printer<'a> {
+    binder: Binder<'a>,
+    scope: Scope,
+}
+
+impl Printer<'_> {
+    fn print(&mut self, expr: &ast::Expr) -> Printed {
+        use ast::Expr as E;
+        match expr {
+            E::Nested(inner) => self.print(inner),
+            E::Identifier(name) => Printed::word(quote_ident(&names::fold(name)), self.type_of(expr)),
+            E::Value(value) => self.value(expr, &value.value),
+            E::TypedString(typed) => match &typed.value.value {
+                ast::Value::SingleQuotedString(text) => literal(text, &self.type_of(expr)),
+                _ => self.as_written(expr),
+            },
+            E::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
+            E::UnaryOp { op, expr: operand } => self.unary(expr, *op, operand),
+            E::IsNull(inner) => self.test(inner, "IS NULL"),
+            E::IsNotNull(inner) => self.test(inner, "IS NOT NULL"),
+            E::IsTrue(inner) => self.test(inner, "IS TRUE"),
+            E::IsNotTrue(inner) => self.test(inner, "IS NOT TRUE"),
+            E::IsFalse(inner) => self.test(inner, "IS FALSE"),
+            E::IsNotFalse(inner) => self.test(inner, "IS NOT FALSE"),
+            E::IsUnknown(inner) => self.test(inner, "IS UNKNOWN"),
+            E::IsNotUnknown(inner) => self.test(inner, "IS NOT UNKNOWN"),
+            E::IsDistinctFrom(left, right) => self.infix(left, ("IS DISTINCT FROM", "="), right, Shape::Test),
+            E::IsNotDistinctFrom(left, right) => {
+                let distinct = self.infix(left, ("IS DISTINCT FROM", "="), right, Shape::Test);
+                negated(distinct)
+            }
+            E::Cast {
+                kind: CastKind::Cast | CastKind::DoubleColon,
+                expr: inner,
+                ..
+            } => self.cast(expr, inner),
+            E::Case { .. } => self.case(expr),
+            E::Function(function) => self.function(expr, function),
+            E::Extract {
+                field, expr: from, ..
+            } => {
+                let (from, ty) = (self.print(from), self.type_of(expr));
+                let field = field.to_string().to_lowercase();
+                Printed::call(ty, |text| format!("EXTRACT({field} FROM {})", text(&from)))
+            }
+            E::Array(array) => {
+                let items: Vec<Printed> = array.elem.iter().map(|item| self.print(item)).collect();
+                self.array(expr, items)
+            }
+            other => self.words(other),
+        }
+    }
+
+    /// An operator or function that is written in words.
+    fn words(&mut self, expr: &ast::Expr) -> Printed {
+        use ast::Expr as E;
+        match expr {
+            E::Between {
+                expr,
+                negated,
+                low,
+                high,
+            } => self.between(expr, *negated, low, high),
+            E::InList {
+                expr: operand,
+                list,
+                negated,
+            } => self.in_list(operand, list, *negated),
+            E::Like {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char: None,
+            } => self.matching(expr, if *negated { "!~~" } else { "~~" }, pattern),
+            E::ILike {
+                negated,
+                any: false,
+                expr,
+                pattern,
+                escape_char: None,
+            } => self.matching(expr, if *negated { "!~~*" } else { "~~*" }, pattern),
+            E::Collate { expr, collation } => {
+                let inner = self.print(expr);
+                Printed::of(Shape::Operator, inner.ty.clone(), |text| {
+                    format!("{} COLLATE {collation}", text(&inner, Around::Tight))
+                })
+            }
+            E::Position { expr: part, r#in } => {
+                let part = self.print(part).as_type(&SqlType::Text);
+                let whole = self.print(r#in).as_type(&SqlType::Text);
+                Printed::call(SqlType::Int4, |text| {
+                    format!("POSITION(({}) IN ({}))", text(&part), text(&whole))
+                })
+            }
+            E::Interval(interval) => match (interval.value.as_ref(), &interval.leading_field) {
+                (E::Value(value), None) => match &value.value {
+                    ast::Value::SingleQuotedString(text) => literal(text, &SqlType::Interval(None)),
+                    _ => self.as_written(expr),
+                },
+                _ => self.as_written(expr),
+            },
+            E::SimilarTo {
+                negated,
+                expr,
+                pattern,
+                escape_char: None,
+            } => {
+                let operator = if *negated { "!~" } else { "~" };
+                let value = self.print(expr).as_type(&SqlType::Text);
+                let pattern = self.print(pattern).as_type(&SqlType::Text);
+                Printed::of(Shape::Operator, SqlType::Bool, |text| {
+                    let value = text(&value, Around::Operator(Shape::Operator, Side::Left));
+                    format!(
+                        "{value} {operator} similar_to_escape({})",
+                        text(&pattern, Around::Tight)
+                    )
+                })
+            }
+            E::AnyOp {
+                left,
+                compare_op,
+                right,
+                ..
+            } => self.quantified(left, (compare_op, "ANY"), right),
+            E::AllOp {
+                left,
+                compare_op,
+                right,
+            } => self.quantified(left, (compare_op, "ALL"), right),
+            other => self.as_written(other),
+        }
+    }
+
+    fn as_written(&self, expr: &ast::Expr) -> Printed {
+        Printed::word(expr.to_string(), SqlType::Unknown)
+    }
+
+    /// What binding says; `Unknown` where it fails.
+    fn type_of(&mut self, expr: &ast::Expr) -> SqlType {
+        let place = Place {
+            scope: &self.scope,
+            outer: None,
+            clause: Clause::Check,
+            windows: &[],
+        };
+        let bound = self.binder.expression(expr, place);
+        bound.map_or(SqlType::Unknown, |bound| bound.ty)
+    }
+
+    fn value(&mut self, expr: &ast::Expr, value: &ast::Value) -> Printed {
+        match value {
+            ast::Value::Number(digits, _) => number(digits, &self.type_of(expr)),
+            ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => Printed {
+                untyped: Some(text.clone()),
+                ..literal(text, &SqlType::Text)
+            },
+            ast::Value::Boolean(value) => Printed::word(value.to_string(), SqlType::Bool),
+            ast::Value::Null => Printed::word("NULL", SqlType::Unknown),
+            _ => self.as_written(expr),
+        }
+    }
+
+    fn unary(&mut self, expr: &ast::Expr, op: UnaryOperator, operand: &ast::Expr) -> Printed {
+        if op == UnaryOperator::Not {
+            return negated(self.print(operand));
+        }
+        let ty = self.type_of(expr);
+        if let (UnaryOperator::Minus, ast::Expr::Value(value)) = (op, operand)
+            && let ast::Value::Number(digits, _) = &value.value
+        {
+            return number(&format!("-{digits}"), &ty);
+        }
+        let operand = self.print(operand);
+        Printed::of(Shape::of(&op.to_string()), ty, |text| {
+            format!("{op} {}", text(&operand, Around::Tight))
+        })
+    }
+
+    fn binary(&mut self, expr: &ast::Expr, left: &ast::Expr, op: &Op, right: &ast::Expr) -> Printed {
+        match op {
+            Op::And | Op::Or => {
+                let mut parts = Vec::new();
+                chain(expr, op, &mut parts);
+                let parts: Vec<Printed> = parts.into_iter().map(|part| self.print(part)).collect();
+                connected(&parts, *op == Op::And)
+            }
+            _ => {
+                let ty = self.type_of(expr);
+                let symbol = match op.to_string().as_str() {
+                    "==" => "=".to_string(),
+                    "!=" => "<>".to_string(),
+                    symbol => symbol.to_string(),
+                };
+                let printed = self.infix(left, (&symbol, &symbol), right, Shape::of(&symbol));
+                Printed { ty, ..printed }
+            }
+        }
+    }
+
+    /// Two operands, converted as the operator `converts` wants it.
+    fn infix(
+        &mut self,
+        left: &ast::Expr,
+        (words, converts): (&str, &str),
+        right: &ast::Expr,
+        shape: Shape,
+    ) -> Printed {
+        let (left, right) = operands(converts, self.print(left), self.print(right));
+        let inside = match shape {
+            Shape::Test => Shape::Operator,
+            shape => shape,
+        };
+        Printed::of(shape, SqlType::Bool, |text| {
+            let left = text(&left, Around::Operator(inside, Side::Left));
+            let right = text(&right, Around::Operator(inside, Side::Right));
+            format!("{left} {words} {right}")
+        })
+    }
+
+    fn quantified(&mut self, left: &ast::Expr, (op, words): (&Op, &str), right: &ast::Expr) -> Printed {
+        let (left, right) = (self.print(left), self.print(right));
+        let left = match right.ty.item_type() {
+            Some(item) => left.as_type(item),
+            None => left,
+        };
+        Printed::of(Shape::Member, SqlType::Bool, |text| {
+            let left = text(&left, Around::Operator(Shape::Operator, Side::Left));
+            let right = text(&right, Around::Operator(Shape::Operator, Side::Right));
+            format!("{left} {op} {words} ({right})")
+        })
+    }
+
+    fn matching(&mut self, value: &ast::Expr, operator: &str, pattern: &ast::Expr) -> Printed {
+        self.infix(value, (operator, operator), pattern, Shape::Operator)
+    }
+
+    fn test(&mut self, operand: &ast::Expr, words: &str) -> Printed {
+        let operand = self.print(operand);
+        Printed::of(Shape::Test, SqlType::Bool, |text| {
+            format!("{} {words}", text(&operand, Around::Tight))
+        })
+    }
+
+    fn between(&mut self, value: &ast::Expr, not: bool, low: &ast::Expr, high: &ast::Expr) -> Printed {
+        let (above, below) = if not { ("<", ">") } else { (">=", "<=") };
+        let parts = [
+            self.infix(value, (above, above), low, Shape::Operator),
+            self.infix(value, (below, below), high, Shape::Operator),
+        ];
+        connected(&parts, !not)
+    }
+
+    fn in_list(&mut self, value: &ast::Expr, list: &[ast::Expr], not: bool) -> Printed {
+        let (symbol, quantifier) = if not { ("<>", "ALL") } else { ("=", "ANY") };
+        let is_constant = |item: &ast::Expr| {
+            let named = ast::visit_expressions(item, |part| match part {
+                ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => {
+                    std::ops::ControlFlow::Break(())
+                }
+                _ => std::ops::ControlFlow::Continue(()),
+            });
+            named.is_continue()
+        };
+        if list.len() < 2 || !list.iter().all(is_constant) {
+            let compare = |item| self.infix(value, (symbol, symbol), item, Shape::Operator);
+            let parts: Vec<Printed> = list.iter().map(compare).collect();
+            return connected(&parts, not);
+        }
+        let value = self.print(value);
+        let items: Vec<Printed> = list.iter().map(|item| self.print(item)).collect();
+        // Each item becomes what it would beside the value; varchar is compared as text, all at once.
+        let beside = items
+            .iter()
+            .map(|item| operands("=", value.clone(), item.clone()));
+        let (mut value_text, mut converted) = (value.clone(), Vec::with_capacity(items.len()));
+        for (left, right) in beside {
+            if left.plain.len() >= value_text.plain.len() {
+                value_text = left;
+            }
+            converted.push(right);
+        }
+        let is_varchar =
+            matches!(value.ty, SqlType::Varchar(_)) && items.iter().all(|item| item.untyped.is_some());
+        if value.ty == SqlType::Int8
+            || value.ty == SqlType::Int2 && items.iter().any(|item| item.ty == SqlType::Int8)
+        {
+            converted = converted
+                .into_iter()
+                .map(|item| item.as_type(&SqlType::Int8))
+                .collect();
+        }
+        let array = match is_varchar {
+            true => {
+                let varchar = SqlType::Varchar(None);
+                let items = items.into_iter().map(|item| item.as_type(&varchar)).collect();
+                array_of(items, varchar).cast(SqlType::Array(Box::new(SqlType::Text)))
+            }
+            false => {
+                let ty = converted.first().map_or(SqlType::Unknown, |item| item.ty.clone());
+                array_of(converted, ty)
+            }
+        };
+        Printed::of(Shape::Member, SqlType::Bool, |text| {
+            let value = text(&value_text, Around::Operator(Shape::Operator, Side::Left));
+            let array = text(&array, Around::Operator(Shape::Operator, Side::Right));
+            format!("{value} {symbol} {quantifier} ({array})")
+        })
+    }
+
+    fn array(&mut self, expr: &ast::Expr, items: Vec<Printed>) -> Printed {
+        match self.type_of(expr) {
+            SqlType::Array(item) => {
+                let items = items.into_iter().map(|printed| printed.as_type(&item)).collect();
+                array_of(items, *item)
+            }
+            _ => array_of(items, SqlType::Unknown),
+        }
+    }
+
+    fn cast(&mut self, expr: &ast::Expr, inner: &ast::Expr) -> Printed {
+        let ast::Expr::Cast { data_type, .. } = expr else {
+            return self.as_written(expr);
+        };
+        let Ok(ty) = type_name::sql_type(data_type) else {
+            return self.as_written(expr);
+        };
+        let inner = self.print(inner);
+        match &inner.untyped {
+            Some(text) => literal(text, &ty),
+            None if inner.ty == ty => inner,
+            None => inner.cast(ty),
+        }
+    }
+
+    fn case(&mut self, expr: &ast::Expr) -> Printed {
+        let ast::Expr::Case {
+            operand,
+            conditions,
+            else_result,
+            ..
+        } = expr
+        else {
+            return self.as_written(expr);
+        };
+        let ty = self.type_of(expr);
+        let operand = operand.as_ref().map(|operand| self.print(operand));
+        let mut whens = Vec::with_capacity(conditions.len());
+        for when in conditions {
+            let condition = self.print(&when.condition);
+            let condition = match &operand {
+                Some(operand) => operands("=", operand.clone(), condition).1,
+                None => condition,
+            };
+            whens.push((condition, self.print(&when.result).as_type(&ty)));
+        }
+        let otherwise = match else_result {
+            Some(result) => self.print(result).as_type(&ty),
+            None => Printed::word(format!("NULL::{ty}"), ty.clone()),
+        };
+        Printed::call(ty, |text| {
+            let mut lines = "\nCASE".to_string();
+            if let Some(operand) = &operand {
+                lines.push_str(&format!(" {}", text(operand)));
+            }
+            for (condition, result) in &whens {
+                lines.push_str(&format!("\n    WHEN {} THEN {}", text(condition), text(result)));
+            }
+            lines.push_str(&format!("\n    ELSE {}\nEND", text(&otherwise)));
+            lines
+        })
+    }
+
+    fn function(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
+        let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else {
+            return self.as_written(expr);
+        };
+        let name = names::fold(name);
+        let arguments = match &function.args {
+            ast::FunctionArguments::List(list) => list.args.as_slice(),
+            _ => return Printed::word(name.to_uppercase(), self.type_of(expr)),
+        };
+        let mut printed = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
+                return self.as_written(expr);
+            };
+            printed.push(self.print(argument));
+        }
+        let ty = self.type_of(expr);
+        let types = self.argument_types(expr, &name, &ty, printed.len());
+        let printed: Vec<Printed> = printed
+            .into_iter()
+            .zip(types)
+            .map(|(argument, ty)| argument.as_type(&ty))
+            .collect();
+        let name = match name.as_str() {
+            "coalesce" | "nullif" | "greatest" | "least" => name.to_uppercase(),
+            _ => quote_ident(&name),
+        };
+        Printed::call(ty, |text| {
+            let arguments: Vec<String> = printed.iter().map(text).collect();
+            format!("{name}({})", arguments.join(", "))
+        })
+    }
+
+    /// What a function takes its arguments as; `Unknown` where they are as they are.
+    fn argument_types(&mut self, expr: &ast::Expr, name: &str, ty: &SqlType, count: usize) -> Vec<SqlType> {
+        if matches!(name, "coalesce" | "nullif" | "greatest" | "least") {
+            return vec![ty.clone(); count];
+        }
+        let place = Place {
+            scope: &self.scope,
+            outer: None,
+            clause: Clause::Check,
+            windows: &[],
+        };
+        match self.binder.expression(expr, place).map(|bound| bound.expr) {
+            Ok(Expr::ScalarFunction(call)) if call.func.arguments().len() == count => {
+                call.func.arguments().to_vec()
+            }
+            _ => vec![SqlType::Unknown; count],
+        }
+    }
+}
+
+fn negated(inner: Printed) -> Printed {
+    Printed::of(Shape::Not, SqlType::Bool, |text| {
+        format!("NOT {}", text(&inner, Around::Not))
+    })
+}
+
+/// Conditions joined by AND or OR; one alone stays as it is.
+fn connected(parts: &[Printed], all: bool) -> Printed {
+    if let [only] = parts {
+        return only.clone();
+    }
+    let (shape, around, word) = match all {
+        true => (Shape::And, Around::And, " AND "),
+        false => (Shape::Or, Around::Or, " OR "),
+    };
+    Printed::of(shape, SqlType::Bool, |text| {
+        let parts: Vec<String> = parts.iter().map(|part| text(part, around)).collect();
+        parts.join(word)
+    })
+}
+
+/// The parts of a chain of one connective, as it is written from left to right.
+fn chain<'a>(expr: &'a ast::Expr, connective: &Op, parts: &mut Vec<&'a ast::Expr>) {
+    match expr {
+        ast::Expr::BinaryOp { left, op, right } if op == connective => {
+            chain(left, connective, parts);
+            parts.push(right);
+        }
+        ast::Expr::Nested(inner) => match inner.as_ref() {
+            ast::Expr::BinaryOp { op, .. } if op == connective => chain(inner, connective, parts),
+            _ => parts.push(expr),
+        },
+        part => parts.push(part),
+    }
+}
+
+fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
+    Printed::call(SqlType::Array(Box::new(item)), |text| {
+        let items: Vec<String> = items.iter().map(text).collect();
+        format!("ARRAY[{}]", items.join(", "))
+    })
+}
+
+/// Both operands as PostgreSQL's operator takes them.
+fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
+    let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
+    (left.as_type(&a), right.as_type(&b))
+}
+
+/// The type that an operand has beside another.
+fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
+    use SqlType::{Char, Float4, Float8, Interval, Jsonb, Numeric, Text, Unknown, Varchar};
+    let is_pattern = symbol.contains('~') || matches!(symbol, "||" | "->" | "->>" | "?");
+    let is_float = |ty: &SqlType| matches!(ty, Float4 | Float8);
+    let is_numeric = |ty: &SqlType| matches!(ty, Numeric(_));
+    match (&operand.ty, &other.ty) {
+        _ if operand.untyped.is_some() => match &other.ty {
+            _ if other.untyped.is_some() => Text,
+            _ if is_pattern => Text,
+            Jsonb if symbol == "||" => Jsonb,
+            Varchar(_) => Text,
+            SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
+                Interval(Default::default())
+            }
+            Unknown => Text,
+            ty => ty.clone(),
+        },
+        (Varchar(_), _) => Text,
+        (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
+        (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
+        (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
+        (ty, _) => ty.clone(),
+    }
+}

@@ -1,0 +1,191 @@
+//! `Printed`: an expression as SQL text in two forms, plain and pretty, with what decides where parentheses stand.
+
+use crate::types::{FormatSettings, SqlType, Value};
+
+/// An expression as text.
+#[derive(Debug, Clone)]
+pub(super) struct Printed {
+    pub(super) plain: String,
+    pub(super) pretty: String,
+    pub(super) shape: Shape,
+    pub(super) ty: SqlType,
+    /// The text of a string literal that has no type of its own.
+    pub(super) untyped: Option<String>,
+}
+
+/// What decides whether an expression needs parentheses in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// It reads as one word.
+    Word,
+    /// `+` or `-`.
+    Sum,
+    /// `*`, `/` or `%`.
+    Product,
+    /// Any other operator.
+    Operator,
+    /// IS NULL and its like.
+    Test,
+    /// `= ANY (…)`.
+    Member,
+    Not,
+    And,
+    Or,
+}
+
+/// What stands around an expression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Around {
+    /// An operator, of which it is the left operand or the right.
+    Operator(Shape, Side),
+    Not,
+    And,
+    Or,
+    /// A test or a cast.
+    Tight,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Left,
+    Right,
+}
+
+impl Shape {
+    /// Of a symbol.
+    pub(super) fn of(symbol: &str) -> Shape {
+        match symbol {
+            "+" | "-" => Shape::Sum,
+            "*" | "/" | "%" => Shape::Product,
+            _ => Shape::Operator,
+        }
+    }
+
+    pub(super) fn reads_alone(self, around: Around) -> bool {
+        match (self, around) {
+            (Shape::Word, _) => true,
+            (Shape::Member, _) => false,
+            (Shape::Sum, Around::Operator(Shape::Sum, side))
+            | (Shape::Product, Around::Operator(Shape::Product, side)) => side == Side::Left,
+            (Shape::Product, Around::Operator(Shape::Sum, _)) => true,
+            (Shape::Sum | Shape::Product | Shape::Operator | Shape::Test, around) => {
+                matches!(around, Around::Not | Around::And | Around::Or)
+            }
+            (Shape::And | Shape::Not, around) => matches!(around, Around::And | Around::Or),
+            (Shape::Or, around) => around == Around::Or,
+        }
+    }
+}
+
+impl Printed {
+    pub(super) fn word(text: impl Into<String>, ty: SqlType) -> Printed {
+        let text = text.into();
+        Printed {
+            plain: text.clone(),
+            pretty: text,
+            shape: Shape::Word,
+            ty,
+            untyped: None,
+        }
+    }
+
+    /// Of parts that `join` puts together, in parentheses in the plain form.
+    pub(super) fn of(
+        shape: Shape,
+        ty: SqlType,
+        join: impl Fn(&dyn Fn(&Printed, Around) -> String) -> String,
+    ) -> Printed {
+        let plain = join(&|part, _| part.plain.clone());
+        let pretty = join(&|part, around| match part.shape.reads_alone(around) {
+            true => part.pretty.clone(),
+            false => format!("({})", part.pretty),
+        });
+        Printed {
+            plain: format!("({plain})"),
+            pretty,
+            shape,
+            ty,
+            untyped: None,
+        }
+    }
+
+    /// `name(a, b)`, or anything else in which arguments stand by themselves.
+    pub(super) fn call(ty: SqlType, join: impl Fn(&dyn Fn(&Printed) -> String) -> String) -> Printed {
+        Printed {
+            plain: join(&|part| part.plain.clone()),
+            pretty: join(&|part| part.pretty.clone()),
+            shape: Shape::Word,
+            ty,
+            untyped: None,
+        }
+    }
+
+    /// `(a)::type`.
+    pub(super) fn cast(self, ty: SqlType) -> Printed {
+        let name = ty.to_string();
+        let alone = self.shape.reads_alone(Around::Tight);
+        Printed {
+            plain: format!("({})::{name}", self.plain),
+            pretty: match alone {
+                true => format!("{}::{name}", self.pretty),
+                false => format!("({})::{name}", self.pretty),
+            },
+            shape: Shape::Word,
+            ty,
+            untyped: None,
+        }
+    }
+
+    /// As an operand of the type.
+    pub(super) fn as_type(self, ty: &SqlType) -> Printed {
+        if let Some(text) = &self.untyped {
+            return literal(text, ty);
+        }
+        match self.ty == *ty || is_alike(&self.ty, ty) || *ty == SqlType::Unknown {
+            true => self,
+            false => self.cast(ty.clone()),
+        }
+    }
+}
+
+/// Whether they differ in what they are limited to, and so need no conversion.
+fn is_alike(a: &SqlType, b: &SqlType) -> bool {
+    std::mem::discriminant(a) == std::mem::discriminant(b) && !matches!(a, SqlType::Array(_))
+}
+
+/// A number as a constant of its type.
+pub(super) fn number(digits: &str, ty: &SqlType) -> Printed {
+    let is_bare = matches!(ty, SqlType::Int4 | SqlType::Numeric(_)) && !digits.starts_with('-');
+    let ty = &match ty {
+        SqlType::Numeric(_) => SqlType::Numeric(None),
+        ty => ty.clone(),
+    };
+    match is_bare {
+        true => Printed::word(digits, ty.clone()),
+        false => Printed::word(format!("'{digits}'::{ty}"), ty.clone()),
+    }
+}
+
+/// A string literal as a constant of a type, in the type's own words.
+pub(super) fn literal(text: &str, ty: &SqlType) -> Printed {
+    let settings = FormatSettings::default();
+    let parsed = Value::parse(text, ty, &settings).map(|value| value.to_text(&settings));
+    let text = parsed.unwrap_or_else(|_| text.to_string());
+    match ty {
+        SqlType::Bool => Printed::word(if text == "t" { "true" } else { "false" }, ty.clone()),
+        SqlType::Int4 | SqlType::Numeric(_) => number(&text, ty),
+        SqlType::Char(_) => Printed::word(
+            format!("{}::bpchar", quoted(text.trim_end_matches(' '))),
+            ty.clone(),
+        ),
+        _ => Printed::word(format!("{}::{ty}", quoted(&text)), ty.clone()),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let quoted = text.replace('\'', "''");
+    match quoted.contains('\\') {
+        true => format!("E'{}'", quoted.replace('\\', "\\\\")),
+        false => format!("'{quoted}'"),
+    }
+}

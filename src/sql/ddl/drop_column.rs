@@ -1,0 +1,125 @@
+//! ALTER TABLE … DROP COLUMN, and what goes with a column.
+
+use sqlparser::ast::Ident;
+
+use super::default_dependents::{self, DependentDefault};
+use super::table_change::{changed_key, check_no_views, undefined_column};
+use super::{drop, foreign_key, generation, notice, sequence};
+use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, TableDef};
+use crate::codec::row::ColumnId;
+use crate::parse::names;
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// Drops a column, with the constraints that name it. Errors: 42703, 2BP01 without CASCADE for what others are made of, 0A000 for one
+/// in the key.
+pub(super) fn drop(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    name: &Ident,
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
+    let name = names::fold(name);
+    let Some(at) = table.column_index(&name) else {
+        if !if_exists {
+            return Err(undefined_column(&name, table));
+        }
+        let message = format!(
+            "column \"{name}\" of relation \"{}\" does not exist, skipping",
+            table.name
+        );
+        notice(ctx, "00000", message, None);
+        return Ok(());
+    };
+    let id = table.columns[at].id;
+    if table.is_key_column(id) {
+        return Err(changed_key(table));
+    }
+    check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
+    drop_sequence_users(ctx, table, id, cascade)?;
+    drop_dependents(table, id, &name, cascade)?;
+    let column = table.columns.iter().find(|column| column.id == id).cloned();
+    if let Some(column) = column {
+        foreign_key::release_column(ctx, table, &column, cascade)?;
+    }
+    let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
+    if let Some(index) = table
+        .indexes
+        .iter()
+        .find(|index| index.constraint && has_column(index))
+        && !cascade
+        && index.columns.len() > 1
+    {
+        return Err(Error::DependentObjects {
+            object: format!("column {name} of table {}", table.name),
+            dependents: vec![format!(
+                "constraint {} on table {} depends on it",
+                index.name, table.name
+            )],
+        });
+    }
+    table.remove_column(id);
+    Ok(())
+}
+
+/// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
+fn drop_sequence_users(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    id: ColumnId,
+    cascade: bool,
+) -> Result<()> {
+    let Some(at) = table.column_index_by_id(id) else {
+        return Ok(());
+    };
+    let Some(sequence) = sequence::of_column(ctx, table, &table.columns[at]) else {
+        return Ok(());
+    };
+    let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
+    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(ctx, &[sequence], is_gone)
+        .into_iter()
+        .partition(|default| default.table.oid == table.oid);
+    let all = || own.iter().chain(&others);
+    if !cascade && all().next().is_some() {
+        return Err(Error::DependentObjects {
+            object: format!("column {} of table {}", table.columns[at].name, table.name),
+            dependents: all().map(DependentDefault::line).collect(),
+        });
+    }
+    let gone: Vec<String> = all().map(DependentDefault::described).collect();
+    drop::notice_cascade(ctx, &gone);
+    for default in own {
+        if let Some(at) = table.column_index_by_id(default.column.id) {
+            table.columns[at].default = None;
+        }
+    }
+    match others.is_empty() {
+        true => Ok(()),
+        false => default_dependents::remove(&CatalogWriter::begin(&ctx.txn, &ctx.catalog)?, &others, &[]),
+    }
+}
+
+/// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
+fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool) -> Result<()> {
+    let dependents: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
+    if !cascade && !dependents.is_empty() {
+        let depends = |column: &ColumnDef| {
+            format!(
+                "column {} of table {} depends on column {name} of table {}",
+                column.name, table.name, table.name
+            )
+        };
+        return Err(Error::DependentObjects {
+            object: format!("column {name} of table {}", table.name),
+            dependents: dependents.iter().map(depends).collect(),
+        });
+    }
+    if dependents.iter().any(|column| table.is_key_column(column.id)) {
+        return Err(changed_key(table));
+    }
+    for dependent in dependents {
+        table.remove_column(dependent.id);
+    }
+    Ok(())
+}

@@ -1,0 +1,461 @@
+//! Foreign keys of CREATE TABLE and ALTER TABLE: read, named and added; and what must not go as long as one refers to it. What follows
+//! the rows stands in `sql::dml`.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, ConstraintReferenceMatchKind, Ident};
+
+use super::key::check_characteristics;
+use super::table_change::Change;
+use super::{constraint_name, drop, verification};
+use crate::catalog::{
+    Access, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
+};
+use crate::codec::row::ColumnId;
+use crate::error::StatementFault;
+use crate::parse::names;
+use crate::sql::dml;
+use crate::sql::relation::relation;
+use crate::store::LockMode;
+use crate::system::{Notice, StatementContext};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// A foreign key, with its table.
+pub(super) type Reference<'a> = (&'a Arc<TableDef>, &'a ForeignKey);
+
+/// A FOREIGN KEY as written.
+pub(super) struct NewForeignKey {
+    /// Its name, if given.
+    name: Option<String>,
+    written: ast::ForeignKeyConstraint,
+}
+
+impl NewForeignKey {
+    /// `column`: the one whose definition has it, with the constraint's name.
+    pub(super) fn of(
+        written: &ast::ForeignKeyConstraint,
+        column: Option<(&Ident, Option<String>)>,
+    ) -> NewForeignKey {
+        let mut written = written.clone();
+        let name = match column {
+            Some((column, name)) => {
+                written.columns = vec![column.clone()];
+                name
+            }
+            None => written.name.as_ref().map(names::fold),
+        };
+        NewForeignKey { name, written }
+    }
+}
+
+/// Adds a foreign key to a table that has its columns; answers it. Errors: 42710, 42P01, 42809, 42703, 42830, 42804, 0A000.
+pub(super) async fn define(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    new: NewForeignKey,
+    not_valid: bool,
+) -> Result<ForeignKey> {
+    let NewForeignKey { name, written } = new;
+    check_characteristics(written.characteristics.as_ref())?;
+    let match_full = match written.match_kind {
+        Some(ConstraintReferenceMatchKind::Partial) => {
+            return Err(Error::unsupported(
+                "MATCH PARTIAL",
+                Some("Use MATCH FULL or MATCH SIMPLE."),
+            ));
+        }
+        kind => matches!(kind, Some(ConstraintReferenceMatchKind::Full)),
+    };
+    if let Some(name) = name.as_ref().filter(|name| table.has_constraint(name)) {
+        return Err(constraint_name::taken(name, table));
+    }
+    let referenced = referenced_table(ctx, table, &written.foreign_table)?;
+    let columns = column_ids(table, &written.columns)?;
+    let (key, ids) = referenced_key(&referenced, &written.referred_columns)?;
+    if ids.len() != columns.len() {
+        return Err(fault(
+            StatementFault::InvalidForeignKey,
+            "number of referencing and referenced columns for foreign key disagree".to_string(),
+        ));
+    }
+    let name = match name {
+        Some(name) => name,
+        None => {
+            let names: Vec<String> = written.columns.iter().map(names::fold).collect();
+            constraint_name::free(ctx, table, Some(&names.join("_")), "fkey")
+        }
+    };
+    check_comparable(&name, (table, &columns), (&referenced, &ids))?;
+    let foreign_key = ForeignKey {
+        oid: ctx.sequences.object_ids().take_oid().await?,
+        name,
+        columns,
+        table: referenced.oid,
+        referenced: ids,
+        key,
+        match_full,
+        on_delete: action(written.on_delete),
+        on_update: action(written.on_update),
+        not_valid,
+        comment: None,
+    };
+    check_settable(table, &foreign_key)?;
+    advise(ctx, table, &referenced, &foreign_key);
+    table.foreign_keys.push(foreign_key.clone());
+    table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(foreign_key)
+}
+
+/// ADD FOREIGN KEY. Errors: as [`define`].
+pub(super) async fn add(
+    ctx: &StatementContext,
+    change: &mut Change,
+    new: NewForeignKey,
+    not_valid: bool,
+) -> Result<()> {
+    let key = define(ctx, &mut change.table, new, not_valid).await?;
+    change.foreign_keys.push((key, !not_valid));
+    Ok(())
+}
+
+/// Nobody writes rows of the tables that new foreign keys refer to until these are there: who did so before knows of none. Errors: 40P01,
+/// 55P03.
+pub(super) async fn shut_writers_out(
+    ctx: &StatementContext,
+    table: &TableDef,
+    keys: &[ForeignKey],
+) -> Result<()> {
+    for key in keys.iter().filter(|key| key.table != table.oid) {
+        if let Some(referenced) = ctx.catalog.table_by_oid(key.table) {
+            verification::shut_writers_out(ctx, referenced).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the records of the tables that new foreign keys refer to anew, so that who has planned a write to one plans it again.
+pub(super) fn touch_referenced(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    keys: &[ForeignKey],
+) -> Result<()> {
+    let mut touched = vec![table.oid];
+    for key in keys {
+        if touched.contains(&key.table) {
+            continue;
+        }
+        touched.push(key.table);
+        if let Some(referenced) = ctx.catalog.table_by_oid(key.table) {
+            writer.put_table_in(TableDef::clone(referenced), LockMode::ShareRowExclusive)?;
+        }
+    }
+    Ok(())
+}
+
+/// Asks the rows that are there. Errors: 23503.
+pub(super) async fn verify(
+    ctx: &StatementContext,
+    table: &TableDef,
+    keys: &[(ForeignKey, bool)],
+) -> Result<()> {
+    for (key, _) in keys.iter().filter(|(_, verifies)| *verifies) {
+        dml::verify_foreign_key(ctx, table, key).await?;
+    }
+    Ok(())
+}
+
+/// Takes off the foreign keys that refer to an index of a table. Errors: 2BP01 without CASCADE. `object`: what is dropped, in
+/// PostgreSQL's words.
+pub(super) fn release_key(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    index: &IndexDef,
+    (object, cascade): (&str, bool),
+) -> Result<()> {
+    let line = format!("index {}", index.name);
+    release(ctx, table, |key| key.key == index.oid, (object, &line, cascade))
+}
+
+/// The same of a column.
+pub(super) fn release_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    column: &ColumnDef,
+    cascade: bool,
+) -> Result<()> {
+    let object = format!("column {} of table {}", column.name, table.name);
+    let id = column.id;
+    release(
+        ctx,
+        table,
+        |key| key.referenced.contains(&id),
+        (&object, &object, cascade),
+    )
+}
+
+fn release(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    is_wanted: impl Fn(&ForeignKey) -> bool,
+    (object, depended_on, cascade): (&str, &str, bool),
+) -> Result<()> {
+    let of_table = ctx.catalog.references_to(table.oid);
+    let users: Vec<_> = of_table.filter(|(_, key)| is_wanted(key)).collect();
+    let users: Vec<_> = users
+        .into_iter()
+        .filter(|(by, key)| by.oid != table.oid || table.foreign_key(&key.name).is_some())
+        .collect();
+    if users.is_empty() {
+        return Ok(());
+    }
+    if !cascade {
+        let line = |user| format!("{} depends on {depended_on}", described(user));
+        return Err(Error::DependentObjects {
+            object: object.to_string(),
+            dependents: users.iter().map(line).collect(),
+        });
+    }
+    drop::notice_cascade(ctx, &users.iter().map(described).collect::<Vec<_>>());
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    for (by, key) in users {
+        match by.oid == table.oid {
+            true => table.foreign_keys.retain(|own| own.oid != key.oid),
+            false => {
+                let mut without = TableDef::clone(by);
+                without
+                    .foreign_keys
+                    .retain(|own| own.oid != key.oid && !is_wanted(own));
+                writer.put_table(without)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The foreign keys of tables that stay and that refer to tables among those with these oids.
+pub(super) fn referring_to<'a>(ctx: &'a StatementContext, gone: &[u32]) -> Vec<Reference<'a>> {
+    let mut found = Vec::new();
+    for oid in gone {
+        let users = ctx.catalog.references_to(*oid);
+        found.extend(users.filter(|(by, _)| !gone.contains(&by.oid)));
+    }
+    found
+}
+
+/// As messages name one.
+pub(super) fn described((by, key): &Reference<'_>) -> String {
+    format!("constraint {} on table {}", key.name, by.name)
+}
+
+/// Errors: 2BP01 for an index that a foreign key refers to.
+pub(super) fn check_unused(ctx: &StatementContext, table: &TableDef, index: &IndexDef) -> Result<()> {
+    let object = format!("index {}", index.name);
+    release_key(ctx, &mut table.clone(), index, (&object, false))
+}
+
+/// Whether a column is one that a foreign key is over, or refers to.
+pub(super) fn uses_column(ctx: &StatementContext, table: &TableDef, id: ColumnId) -> bool {
+    let refers = table.foreign_keys.iter().any(|key| key.columns.contains(&id));
+    refers
+        || ctx
+            .catalog
+            .references_to(table.oid)
+            .any(|(_, key)| key.referenced.contains(&id))
+}
+
+/// The table that is referred to. Errors: 42P01, 42809.
+fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::ObjectName) -> Result<TableDef> {
+    let (schema, bare) = names::relation_name(name)?;
+    let is_own = bare == table.name && schema.as_ref().is_none_or(|schema| *schema == table.schema);
+    // One that is being created is in no catalog yet.
+    if is_own && ctx.catalog.table_by_oid(table.oid).is_none() {
+        return Ok(table.clone());
+    }
+    match relation(ctx, name, Access::Name)? {
+        Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
+        Object::Table(known) => Ok(TableDef::clone(known)),
+        _ => Err(fault(
+            StatementFault::WrongObjectType,
+            format!("referenced relation \"{bare}\" is not a table"),
+        )),
+    }
+}
+
+/// The key over the columns named, or the primary key: its oid, and the columns. Errors: 42703, 42830, 42704.
+fn referenced_key(referenced: &TableDef, named: &[Ident]) -> Result<(u32, Vec<ColumnId>)> {
+    if named.is_empty() {
+        if !referenced.primary_key.constraint {
+            return Err(fault(
+                StatementFault::UndefinedObject,
+                format!(
+                    "there is no primary key for referenced table \"{}\"",
+                    referenced.name
+                ),
+            ));
+        }
+        let key = referenced.primary_key.columns.iter().map(|part| part.column);
+        let visible = key.filter(|id| {
+            let at = referenced.column_index_by_id(*id);
+            at.is_some_and(|at| !referenced.columns[at].hidden)
+        });
+        return Ok((referenced.primary_key.oid, visible.collect()));
+    }
+    let ids = column_ids(referenced, named)?;
+    let mut sorted = ids.clone();
+    sorted.sort_unstable();
+    let fits = |index: &&IndexDef| {
+        let columns = index.columns.iter().map(|part| part.column);
+        let mut columns: Vec<ColumnId> = columns
+            .filter(|id| {
+                let at = referenced.column_index_by_id(*id);
+                at.is_some_and(|at| !referenced.columns[at].hidden)
+            })
+            .collect();
+        columns.sort_unstable();
+        index.unique && index.is_complete() && columns == sorted
+    };
+    let index = referenced.all_indexes().find(fits);
+    let index = index.filter(|index| index.id != 0 || !referenced.has_hidden_key());
+    let no_key = || {
+        fault(
+            StatementFault::InvalidForeignKey,
+            format!(
+                "there is no unique constraint matching given keys for referenced table \"{}\"",
+                referenced.name
+            ),
+        )
+    };
+    Ok((index.ok_or_else(no_key)?.oid, ids))
+}
+
+/// Errors: 42703.
+fn column_ids(table: &TableDef, named: &[Ident]) -> Result<Vec<ColumnId>> {
+    let id = |name: &Ident| {
+        let name = names::fold(name);
+        let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
+            name: format!("\"{name}\" referenced in foreign key constraint"),
+            hint: None,
+        })?;
+        Ok(table.columns[at].id)
+    };
+    named.iter().map(id).collect()
+}
+
+/// Errors: 42804 for columns that are not compared with each other.
+fn check_comparable(
+    name: &str,
+    (table, columns): (&TableDef, &[ColumnId]),
+    (referenced, ids): (&TableDef, &[ColumnId]),
+) -> Result<()> {
+    let column = |table: &TableDef, id: &ColumnId| {
+        let at = table.column_index_by_id(*id)?;
+        Some(table.columns[at].clone())
+    };
+    let pairs = columns.iter().zip(ids);
+    for (own, other) in
+        pairs.filter_map(|(own, other)| Some((column(table, own)?, column(referenced, other)?)))
+    {
+        if !is_comparable(&own.ty, &other.ty) {
+            return Err(Error::IncomparableReference {
+                constraint: name.to_string(),
+                detail: format!(
+                    "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+                    own.name,
+                    other.name,
+                    own.ty.full_base_name(),
+                    other.ty.full_base_name()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value of one type, as it is stored, is looked up among those of the other.
+fn is_comparable(own: &SqlType, other: &SqlType) -> bool {
+    use SqlType::{Char, Text, Varchar};
+    match (own, other) {
+        (own, other) if own.is_integer() && other.is_integer() => true,
+        (Text | Varchar(_), Text | Varchar(_)) => true,
+        (Char(own), Char(other)) => own == other,
+        (own, other) => {
+            std::mem::discriminant(own) == std::mem::discriminant(other)
+                && own.arrow_type() == other.arrow_type()
+        }
+    }
+}
+
+/// Errors: 42P17 for SET NULL and CASCADE of a generated column, as PostgreSQL has it.
+fn check_settable(table: &TableDef, key: &ForeignKey) -> Result<()> {
+    let is_generated = key.columns.iter().any(|id| {
+        let at = table.column_index_by_id(*id);
+        at.is_some_and(|at| table.columns[at].generation().is_some())
+    });
+    let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
+    let clause = if key.on_update == ReferentialAction::Cascade || sets(key.on_update) {
+        "ON UPDATE"
+    } else if sets(key.on_delete) {
+        "ON DELETE"
+    } else {
+        return Ok(());
+    };
+    match is_generated {
+        false => Ok(()),
+        true => Err(fault(
+            StatementFault::Syntax,
+            format!("invalid {clause} action for foreign key constraint containing generated column"),
+        )),
+    }
+}
+
+fn action(written: Option<ast::ReferentialAction>) -> ReferentialAction {
+    match written {
+        None | Some(ast::ReferentialAction::NoAction) => ReferentialAction::NoAction,
+        Some(ast::ReferentialAction::Restrict) => ReferentialAction::Restrict,
+        Some(ast::ReferentialAction::Cascade) => ReferentialAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferentialAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferentialAction::SetDefault,
+    }
+}
+
+/// Says so where no key leads from what is referred to to the rows that refer.
+fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: &ForeignKey) {
+    let leads = |index: &IndexDef| {
+        let first = index.columns.iter().map(|part| part.column).find(|id| {
+            let at = table.column_index_by_id(*id);
+            at.is_some_and(|at| !table.columns[at].hidden)
+        });
+        first.is_some_and(|first| key.columns.contains(&first))
+    };
+    if table.all_indexes().any(leads) {
+        return;
+    }
+    let named = key
+        .columns
+        .iter()
+        .filter_map(|id| table.columns.get(table.column_index_by_id(*id)?));
+    let named: Vec<&str> = named.map(|column| column.name.as_str()).collect();
+    ctx.notice(Notice {
+        severity: "NOTICE",
+        sqlstate: "00000",
+        message: format!(
+            "all of \"{}\" is read whenever a row of \"{}\" is deleted or gets another key",
+            table.name, referenced.name
+        ),
+        hint: Some(format!(
+            "CREATE INDEX ON {} ({}) would lead to the rows that refer to it.",
+            table.name,
+            named.join(", ")
+        )),
+    });
+}
+
+fn fault(state: StatementFault, message: String) -> Error {
+    Error::InvalidStatement {
+        state,
+        message,
+        hint: None,
+    }
+}

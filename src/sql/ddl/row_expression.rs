@@ -1,0 +1,76 @@
+//! Expressions over the columns of a row as definitions keep them (generated columns, CHECK): as text that names the columns
+//! without their table, so that the table may get another name.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{self, Expr, Ident};
+
+use crate::catalog::ColumnDef;
+use crate::codec::row::ColumnId;
+use crate::error::StatementFault;
+use crate::parse::names;
+use crate::sql::dml;
+use crate::{Error, Result};
+
+/// Errors: 0A000. `place`: what the expression is, in PostgreSQL's words.
+pub(super) fn check_no_subquery(expr: &Expr, place: &str) -> Result<()> {
+    let found = ast::visit_expressions(expr, |expr| match expr {
+        Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    match found.is_break() {
+        true => Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!("cannot use subquery in {place}"),
+            hint: None,
+        }),
+        false => Ok(()),
+    }
+}
+
+/// The expression with `a` for `t.a`.
+pub(super) fn without_table(expr: &Expr, table: &str) -> Expr {
+    let mut expr = expr.clone();
+    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [relation, column] = parts.as_slice()
+            && names::fold(relation) == table
+        {
+            *expr = Expr::Identifier(column.clone());
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    expr
+}
+
+/// The ids of the columns that an expression names, rising. (What it names besides is for binding to say.)
+pub(super) fn columns_named(expr: &Expr, columns: &[ColumnDef]) -> Vec<ColumnId> {
+    let mut ids = Vec::new();
+    let _ = ast::visit_expressions(expr, |expr| {
+        if let Expr::Identifier(name) = expr {
+            let name = names::fold(name);
+            let named = columns
+                .iter()
+                .filter(|column| !column.hidden && column.name == name);
+            ids.extend(named.map(|column| column.id));
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The text of an expression with a column's new name. Errors: `Corrupt`.
+pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<String> {
+    let mut expr = dml::parse_expression(sql)?;
+    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+        if let Expr::Identifier(name) = expr
+            && names::fold(name) == old
+        {
+            *name = Ident::with_quote('"', new);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    Ok(expr.to_string())
+}

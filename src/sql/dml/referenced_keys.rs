@@ -1,0 +1,251 @@
+//! The keys that rows refer to: whether they are there, by a lookup of each, which is locked so that it stays.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
+use arrow::compute::take;
+
+use super::generated_columns::with_generated;
+use super::references::{check_match, columns_of, violation};
+use crate::catalog::{ForeignKey, TableDef, record_key};
+use crate::codec::keyspace::IndexId;
+use crate::store::LockMode;
+use crate::system::StatementContext;
+use crate::table::{Arbiter, RowPages, key_text, write_schema};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// Keys that were not there.
+#[derive(Debug)]
+pub(super) struct Missing {
+    table: Arc<TableDef>,
+    foreign_key: ForeignKey,
+    /// In the order of [`ForeignKey::columns`].
+    columns: Vec<ArrayRef>,
+}
+
+/// Which of these keys, none of which has a NULL, are not there; the others are locked and stay. Errors: 40001 where a transaction that
+/// keeps its snapshot sees a key that is gone.
+pub(super) async fn missing_keys(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    key: &ForeignKey,
+    columns: Vec<ArrayRef>,
+) -> Result<Option<Missing>> {
+    let referenced = referenced_table(ctx, table, key)?;
+    let record = [record_key(referenced.id)];
+    ctx.txn.lock(&record, LockMode::RowShare).await?;
+    let absent = absent_keys(ctx, &referenced, key, &columns, true).await?;
+    if absent.is_empty() {
+        return Ok(None);
+    }
+    let absent = UInt32Array::from(absent);
+    let columns = columns
+        .iter()
+        .map(|column| take(column, &absent, None).map_err(Error::arrow));
+    Ok(Some(Missing {
+        table: Arc::clone(table),
+        foreign_key: key.clone(),
+        columns: columns.collect::<Result<_>>()?,
+    }))
+}
+
+/// Errors: 23503 for a key that is still not there.
+pub(super) async fn check_present(ctx: &StatementContext, missing: &Missing) -> Result<()> {
+    let Missing {
+        table,
+        foreign_key,
+        columns,
+    } = missing;
+    let referenced = referenced_table(ctx, table, foreign_key)?;
+    let absent = absent_keys(ctx, &referenced, foreign_key, columns, true).await?;
+    match absent.first() {
+        None => Ok(()),
+        Some(row) => Err(not_present(
+            table,
+            foreign_key,
+            &referenced,
+            columns,
+            *row as usize,
+        )),
+    }
+}
+
+/// Whether all rows that the transaction sees refer to what is there, while nobody else writes either table. Errors: 23503.
+pub(crate) async fn verify_foreign_key(
+    ctx: &StatementContext,
+    table: &TableDef,
+    key: &ForeignKey,
+) -> Result<()> {
+    let referenced = match key.table == table.oid {
+        true => Arc::new(table.clone()),
+        false => referenced_table(ctx, table, key)?,
+    };
+    let mut pages = RowPages::new(&ctx.txn, table);
+    while let Some(rows) = pages.next().await? {
+        let columns = columns_of(table, &key.columns, &rows)?;
+        check_match(table, key, &columns)?;
+        let whole = (0..rows.num_rows() as u32)
+            .filter(|row| columns.iter().all(|column| column.is_valid(*row as usize)));
+        let whole = UInt32Array::from_iter_values(whole);
+        let columns = columns
+            .iter()
+            .map(|column| take(column, &whole, None).map_err(Error::arrow));
+        let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+        let absent = absent_keys(ctx, &referenced, key, &columns, false).await?;
+        if let Some(row) = absent.first() {
+            return Err(not_present(table, key, &referenced, &columns, *row as usize));
+        }
+    }
+    Ok(())
+}
+
+/// Places of the keys that are not in the table. `locks`: those that are there are locked.
+pub(super) async fn absent_keys(
+    ctx: &StatementContext,
+    referenced: &TableDef,
+    key: &ForeignKey,
+    columns: &[ArrayRef],
+    locks: bool,
+) -> Result<Vec<u32>> {
+    let rows = rows_with_keys(ctx, referenced, key, columns)?;
+    if rows.num_rows() == 0 {
+        return Ok(Vec::new());
+    }
+    let arbiter = Arbiter::new(referenced, index_of(referenced, key)?, ctx.settings.limits);
+    // A value that the key's column cannot hold is in no row.
+    let whole = |row: &usize| {
+        key.referenced.iter().all(|id| {
+            let at = referenced.column_index_by_id(*id);
+            at.is_some_and(|at| rows.column(at).is_valid(*row))
+        })
+    };
+    let (held, not_held): (Vec<usize>, Vec<usize>) = (0..rows.num_rows()).partition(whole);
+    let held_rows = UInt32Array::from_iter_values(held.iter().map(|row| *row as u32));
+    let held_rows = arrow::compute::take_record_batch(&rows, &held_rows).map_err(Error::arrow)?;
+    let keys: Vec<Vec<u8>> = arbiter.keys(&held_rows)?.into_iter().flatten().collect();
+    let mut sorted = keys.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let is_there = present(ctx, &sorted, locks).await?;
+    let absent = held.into_iter().zip(&keys).filter(|(_, key)| {
+        let at = sorted.binary_search(key);
+        !at.is_ok_and(|at| is_there[at])
+    });
+    let mut absent: Vec<u32> = absent.map(|(row, _)| row as u32).collect();
+    absent.extend(not_held.into_iter().map(|row| row as u32));
+    absent.sort_unstable();
+    Ok(absent)
+}
+
+/// Whether something stands under each of these stored keys, which are sorted.
+async fn present(ctx: &StatementContext, keys: &[Vec<u8>], locks: bool) -> Result<Vec<bool>> {
+    let txn = &ctx.txn;
+    if !locks {
+        let values = txn.get_many(keys).await?;
+        return Ok((0..keys.len()).map(|at| values.get(at).is_some()).collect());
+    }
+    let locked = txn.lock_newest(keys, LockMode::KeyShare).await?;
+    let mut is_there: Vec<bool> = (0..keys.len())
+        .map(|at| locked.values.get(at).is_some())
+        .collect();
+    if txn.keeps_snapshot() && !locked.changed.is_empty() {
+        // What it does not see is not there for it.
+        let changed: Vec<Vec<u8>> = locked.changed.iter().map(|at| keys[*at].clone()).collect();
+        let seen = txn.get_stored(&changed).await?;
+        for (place, at) in locked.changed.iter().enumerate() {
+            match (seen.get(place).is_some(), is_there[*at]) {
+                (true, false) => {
+                    return Err(Error::Conflict {
+                        key: keys[*at].clone(),
+                    });
+                }
+                (false, true) => is_there[*at] = false,
+                _ => {}
+            }
+        }
+    }
+    Ok(is_there)
+}
+
+/// Rows of the table referred to that have these keys and nothing else.
+fn rows_with_keys(
+    ctx: &StatementContext,
+    referenced: &TableDef,
+    key: &ForeignKey,
+    columns: &[ArrayRef],
+) -> Result<RecordBatch> {
+    let count = columns.first().map_or(0, |column| column.len());
+    let mut arrays: Vec<ArrayRef> = referenced
+        .columns
+        .iter()
+        .map(|column| new_null_array(&column.ty.arrow_type(), count))
+        .collect();
+    for (id, column) in key.referenced.iter().zip(columns) {
+        let at = referenced.column_index_by_id(*id).ok_or_else(lost_key)?;
+        let ty = referenced.columns[at].ty.arrow_type();
+        // NULL where the value has no place in the type.
+        arrays[at] = arrow::compute::cast(column, &ty).map_err(Error::arrow)?;
+    }
+    let rows = RecordBatch::try_new(write_schema(referenced), arrays).map_err(Error::arrow)?;
+    match referenced
+        .key_columns()
+        .iter()
+        .any(|at| referenced.columns[*at].generation().is_some())
+    {
+        // The hidden column that spreads rows is computed of the others of the key.
+        true => with_generated(ctx, referenced, rows),
+        false => Ok(rows),
+    }
+}
+
+/// The key of the table that a foreign key refers to.
+fn index_of(referenced: &TableDef, key: &ForeignKey) -> Result<IndexId> {
+    let index = referenced.all_indexes().find(|index| index.oid == key.key);
+    Ok(index.ok_or_else(lost_key)?.id)
+}
+
+pub(super) fn referenced_table(
+    ctx: &StatementContext,
+    table: &TableDef,
+    key: &ForeignKey,
+) -> Result<Arc<TableDef>> {
+    let referenced = ctx.catalog.table_by_oid(key.table).cloned();
+    referenced.ok_or_else(|| {
+        Error::internal(format!(
+            "foreign key \"{}\" of \"{}\" refers to no table",
+            key.name, table.name
+        ))
+    })
+}
+
+fn not_present(
+    table: &TableDef,
+    key: &ForeignKey,
+    referenced: &TableDef,
+    columns: &[ArrayRef],
+    row: usize,
+) -> Error {
+    let named = named_columns(table, &key.columns);
+    let detail = format!(
+        "Key {} is not present in table \"{}\".",
+        key_text(&named, columns, row),
+        referenced.name
+    );
+    violation(table, key, detail)
+}
+
+/// Names and types of columns.
+pub(super) fn named_columns<'a>(
+    table: &'a TableDef,
+    ids: &[crate::codec::row::ColumnId],
+) -> Vec<(&'a str, &'a SqlType)> {
+    let columns = ids
+        .iter()
+        .filter_map(|id| table.columns.get(table.column_index_by_id(*id)?));
+    columns.map(|column| (column.name.as_str(), &column.ty)).collect()
+}
+
+fn lost_key() -> Error {
+    Error::internal("a foreign key to a key that is not there")
+}

@@ -1,0 +1,255 @@
+//! `References`: what a statement's writes leave to be asked of foreign keys once all its rows are where they belong: rows that refer
+//! to what was not there yet, and rows that are gone or have other keys, to which others may refer.
+//!
+//! Invariants
+//!
+//! 1. Who writes a row that refers holds the key that it refers to (KEY SHARE) until its transaction ends; who takes a key
+//!    away holds it (UPDATE). So of the two one waits for the other, and sees what it has committed.
+//! 2. Rows that refer to a key that goes are looked for in a snapshot taken after the key was locked: nobody can add one since.
+//! 3. What CASCADE, SET NULL and SET DEFAULT write is written as by any statement, and may leave more to be asked. It is taken from a
+//!    queue, not called by itself, so that the depth of a tree of rows is no depth of calls. NO ACTION is asked when the queue is empty.
+//! 4. What the queue holds are keys of rows that the transaction has written, whose limit bounds it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::kernels::cmp::distinct;
+use arrow::compute::{and, filter, is_not_null, or};
+
+use super::referenced_keys::{Missing, check_present, missing_keys};
+use super::referring_rows::{check_unreferred, follow};
+use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
+use crate::codec::row::ColumnId;
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct References(Mutex<Open>);
+
+/// What is still to be asked.
+#[derive(Debug, Default)]
+struct Open {
+    /// Keys that were not there when a row was written that refers to them.
+    missing: Vec<Missing>,
+    /// Keys that are gone.
+    gone: VecDeque<Gone>,
+}
+
+/// Keys of rows that are gone or have others now, and a foreign key that refers to such.
+#[derive(Debug, Clone)]
+pub(super) struct Gone {
+    /// The table whose keys they were.
+    pub(super) table: Arc<TableDef>,
+    /// The oid of the table that refers.
+    pub(super) by: u32,
+    pub(super) foreign_key: ForeignKey,
+    /// The keys, in the order of [`ForeignKey::referenced`].
+    pub(super) old: Vec<ArrayRef>,
+    /// What they are now; `None`: their rows are deleted.
+    pub(super) new: Option<Vec<ArrayRef>>,
+}
+
+impl Gone {
+    pub(super) fn action(&self) -> ReferentialAction {
+        match self.new {
+            None => self.foreign_key.on_delete,
+            Some(_) => self.foreign_key.on_update,
+        }
+    }
+
+    /// How many keys.
+    pub(super) fn len(&self) -> usize {
+        self.old.first().map_or(0, |column| column.len())
+    }
+}
+
+impl References {
+    /// Rows of a table were written, in place of `old` ones or as new ones: what they refer to must be there, and stay. Errors: 23503 for
+    /// MATCH FULL; 40001 where a transaction that keeps its snapshot finds a key gone that it sees.
+    pub(super) async fn note_written(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        new: &RecordBatch,
+        old: Option<&RecordBatch>,
+    ) -> Result<()> {
+        for key in &table.foreign_keys {
+            let columns = columns_of(table, &key.columns, new)?;
+            let old = old.map(|old| columns_of(table, &key.columns, old)).transpose()?;
+            check_match(table, key, &columns)?;
+            let Some(columns) = chosen(&columns, old.as_deref())? else {
+                continue;
+            };
+            let missing = missing_keys(ctx, table, key, columns).await?;
+            self.open().missing.extend(missing);
+        }
+        Ok(())
+    }
+
+    /// Rows of a table have gone, or become others: what referred to them is seen to when the statement ends.
+    pub(super) fn note_left(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        old: &RecordBatch,
+        new: Option<&RecordBatch>,
+    ) -> Result<()> {
+        for (by, key) in ctx.catalog.references_to(table.oid) {
+            let left = columns_of(table, &key.referenced, old)?;
+            let now = new
+                .map(|new| columns_of(table, &key.referenced, new))
+                .transpose()?;
+            let Some(wanted) = wanted(&left, now.as_deref())? else {
+                continue;
+            };
+            let kept = |columns: &[ArrayRef]| -> Result<Vec<ArrayRef>> {
+                let kept = columns.iter().map(|column| filter(column, &wanted));
+                kept.map(|column| column.map_err(Error::arrow)).collect()
+            };
+            let gone = Gone {
+                table: Arc::clone(table),
+                by: by.oid,
+                foreign_key: key.clone(),
+                old: kept(&left)?,
+                new: now.as_deref().map(kept).transpose()?,
+            };
+            self.open().gone.push_back(gone);
+        }
+        Ok(())
+    }
+
+    /// The statement's own writes are done: follows them to the rows that refer, and asks what is left. Errors: 23503, and those of
+    /// the writes that follow.
+    pub(crate) async fn settle(&self, ctx: &StatementContext) -> Result<()> {
+        let mut unchanged = Vec::new();
+        loop {
+            let Some(gone) = self.next_gone()? else {
+                break;
+            };
+            match gone.action() {
+                ReferentialAction::NoAction => unchanged.push(gone),
+                ReferentialAction::Restrict => check_unreferred(ctx, &gone).await?,
+                ReferentialAction::Cascade | ReferentialAction::SetNull | ReferentialAction::SetDefault => {
+                    Box::pin(follow(ctx, &gone, self)).await?;
+                }
+            }
+        }
+        for gone in unchanged {
+            check_unreferred(ctx, &gone).await?;
+        }
+        let missing = std::mem::take(&mut self.open().missing);
+        for missing in missing {
+            check_present(ctx, &missing).await?;
+        }
+        Ok(())
+    }
+
+    /// The next of the queue; with it all others of the same foreign key and kind, so that keys that change places do so at once.
+    fn next_gone(&self) -> Result<Option<Gone>> {
+        let mut open = self.open();
+        let Some(mut first) = open.gone.pop_front() else {
+            return Ok(None);
+        };
+        let (alike, others) = std::mem::take(&mut open.gone).into_iter().partition(|gone| {
+            gone.foreign_key.oid == first.foreign_key.oid && gone.new.is_some() == first.new.is_some()
+        });
+        open.gone = others;
+        let alike: VecDeque<Gone> = alike;
+        if alike.is_empty() {
+            return Ok(Some(first));
+        }
+        let all: Vec<&Gone> = std::iter::once(&first).chain(&alike).collect();
+        let old = joined(&all.iter().map(|gone| gone.old.as_slice()).collect::<Vec<_>>())?;
+        let new: Option<Vec<&[ArrayRef]>> = all.iter().map(|gone| gone.new.as_deref()).collect();
+        let new = new.map(|parts| joined(&parts)).transpose()?;
+        (first.old, first.new) = (old, new);
+        Ok(Some(first))
+    }
+
+    fn open(&self) -> std::sync::MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Parts with the same columns, one below the other.
+fn joined(parts: &[&[ArrayRef]]) -> Result<Vec<ArrayRef>> {
+    let width = parts.first().map_or(0, |part| part.len());
+    let column = |at: usize| {
+        let arrays: Vec<&dyn Array> = parts.iter().map(|part| part[at].as_ref()).collect();
+        arrow::compute::concat(&arrays).map_err(Error::arrow)
+    };
+    (0..width).map(column).collect()
+}
+
+/// The columns with these ids of whole rows.
+pub(super) fn columns_of(table: &TableDef, ids: &[ColumnId], rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    let column = |id: &ColumnId| {
+        let at = table.column_index_by_id(*id);
+        let at = at.ok_or_else(|| Error::internal("a foreign key over a column that is not there"))?;
+        Ok(Arc::clone(rows.column(at)))
+    };
+    ids.iter().map(column).collect()
+}
+
+/// The keys without a NULL that are not what they were; `None` without any.
+fn chosen(columns: &[ArrayRef], old: Option<&[ArrayRef]>) -> Result<Option<Vec<ArrayRef>>> {
+    let Some(wanted) = wanted(columns, old)? else {
+        return Ok(None);
+    };
+    let chosen = columns
+        .iter()
+        .map(|column| filter(column, &wanted).map_err(Error::arrow));
+    chosen.collect::<Result<_>>().map(Some)
+}
+
+/// Which keys have no NULL and differ from the others; `None`: none.
+fn wanted(columns: &[ArrayRef], others: Option<&[ArrayRef]>) -> Result<Option<BooleanArray>> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let mut wanted = BooleanArray::from(vec![true; rows]);
+    for column in columns {
+        let is_there = is_not_null(column).map_err(Error::arrow)?;
+        wanted = and(&wanted, &is_there).map_err(Error::arrow)?;
+    }
+    if let Some(others) = others {
+        let mut differs = BooleanArray::from(vec![false; rows]);
+        for (column, other) in columns.iter().zip(others) {
+            let differs_here = distinct(column, other).map_err(Error::arrow)?;
+            differs = or(&differs, &differs_here).map_err(Error::arrow)?;
+        }
+        wanted = and(&wanted, &differs).map_err(Error::arrow)?;
+    }
+    Ok((wanted.true_count() > 0).then_some(wanted))
+}
+
+/// Errors: 23503 for a key of MATCH FULL of which some columns are NULL and some are not.
+pub(super) fn check_match(table: &TableDef, key: &ForeignKey, columns: &[ArrayRef]) -> Result<()> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let is_mixed = |row: &usize| {
+        let nulls = columns.iter().filter(|column| column.is_null(*row)).count();
+        nulls > 0 && nulls < columns.len()
+    };
+    if !key.match_full || !(0..rows).any(|row| is_mixed(&row)) {
+        return Ok(());
+    }
+    Err(violation(
+        table,
+        key,
+        "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+    ))
+}
+
+/// 23503 of a row that refers.
+pub(super) fn violation(table: &TableDef, key: &ForeignKey, detail: String) -> Error {
+    Error::ForeignKeyViolation {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
+        constraint: key.name.clone(),
+        message: format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            table.name, key.name
+        ),
+        detail,
+    }
+}

@@ -1,0 +1,178 @@
+//! `RowChecks`: the CHECK constraints of a table as writes ask them: all in one projection, bound with the write's plan. The
+//! one place that says whether a row may be as it is.
+
+use arrow::array::{Array, BooleanArray, RecordBatch};
+use arrow::compute::bool_and;
+use sqlparser::ast::{Expr, SelectItem};
+
+use super::default::parse_expression;
+use super::generated_columns::settled;
+use super::row_expressions::RowExpressions;
+use crate::catalog::{CheckConstraint, TableDef};
+use crate::query::{Clause, RowColumn, RowQuery, RowRelation};
+use crate::system::StatementContext;
+use crate::table::{RowPages, require_not_null, row_text};
+use crate::{Error, Result};
+
+/// CHECK constraints, bound.
+#[derive(Debug, Default)]
+pub(super) struct RowChecks {
+    /// The names of the constraints, in the order of the projection.
+    names: Vec<String>,
+    /// A boolean a constraint; `None` without any.
+    projection: Option<RowExpressions>,
+    /// The columns that it is over: their positions in the table.
+    positions: Vec<usize>,
+}
+
+impl RowChecks {
+    /// All of a table. Errors: those of binding, which were met when they were added.
+    pub(super) fn bind(ctx: &StatementContext, table: &TableDef) -> Result<RowChecks> {
+        RowChecks::bind_some(ctx, table, |_| true)
+    }
+
+    /// Some of them.
+    pub(super) fn bind_some(
+        ctx: &StatementContext,
+        table: &TableDef,
+        is_wanted: impl Fn(&CheckConstraint) -> bool,
+    ) -> Result<RowChecks> {
+        let (mut names, mut exprs) = (Vec::new(), Vec::new());
+        for check in table.checks.iter().filter(|check| is_wanted(check)) {
+            names.push(check.name.clone());
+            exprs.push(parse_expression(&check.sql)?);
+        }
+        if exprs.is_empty() {
+            return Ok(RowChecks::default());
+        }
+        Ok(RowChecks {
+            names,
+            projection: Some(bind(ctx, table, exprs)?),
+            positions: table.visible_positions(),
+        })
+    }
+
+    /// Whether one of them takes columns that an UPSERT gives together with others that it leaves as they are, so that only the row
+    /// that stands says whether it holds.
+    pub(super) fn need_standing_rows(&self, table: &TableDef, named: &[bool]) -> bool {
+        let is_left = |id| {
+            let at = table.column_index_by_id(id);
+            !table.is_key_column(id) && at.is_some_and(|at| !named[at])
+        };
+        let mut columns = table.checks.iter().flat_map(|check| &check.columns);
+        columns.any(|id| is_left(*id))
+    }
+
+    /// Asks them of whole rows, generated columns among them. Errors: 23514 for the first row of which one is false, 23502 where a row
+    /// before that is NULL in a column that may not be; those of the expressions.
+    pub(super) async fn require(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        let Some((row, check)) = self.first_broken(ctx, rows).await? else {
+            return Ok(());
+        };
+        require_not_null(table, rows, row + 1)?;
+        Err(Error::CheckViolation {
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            constraint: self.names[check].clone(),
+            row: row_text(table, rows, row),
+        })
+    }
+
+    /// The first row of which one is false, and which. (NULL is not false.)
+    async fn first_broken(
+        &self,
+        ctx: &StatementContext,
+        rows: &RecordBatch,
+    ) -> Result<Option<(usize, usize)>> {
+        let Some(projection) = &self.projection else {
+            return Ok(None);
+        };
+        let rows = rows.project(&self.positions).map_err(Error::arrow)?;
+        let results = projection.evaluate(ctx, &rows).await?.batch;
+        let results: Vec<&BooleanArray> = results
+            .columns()
+            .iter()
+            .map(|array| {
+                let array = array.as_any().downcast_ref::<BooleanArray>();
+                array.ok_or_else(|| Error::internal("a check that is no boolean"))
+            })
+            .collect::<Result<_>>()?;
+        // Mostly all of them are true of all rows.
+        let is_kept = |result: &&BooleanArray| result.null_count() == 0 && bool_and(result) != Some(false);
+        if results.iter().all(is_kept) {
+            return Ok(None);
+        }
+        let is_broken = |row: usize| {
+            let mut results = results.iter();
+            results.position(|result| result.is_valid(row) && !result.value(row))
+        };
+        Ok((0..rows.num_rows()).find_map(|row| Some((row, is_broken(row)?))))
+    }
+}
+
+/// Checks that an expression can be asked of rows of this table. Errors: those of binding, 42804 for one that is not boolean.
+pub(crate) fn check_condition(ctx: &StatementContext, table: &TableDef, expr: &Expr) -> Result<()> {
+    let ctx = &settled(ctx);
+    let relation = relation(table);
+    let mut parameters = Vec::new();
+    let query = RowQuery {
+        relations: &[relation],
+        items: &[SelectItem::UnnamedExpr(expr.clone())],
+        selection: None,
+        clause: Clause::Check,
+    };
+    RowExpressions::bind(ctx, query, &mut parameters)?;
+    match parameters.is_empty() {
+        true => Ok(()),
+        false => Err(Error::InvalidStatement {
+            state: crate::error::StatementFault::UndefinedParameter,
+            message: "there is no parameter $1".to_string(),
+            hint: None,
+        }),
+    }
+}
+
+/// Whether the constraints of these names hold of all rows that the transaction sees. Errors: 23514.
+pub(crate) async fn verify_checks(ctx: &StatementContext, table: &TableDef, names: &[String]) -> Result<()> {
+    let checks = RowChecks::bind_some(ctx, table, |check| names.contains(&check.name))?;
+    let mut pages = RowPages::new(&ctx.txn, table);
+    while let Some(rows) = pages.next().await? {
+        if let Some((_, check)) = checks.first_broken(ctx, &rows).await? {
+            return Err(Error::CheckViolated {
+                schema: table.schema.clone(),
+                table: table.name.clone(),
+                constraint: checks.names[check].clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+fn bind(ctx: &StatementContext, table: &TableDef, exprs: Vec<Expr>) -> Result<RowExpressions> {
+    let items: Vec<SelectItem> = exprs.into_iter().map(SelectItem::UnnamedExpr).collect();
+    let query = RowQuery {
+        relations: &[relation(table)],
+        items: &items,
+        selection: None,
+        clause: Clause::Check,
+    };
+    RowExpressions::bind(&settled(ctx), query, &mut Vec::new())
+}
+
+fn relation(table: &TableDef) -> RowRelation {
+    let columns = table.visible_columns().map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    RowRelation {
+        name: table.name.clone(),
+        schema: Some(table.schema.clone()),
+        columns: columns.collect(),
+    }
+}

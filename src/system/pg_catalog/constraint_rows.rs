@@ -1,0 +1,338 @@
+//! Rows of the catalogs that tell of constraints: `pg_constraint`, and information_schema's.
+
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
+use crate::catalog::ReferentialAction;
+use crate::parse::quoting::quote_ident;
+use crate::system::catalog_version::cells::Cell;
+use crate::system::catalog_version::constraints::{
+    ConstraintKind, UserConstraint, UserForeignKey, action_words,
+};
+use crate::system::catalog_version::objects::{Found, UserColumn, UserIndex, UserRelation};
+
+/// What all rows of `pg_constraint` have in common.
+pub(super) const CONSTRAINT: Constants = &[
+    ("condeferrable", "f"),
+    ("condeferred", "f"),
+    ("convalidated", "t"),
+    ("contypid", "0"),
+    ("conparentid", "0"),
+    ("confrelid", "0"),
+    ("confupdtype", " "),
+    ("confdeltype", " "),
+    ("confmatchtype", " "),
+    ("conislocal", "t"),
+    ("coninhcount", "0"),
+    ("connoinherit", "t"),
+];
+
+/// `pg_constraint`.
+pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("oid", text(index.oid)),
+                ("conname", text(&index.name)),
+                ("connamespace", text(relation.namespace)),
+                ("contype", text(if index.primary { 'p' } else { 'u' })),
+                ("conrelid", text(relation.oid)),
+                ("conindid", text(index.oid)),
+                (
+                    "conkey",
+                    array_or_null(index.keys.iter().map(|key| key.attribute)),
+                ),
+            ]);
+        }
+        for constraint in &relation.constraints {
+            let mut cells = vec![
+                ("oid", text(constraint.oid)),
+                ("conname", text(&constraint.name)),
+                ("connamespace", text(relation.namespace)),
+                ("conrelid", text(relation.oid)),
+                ("conkey", array_or_null(&constraint.columns)),
+                ("convalidated", boolean(constraint.valid)),
+            ];
+            cells.extend(cells_of_kind(constraint));
+            rows.push(&cells);
+        }
+    }
+}
+
+fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
+    let operators = |count: usize| {
+        // `=` of integers, for whoever counts them.
+        array_or_null(std::iter::repeat_n(96, count))
+    };
+    match &constraint.kind {
+        ConstraintKind::Check {
+            condition,
+            no_inherit,
+        } => vec![
+            ("contype", text('c')),
+            ("conindid", text(0)),
+            ("connoinherit", boolean(*no_inherit)),
+            ("conbin", text(condition)),
+        ],
+        ConstraintKind::ForeignKey(key) => vec![
+            ("contype", text('f')),
+            ("conindid", text(key.index)),
+            ("confrelid", text(key.table)),
+            ("confkey", array_or_null(&key.columns)),
+            ("confupdtype", text(action_letter(key.on_update))),
+            ("confdeltype", text(action_letter(key.on_delete))),
+            ("confmatchtype", text(if key.match_full { 'f' } else { 's' })),
+            ("conpfeqop", operators(key.columns.len())),
+            ("conppeqop", operators(key.columns.len())),
+            ("conffeqop", operators(key.columns.len())),
+        ],
+    }
+}
+
+fn action_letter(action: ReferentialAction) -> char {
+    match action {
+        ReferentialAction::NoAction => 'a',
+        ReferentialAction::Restrict => 'r',
+        ReferentialAction::Cascade => 'c',
+        ReferentialAction::SetNull => 'n',
+        ReferentialAction::SetDefault => 'd',
+    }
+}
+
+/// What all rows of `table_constraints` have in common.
+pub(super) const STANDARD_CONSTRAINT: Constants = &[
+    ("is_deferrable", "NO"),
+    ("initially_deferred", "NO"),
+    ("enforced", "YES"),
+];
+
+/// `table_constraints`.
+pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&index.name)),
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                (
+                    "constraint_type",
+                    text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
+                ),
+                ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
+            ]);
+        }
+        let own = relation.constraints.iter().map(|constraint| {
+            let kind = match constraint.kind {
+                ConstraintKind::Check { .. } => "CHECK",
+                ConstraintKind::ForeignKey(_) => "FOREIGN KEY",
+            };
+            (constraint.name.clone(), kind)
+        });
+        for (name, kind) in own.chain(not_null_constraints(relation).map(|(name, _)| (name, "CHECK"))) {
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(name)),
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                ("constraint_type", text(kind)),
+            ]);
+        }
+    }
+}
+
+/// The standard counts NOT NULL as a check constraint; PostgreSQL names it by oids. Names, and columns.
+fn not_null_constraints(relation: &UserRelation) -> impl Iterator<Item = (String, &UserColumn)> {
+    let columns = relation.columns.iter().enumerate();
+    let columns = columns.filter(|(_, column)| relation.kind == 'r' && column.not_null);
+    columns.map(|(position, column)| {
+        let (schema, table) = (relation.namespace, relation.oid);
+        (format!("{schema}_{table}_{}_not_null", position + 1), column)
+    })
+}
+
+/// `check_constraints`.
+pub(super) fn check_constraints(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        let checks = relation.constraints.iter();
+        let checks = checks.filter(|constraint| constraint.foreign_key().is_none());
+        let checks = checks.map(|constraint| {
+            let clause = constraint.definition.trim_start_matches("CHECK ");
+            (constraint.name.clone(), clause.to_string())
+        });
+        let not_null = not_null_constraints(relation);
+        let not_null =
+            not_null.map(|(name, column)| (name, format!("{} IS NOT NULL", quote_ident(&column.name))));
+        for (name, clause) in checks.chain(not_null) {
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(name)),
+                ("check_clause", text(clause)),
+            ]);
+        }
+    }
+}
+
+/// Calls for every column of every key constraint: relation, constraint, column, position from 1.
+fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str, &UserColumn, usize)) {
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            for (position, column) in relation.index_columns(index).enumerate() {
+                each(relation, &index.name, column, position + 1);
+            }
+        }
+    }
+}
+
+/// `key_column_usage`.
+pub(super) fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    let mut push = |relation: &UserRelation, constraint: &str, column: &UserColumn, place: (usize, Cell)| {
+        rows.push(&[
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(&relation.schema)),
+            ("constraint_name", text(constraint)),
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("column_name", text(&column.name)),
+            ("ordinal_position", text(place.0)),
+            ("position_in_unique_constraint", place.1),
+        ]);
+    };
+    each_key_column(source, |relation, constraint, column, position| {
+        push(relation, constraint, column, (position, None));
+    });
+    for relation in &source.objects.relations {
+        for (constraint, key) in relation.foreign_keys() {
+            for (at, attribute) in constraint.columns.iter().enumerate() {
+                let Some(column) = relation.columns.get(attribute - 1) else {
+                    continue;
+                };
+                let referenced = key.columns.get(at).copied();
+                let in_key = referenced.and_then(|referenced| place_in_key(source, key, referenced));
+                push(
+                    relation,
+                    &constraint.name,
+                    column,
+                    (at + 1, in_key.and_then(text)),
+                );
+            }
+        }
+    }
+}
+
+/// The place, from 1, of a column in the key that a foreign key refers to.
+fn place_in_key(source: &Source<'_>, key: &UserForeignKey, attribute: usize) -> Option<usize> {
+    let (_, index) = referenced_index(source, key)?;
+    let place = index.keys.iter().position(|part| part.attribute == attribute);
+    place.map(|place| place + 1)
+}
+
+fn referenced_index<'a>(
+    source: &Source<'a>,
+    key: &UserForeignKey,
+) -> Option<(&'a UserRelation, &'a UserIndex)> {
+    match source.objects.find(key.index)? {
+        Found::Index(relation, index) => Some((relation, index)),
+        Found::Relation(_) => None,
+    }
+}
+
+/// `referential_constraints`.
+pub(super) fn referential_constraints(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for (constraint, key) in relation.foreign_keys() {
+            // A key of CREATE UNIQUE INDEX is no constraint.
+            let unique = referenced_index(source, key).filter(|(_, index)| index.constraint);
+            rows.push(&[
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&constraint.name)),
+                ("unique_constraint_catalog", unique.and_then(|_| database.clone())),
+                (
+                    "unique_constraint_schema",
+                    unique.and_then(|(of, _)| text(&of.schema)),
+                ),
+                (
+                    "unique_constraint_name",
+                    unique.and_then(|(_, index)| text(&index.name)),
+                ),
+                ("match_option", text(if key.match_full { "FULL" } else { "NONE" })),
+                ("update_rule", text(action_words(key.on_update))),
+                ("delete_rule", text(action_words(key.on_delete))),
+            ]);
+        }
+    }
+}
+
+/// `constraint_column_usage`.
+pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    let mut push = |(relation, schema): (&UserRelation, &str), constraint: &str, column: &UserColumn| {
+        rows.push(&[
+            ("table_catalog", database.clone()),
+            ("table_schema", text(&relation.schema)),
+            ("table_name", text(&relation.name)),
+            ("column_name", text(&column.name)),
+            ("constraint_catalog", database.clone()),
+            ("constraint_schema", text(schema)),
+            ("constraint_name", text(constraint)),
+        ]);
+    };
+    each_key_column(source, |relation, constraint, column, _| {
+        push((relation, &relation.schema), constraint, column);
+    });
+    for relation in &source.objects.relations {
+        for constraint in &relation.constraints {
+            // A foreign key uses what it refers to.
+            let (of, columns) = match constraint.foreign_key() {
+                Some(key) => (source.objects.table(key.table), &key.columns),
+                None => (Some(relation), &constraint.columns),
+            };
+            let Some(of) = of else { continue };
+            for column in columns
+                .iter()
+                .filter_map(|attribute| of.columns.get(attribute - 1))
+            {
+                push((of, &relation.schema), &constraint.name, column);
+            }
+        }
+    }
+}
+
+/// `constraint_table_usage`: keys, and what foreign keys refer to.
+pub(super) fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    for relation in &source.objects.relations {
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            rows.push(&[
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&relation.schema)),
+                ("table_name", text(&relation.name)),
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&index.name)),
+            ]);
+        }
+        for (constraint, key) in relation.foreign_keys() {
+            let Some(of) = source.objects.table(key.table) else {
+                continue;
+            };
+            rows.push(&[
+                ("table_catalog", database.clone()),
+                ("table_schema", text(&of.schema)),
+                ("table_name", text(&of.name)),
+                ("constraint_catalog", database.clone()),
+                ("constraint_schema", text(&relation.schema)),
+                ("constraint_name", text(&constraint.name)),
+            ]);
+        }
+    }
+}
