@@ -57,9 +57,12 @@ impl TokenReader<'_> {
         })
     }
 
-    /// A type: its words, among them its modifiers in parentheses, and the brackets of an array.
+    /// A type: its words, among them its modifiers in parentheses, and the brackets of an array; perhaps with the schema that it is of.
     fn type_name(&mut self) -> Result<SqlType> {
         let mut words = vec![self.name()?];
+        if words[0] == "pg_catalog" && self.token(&Token::Period) {
+            words[0] = self.name()?;
+        }
         let mut modifiers = Vec::new();
         self.type_words(&mut words);
         if self.token(&Token::LParen) {
