@@ -1,6 +1,11 @@
 // What a Java program does with Keyspan through pgjdbc: started by clients.rs with the JDBC URL as its argument.
 import java.math.BigDecimal;
+import java.io.StringReader;
+import java.io.StringWriter;
 import java.sql.*;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+import org.postgresql.copy.CopyManager;
 
 public class PgJdbc {
     static void check(boolean holds, String what) {
@@ -27,10 +32,31 @@ public class PgJdbc {
             fetchInPages(connection);
             transactions(connection);
             metadata(connection);
+            copy(connection);
             check(sqlState(connection, "SELECT * FROM nowhere").equals("42P01"), "undefined table is 42P01");
             check(sqlState(connection, "SELECT * FROM payments WHERE note = 'x'").equals("53400"), "full scan is 53400");
         }
         System.out.println("all done");
+    }
+
+    static void copy(Connection connection) throws Exception {
+        CopyManager copies = connection.unwrap(PGConnection.class).getCopyAPI();
+        String data = "channel,id,note\ncopied,1,\"a,b\"\ncopied,2,\n";
+        long rows = copies.copyIn("COPY payments (channel, id, note) FROM STDIN (FORMAT csv, HEADER)", new StringReader(data));
+        check(rows == 2, "COPY takes two rows");
+        StringWriter out = new StringWriter();
+        rows = copies.copyOut("COPY (SELECT channel, id, note FROM payments WHERE channel = 'copied') TO STDOUT CSV HEADER", out);
+        check(rows == 2 && out.toString().equals(data), "COPY gives them back");
+        CopyIn given = copies.copyIn("COPY payments (channel, id) FROM STDIN");
+        given.writeToCopy("copied\t3\n".getBytes(), 0, 9);
+        given.cancelCopy();
+        check(sqlState(connection, "COPY payments FROM STDIN (FORMAT nothing)").equals("22023"), "a format that is none is 22023");
+        try {
+            copies.copyIn("COPY payments (channel, id) FROM STDIN", new StringReader("copied\tx\n"));
+            throw new AssertionError("x is no number");
+        } catch (SQLException error) {
+            check(error.getSQLState().equals("22P02"), "what is no number is 22P02");
+        }
     }
 
     static void insertAndRead(Connection connection) throws SQLException {

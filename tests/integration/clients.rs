@@ -207,6 +207,71 @@ fn psql_loads_the_fixture_from_its_file() {
 }
 
 #[test]
+fn psql_copies_its_files_and_scripts_with_data_in_them() {
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let Some(mut psql) = psql(&server) else { return };
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    std::fs::write(path("in.csv"), "b,a\n\"x,y\",1\n,2\n").unwrap();
+    // As pg_dump writes it.
+    let script = format!(
+        "SET client_encoding = 'UTF8';\nSELECT pg_catalog.set_config('search_path', '', false);\n\
+         CREATE TABLE public.t (a integer NOT NULL, b text);\n\
+         COPY public.t (a, b) FROM stdin;\n3\t\\N\n4\ta\\tb\n\\.\n\n\n\
+         ALTER TABLE ONLY public.t ADD CONSTRAINT t_pkey PRIMARY KEY (a);\n\
+         \\copy public.t (b, a) from '{}' csv header\n\
+         \\copy (select * from public.t) to '{}' csv header\n\
+         COPY public.t TO stdout;\n",
+        path("in.csv"),
+        path("out.csv")
+    );
+    std::fs::write(path("script.sql"), script).unwrap();
+    let output = psql
+        .args(["-q", "-At", "-v", "ON_ERROR_STOP=1", "-f"])
+        .arg(path("script.sql"))
+        .output()
+        .expect("psql runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    let expected = "1\tx,y\n2\t\\N\n3\t\\N\n4\ta\\tb\n";
+    assert!(printed(&output).ends_with(expected), "{}", printed(&output));
+    let written = std::fs::read_to_string(path("out.csv")).unwrap();
+    assert_eq!(written, "a,b\n1,\"x,y\"\n2,\n3,\n4,a\tb\n");
+}
+
+#[test]
+fn pgbench_makes_and_fills_its_tables() {
+    if !is_installed("pgbench") {
+        eprintln!("skipped: pgbench is not installed");
+        return;
+    }
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &[]);
+    let port = server.addr().port().to_string();
+    let output = Command::new("pgbench")
+        .args([
+            "-h",
+            "127.0.0.1",
+            "-p",
+            &port,
+            "-U",
+            "reader",
+            "-i",
+            "-s",
+            "1",
+            "-q",
+            "orders",
+        ])
+        .output()
+        .expect("pgbench runs");
+    assert!(output.status.success(), "{}", printed(&output));
+    let Some(mut psql) = psql(&server) else { return };
+    let count = "SELECT count(*), max(aid), sum(abalance) FROM pgbench_accounts";
+    let output = psql.args(["-At", "-c", count]).output().expect("psql runs");
+    assert_eq!(printed(&output), "100000|100000|0\n");
+}
+
+#[test]
 fn pgjdbc_runs_its_program() {
     let jar = PathBuf::from(std::env::var_os("PGJDBC_JAR").unwrap_or_else(|| PGJDBC_JAR.into()));
     if !jar.exists() || !is_installed("javac") {

@@ -160,6 +160,8 @@ async fn what_cannot_be_altered_is_said() {
         ("ALTER DATABASE test SET max_connections = 5", "55P02"),
         ("ALTER DATABASE test SET server_version = '5'", "55P02"),
         ("ALTER SYSTEM SET keyspan.cache_bytes = '64MB'", "0A000"),
+        ("ALTER SYSTEM SET keyspan.load_dir = '/'", "0A000"),
+        ("SET keyspan.load_dir = '/'", "55P02"),
         ("BEGIN; ALTER SYSTEM SET work_mem = '8MB'", "25001"),
         (
             "ROLLBACK; BEGIN READ ONLY; ALTER ROLE ALL SET work_mem = '8MB'",

@@ -20,6 +20,9 @@ use crate::{Error, Result};
 /// Bytes of data after which a batch is written, however few rows it has.
 const BATCH_BYTES: usize = 256 << 10;
 
+/// Bytes of data that are read at once.
+const PART_BYTES: usize = 64 << 10;
+
 /// Bytes of a line, or of a value, that CONTEXT shows.
 const SHOWN_BYTES_MAX: usize = 100;
 
@@ -121,9 +124,13 @@ impl Reading {
 
     /// Takes a piece of the data. Errors: the data's, and those of writing rows.
     pub(super) async fn take(&mut self, piece: &[u8]) -> Result<()> {
-        self.copying.progress().add_bytes(piece.len());
-        self.decoder.push(piece);
-        self.read_records().await.map_err(|error| self.told_far(error))?;
+        // What is released of a long piece is little each time: what is behind it moves up.
+        for part in piece.chunks(PART_BYTES) {
+            self.copying.progress().add_bytes(part.len());
+            self.decoder.push(part);
+            let read = self.read_records().await;
+            read.map_err(|error| self.told_far(error))?;
+        }
         self.held.resize(self.decoder.held_bytes())
     }
 

@@ -11,7 +11,7 @@ use super::default::DefaultPlan;
 use super::new_rows::NewRows;
 use super::row_expressions::RowExpressions;
 use super::target::{Target, undefined_column};
-use crate::catalog::{Access, Catalog, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
+use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
 use crate::error::{StatementFault, TextPlace};
 use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
@@ -101,9 +101,9 @@ impl CopyPlan {
     /// changed meanwhile.
     pub(crate) async fn lock(&self, ctx: &StatementContext) -> Result<()> {
         let table = &self.target.table;
-        let found = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+        let now = ctx.clone().seeing_definitions().await?;
         let name = RelationName::in_schema(&table.schema, &table.name);
-        let is_same = match found.get_relation(name, Access::CopyFrom)? {
+        let is_same = match now.get_relation(name, Access::CopyFrom)? {
             Some(Object::Table(found)) => found.oid == table.oid && found.version == table.version,
             _ => false,
         };

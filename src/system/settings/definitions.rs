@@ -13,12 +13,13 @@ static DEFINITIONS: LazyLock<Vec<SettingDef>> = LazyLock::new(|| {
         .collect()
 });
 
-/// What the server must know before it has opened the store.
-pub(super) const KNOWN_AT_START: [&str; 10] = [
+/// What the command line alone says: the server must know it before it has opened the store, or no statement may decide it.
+pub(super) const KNOWN_AT_START: [&str; 11] = [
     "data_directory",
     "keyspan.cache_bytes",
     "keyspan.checkpoint_bytes",
     "keyspan.disk_reserve_bytes",
+    "keyspan.load_dir",
     "keyspan.log_segment_bytes",
     "keyspan.memtable_bytes_max",
     "keyspan.undo_bytes_max",
