@@ -123,6 +123,14 @@ impl Printer<'_> {
                 pattern,
                 escape_char: None,
             } => self.matching(expr, if *negated { "!~~*" } else { "~~*" }, pattern),
+            other => self.other_words(other),
+        }
+    }
+
+    /// See [`Printer::words`].
+    fn other_words(&mut self, expr: &ast::Expr) -> Printed {
+        use ast::Expr as E;
+        match expr {
             E::Collate { expr, collation } => {
                 let inner = self.print(expr);
                 Printed::of(Shape::Operator, inner.ty.clone(), |text| {

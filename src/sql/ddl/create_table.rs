@@ -433,7 +433,7 @@ async fn create_described(
         description.columns.as_mut_slice(),
         description.sequences.as_slice(),
     );
-    make_sequences(ctx, &writer, of, columns, &mut taken).await?;
+    sequence::create_for_columns(ctx, &writer, of, columns, &mut taken).await?;
     let mut table = TableDef {
         id,
         oid: FIRST_OID + id,
@@ -474,24 +474,6 @@ fn rising(column: ColumnId) -> KeyColumn {
         descending: false,
         nulls_first: false,
     }
-}
-
-/// Makes the sequences of a table's columns.
-async fn make_sequences(
-    ctx: &StatementContext,
-    writer: &CatalogWriter<'_>,
-    table: (&str, &str, u32),
-    (columns, sequences): (&mut [ColumnDef], &[(ColumnId, Vec<SequenceOption>)]),
-    taken: &mut Vec<String>,
-) -> Result<()> {
-    for (column, options) in sequences {
-        let is_it = |known: &&mut ColumnDef| known.id == *column;
-        if let Some(column) = columns.iter_mut().find(is_it) {
-            let made = sequence::create_for_column(ctx, writer, table, column, options, taken);
-            column.set_sequence(made.await?);
-        }
-    }
-    Ok(())
 }
 
 /// The name of a new table's index: as given, if free, else made of `base`.
