@@ -327,6 +327,24 @@ fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[Index
     Ok(())
 }
 
+/// Errors: 2BP01 for what a schema holds.
+fn check_holds_nothing(ctx: &StatementContext, schema: &str, held: &[&Relation]) -> Result<()> {
+    if held.is_empty() {
+        return Ok(());
+    }
+    let lines = held.iter().map(|relation| {
+        format!(
+            "{} depends on schema {}",
+            described(ctx, relation),
+            relation.schema()
+        )
+    });
+    Err(Error::DependentObjects {
+        object: format!("schema {schema}"),
+        dependents: lines.collect(),
+    })
+}
+
 /// Says all that goes with a schema.
 fn notice_gone(ctx: &StatementContext, dropped: &[&Relation], dependents: &Dependents<'_>) {
     let gone = dropped.iter().map(|relation| described(ctx, relation));
@@ -377,22 +395,8 @@ async fn drop_schemas(
         schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
     };
     let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
-    if let Some(first) = schemas.first()
-        && !dropped.is_empty()
-        && !cascade
-    {
-        let lines = dropped.iter().map(|relation| {
-            format!(
-                "{} depends on schema {}",
-                described(ctx, relation),
-                relation.schema()
-            )
-        });
-        let object = format!("schema {}", first.name);
-        return Err(Error::DependentObjects {
-            object,
-            dependents: lines.collect(),
-        });
+    if let Some(first) = schemas.first().filter(|_| !cascade) {
+        check_holds_nothing(ctx, &first.name, &dropped)?;
     }
     let dependents = dependents_of(ctx, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
