@@ -320,7 +320,7 @@ impl<'t> Reader<'t> {
         }
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
-            constraint_words::take(&mut self.tokens);
+            constraint_words::take(&mut self.tokens)?;
         }
         if keyword_of(self.tokens.first()) == Keyword::CREATE {
             inert::take(&mut self.tokens, &mut self.hints);

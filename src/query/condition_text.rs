@@ -34,8 +34,8 @@ pub(crate) fn condition_text(
         schema: None,
         columns: columns.collect(),
     };
-    let mut parameters = Vec::new();
-    let mut binder = Binder::new(ctx, &mut parameters);
+    let parameters = Vec::new();
+    let mut binder = Binder::new(ctx, &parameters);
     let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
     let printed = Printer { binder, scope }.print(condition);
     Ok((printed.plain, printed.pretty))
@@ -123,6 +123,14 @@ impl Printer<'_> {
                 pattern,
                 escape_char: None,
             } => self.matching(expr, if *negated { "!~~*" } else { "~~*" }, pattern),
+            other => self.other_words(other),
+        }
+    }
+
+    /// See [`Printer::words`].
+    fn other_words(&mut self, expr: &ast::Expr) -> Printed {
+        use ast::Expr as E;
+        match expr {
             E::Collate { expr, collation } => {
                 let inner = self.print(expr);
                 Printed::of(Shape::Operator, inner.ty.clone(), |text| {
@@ -130,8 +138,8 @@ impl Printer<'_> {
                 })
             }
             E::Position { expr: part, r#in } => {
-                let part = self.print(part).as_type(&SqlType::Text);
-                let whole = self.print(r#in).as_type(&SqlType::Text);
+                let part = self.print(part).into_type(&SqlType::Text);
+                let whole = self.print(r#in).into_type(&SqlType::Text);
                 Printed::call(SqlType::Int4, |text| {
                     format!("POSITION(({}) IN ({}))", text(&part), text(&whole))
                 })
@@ -150,8 +158,8 @@ impl Printer<'_> {
                 escape_char: None,
             } => {
                 let operator = if *negated { "!~" } else { "~" };
-                let value = self.print(expr).as_type(&SqlType::Text);
-                let pattern = self.print(pattern).as_type(&SqlType::Text);
+                let value = self.print(expr).into_type(&SqlType::Text);
+                let pattern = self.print(pattern).into_type(&SqlType::Text);
                 Printed::of(Shape::Operator, SqlType::Bool, |text| {
                     let value = text(&value, Around::Operator(Shape::Operator, Side::Left));
                     format!(
@@ -264,7 +272,7 @@ impl Printer<'_> {
     fn quantified(&mut self, left: &ast::Expr, (op, words): (&Op, &str), right: &ast::Expr) -> Printed {
         let (left, right) = (self.print(left), self.print(right));
         let left = match right.ty.item_type() {
-            Some(item) => left.as_type(item),
+            Some(item) => left.into_type(item),
             None => left,
         };
         Printed::of(Shape::Member, SqlType::Bool, |text| {
@@ -330,13 +338,13 @@ impl Printer<'_> {
         {
             converted = converted
                 .into_iter()
-                .map(|item| item.as_type(&SqlType::Int8))
+                .map(|item| item.into_type(&SqlType::Int8))
                 .collect();
         }
         let array = match is_varchar {
             true => {
                 let varchar = SqlType::Varchar(None);
-                let items = items.into_iter().map(|item| item.as_type(&varchar)).collect();
+                let items = items.into_iter().map(|item| item.into_type(&varchar)).collect();
                 array_of(items, varchar).cast(SqlType::Array(Box::new(SqlType::Text)))
             }
             false => {
@@ -354,7 +362,10 @@ impl Printer<'_> {
     fn array(&mut self, expr: &ast::Expr, items: Vec<Printed>) -> Printed {
         match self.type_of(expr) {
             SqlType::Array(item) => {
-                let items = items.into_iter().map(|printed| printed.as_type(&item)).collect();
+                let items = items
+                    .into_iter()
+                    .map(|printed| printed.into_type(&item))
+                    .collect();
                 array_of(items, *item)
             }
             _ => array_of(items, SqlType::Unknown),
@@ -395,10 +406,10 @@ impl Printer<'_> {
                 Some(operand) => operands("=", operand.clone(), condition).1,
                 None => condition,
             };
-            whens.push((condition, self.print(&when.result).as_type(&ty)));
+            whens.push((condition, self.print(&when.result).into_type(&ty)));
         }
         let otherwise = match else_result {
-            Some(result) => self.print(result).as_type(&ty),
+            Some(result) => self.print(result).into_type(&ty),
             None => Printed::word(format!("NULL::{ty}"), ty.clone()),
         };
         Printed::call(ty, |text| {
@@ -435,7 +446,7 @@ impl Printer<'_> {
         let printed: Vec<Printed> = printed
             .into_iter()
             .zip(types)
-            .map(|(argument, ty)| argument.as_type(&ty))
+            .map(|(argument, ty)| argument.into_type(&ty))
             .collect();
         let name = match name.as_str() {
             "coalesce" | "nullif" | "greatest" | "least" => name.to_uppercase(),
@@ -513,7 +524,7 @@ fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
 /// Both operands as PostgreSQL's operator takes them.
 fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
     let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
-    (left.as_type(&a), right.as_type(&b))
+    (left.into_type(&a), right.into_type(&b))
 }
 
 /// The type that an operand has beside another.

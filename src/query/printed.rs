@@ -137,7 +137,7 @@ impl Printed {
     }
 
     /// As an operand of the type.
-    pub(super) fn as_type(self, ty: &SqlType) -> Printed {
+    pub(super) fn into_type(self, ty: &SqlType) -> Printed {
         if let Some(text) = &self.untyped {
             return literal(text, ty);
         }

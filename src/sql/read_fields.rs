@@ -35,7 +35,7 @@ const STATE: [&str; 5] = [
      LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
      WHERE n.nspname IN ('public', 's') ORDER BY 3, 1, 5",
     "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname IN ('public', 's') ORDER BY 1",
-    "SELECT conname, contype, connoinherit FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
+    "SELECT conname, contype, connoinherit, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN pg_class r ON r.oid = c.conrelid
      WHERE r.relnamespace IN ('public'::regnamespace, 's'::regnamespace) ORDER BY 1",
     "SELECT sequencename, data_type, start_value, min_value, max_value, increment_by, cycle, cache_size FROM pg_sequences
      ORDER BY 1",

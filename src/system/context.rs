@@ -11,7 +11,9 @@ use super::{
     StatementMemory,
 };
 use crate::Result;
-use crate::catalog::{Access, Catalog, GeneratedColumns, Lookups, Object, RelationName, TableDef};
+use crate::catalog::{
+    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef,
+};
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
@@ -122,6 +124,31 @@ impl StatementContext {
     pub async fn seeing_definitions(self) -> Result<StatementContext> {
         let catalog = Catalog::load(&self.txn, Some(Arc::clone(&self.catalog))).await?;
         Ok(StatementContext { catalog, ..self })
+    }
+
+    /// The same statement at the newest snapshot, whatever its transaction keeps, with the catalog as it is there: what it writes must be
+    /// right beside all that is committed.
+    pub async fn at_newest(&self) -> Result<StatementContext> {
+        let txn = Arc::new(self.txn.again().await?);
+        let catalog = Catalog::load(&txn, Some(Arc::clone(&self.catalog))).await?;
+        Ok(StatementContext {
+            txn,
+            catalog,
+            began: None,
+            lookups: Arc::default(),
+            common_rows: Arc::default(),
+            ..self.clone()
+        })
+    }
+
+    /// The table with this oid. Asked by who runs a write, each time: no plan depends on it.
+    pub fn table_by_oid(&self, oid: u32) -> Option<&Arc<TableDef>> {
+        self.catalog.table_by_oid(oid)
+    }
+
+    /// The foreign keys that refer to the table with this oid, with their tables. Asked likewise.
+    pub fn references_to(&self, oid: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
+        self.catalog.references_to(oid)
     }
 
     /// The rows of the part of its WITH clause at this place, of which whoever reads them has seen to it that it has run.

@@ -53,6 +53,7 @@ pub(super) async fn add(
         TableConstraint::PrimaryKeyUsingIndex(using) => {
             check_no_key(table)?;
             let index = usable_index(ctx, table, using)?;
+            foreign_key::check_unused(ctx, table, &index)?;
             let name = promoted_name(ctx, table, &index, using)?;
             change.table.indexes.retain(|kept| kept.id != index.id);
             set_key(change, name, true, index.columns);

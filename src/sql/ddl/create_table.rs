@@ -11,8 +11,8 @@ use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, Generation, IndexDef, KeyColumn, TableCache,
-    TableDef, TableOptions,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef,
+    TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -228,7 +228,7 @@ async fn describe(
         description.foreign_keys.extend(foreign_keys);
         description.add_column(&mut columns, def, sequence)?;
     }
-    read_generations(ctx, table, &mut columns, generations)?;
+    generation::read_all(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
@@ -241,14 +241,26 @@ async fn describe(
     description.checks.extend(like_checks);
     let buckets = description.options.buckets;
     description.primary_key = primary_key(&mut columns, primary, buckets)?;
+    description.indexes = described_indexes(unique, like_indexes, &columns)?;
+    description.columns = columns;
+    Ok(description)
+}
+
+/// The indexes of UNIQUE constraints, then those taken of other tables.
+fn described_indexes(
+    unique: Vec<NewUnique>,
+    like_indexes: Vec<LikeIndex>,
+    columns: &[ColumnDef],
+) -> Result<Vec<NewIndex>> {
+    let mut indexes = Vec::with_capacity(unique.len() + like_indexes.len());
     for NewUnique {
         name,
         columns: written,
     } in unique
     {
-        description.indexes.push(NewIndex {
+        indexes.push(NewIndex {
             name,
-            columns: key::key_columns(KeyKind::Unique, &written, &columns)?,
+            columns: key::key_columns(KeyKind::Unique, &written, columns)?,
             include: Vec::new(),
             unique: true,
             constraint: true,
@@ -256,10 +268,9 @@ async fn describe(
         });
     }
     for index in like_indexes {
-        description.indexes.push(like_index(index, &columns)?);
+        indexes.push(like_index(index, columns)?);
     }
-    description.columns = columns;
-    Ok(description)
+    Ok(indexes)
 }
 
 /// Reads a constraint of the table; answers one that is UNIQUE. Errors: 42P16, 0A000.
@@ -296,27 +307,6 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
         constraint: index.constraint,
         comment: index.comment,
     })
-}
-
-/// Reads the expressions of generated columns, once all columns are known.
-fn read_generations(
-    ctx: &StatementContext,
-    table: &str,
-    columns: &mut [ColumnDef],
-    generations: Vec<(usize, ast::Expr)>,
-) -> Result<()> {
-    // None may be computed of another, so each must be known as one before the first is read.
-    for (at, _) in &generations {
-        columns[*at].default = Some(ColumnDefault::Generated(Generation::default()));
-    }
-    let read = generations.iter().map(|(at, expr)| {
-        let generation = generation::read(ctx, table, columns, &columns[*at], expr)?;
-        Ok((*at, generation))
-    });
-    for (at, generation) in read.collect::<Result<Vec<_>>>()? {
-        columns[at].default = Some(generation);
-    }
-    Ok(())
 }
 
 /// The primary key as written, behind the hidden column that spreads it if there is one, which is added to `columns`.
@@ -433,7 +423,7 @@ async fn create_described(
         description.columns.as_mut_slice(),
         description.sequences.as_slice(),
     );
-    make_sequences(ctx, &writer, of, columns, &mut taken).await?;
+    sequence::create_for_columns(ctx, &writer, of, columns, &mut taken).await?;
     let mut table = TableDef {
         id,
         oid: FIRST_OID + id,
@@ -451,20 +441,37 @@ async fn create_described(
         comment: None,
         cache: TableCache::default(),
     };
-    for new in description.checks {
-        check::check_not_repeated(&table, &new)?;
-        check::define(ctx, &mut table, new, false).await?;
-    }
-    for new in description.foreign_keys {
-        foreign_key::define(ctx, &mut table, new, false).await?;
-    }
-    let keys = table.foreign_keys.clone();
-    foreign_key::shut_writers_out(ctx, &table, &keys).await?;
-    foreign_key::touch_referenced(ctx, &writer, &table, &keys)?;
+    define_constraints(
+        ctx,
+        &writer,
+        &mut table,
+        (description.checks, description.foreign_keys),
+    )
+    .await?;
     let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
+}
+
+/// Adds the constraints that are no indexes.
+async fn define_constraints(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: &mut TableDef,
+    (checks, foreign_keys): (Vec<NewCheck>, Vec<NewForeignKey>),
+) -> Result<()> {
+    for new in checks {
+        check::check_not_repeated(table, &new)?;
+        check::define(ctx, table, new, false).await?;
+    }
+    for new in foreign_keys {
+        foreign_key::define(ctx, table, new, false).await?;
+    }
+    let keys = table.foreign_keys.clone();
+    foreign_key::shut_writers_out(ctx, table, &keys).await?;
+    foreign_key::touch_referenced(ctx, writer, &table, &keys)?;
+    Ok(())
 }
 
 /// A column that a key sorts upwards.
@@ -474,24 +481,6 @@ fn rising(column: ColumnId) -> KeyColumn {
         descending: false,
         nulls_first: false,
     }
-}
-
-/// Makes the sequences of a table's columns.
-async fn make_sequences(
-    ctx: &StatementContext,
-    writer: &CatalogWriter<'_>,
-    table: (&str, &str, u32),
-    (columns, sequences): (&mut [ColumnDef], &[(ColumnId, Vec<SequenceOption>)]),
-    taken: &mut Vec<String>,
-) -> Result<()> {
-    for (column, options) in sequences {
-        let is_it = |known: &&mut ColumnDef| known.id == *column;
-        if let Some(column) = columns.iter_mut().find(is_it) {
-            let made = sequence::create_for_column(ctx, writer, table, column, options, taken);
-            column.set_sequence(made.await?);
-        }
-    }
-    Ok(())
 }
 
 /// The name of a new table's index: as given, if free, else made of `base`.

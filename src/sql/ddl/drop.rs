@@ -6,7 +6,7 @@ use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
-use super::{foreign_key, notice, sequence};
+use super::{foreign_key, notice, notice_cascade, sequence};
 use crate::catalog::{
     Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
     SequenceDef, TableDef,
@@ -219,20 +219,6 @@ fn check_cascade(
     Ok(())
 }
 
-/// Says what goes with what is dropped.
-pub(super) fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
-    let message = match gone {
-        [] => return,
-        [one] => format!("drop cascades to {one}"),
-        many => format!(
-            "drop cascades to {} other objects: {}",
-            many.len(),
-            many.join(", ")
-        ),
-    };
-    notice(ctx, "00000", message, None);
-}
-
 /// `table t`, `view s.v`: the schema only when the name alone means something else.
 fn described(ctx: &StatementContext, relation: &Relation) -> String {
     let kind = match relation {
@@ -341,6 +327,32 @@ fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[Index
     Ok(())
 }
 
+/// Errors: 2BP01 for what a schema holds.
+fn check_holds_nothing(ctx: &StatementContext, schema: &str, held: &[&Relation]) -> Result<()> {
+    if held.is_empty() {
+        return Ok(());
+    }
+    let lines = held.iter().map(|relation| {
+        format!(
+            "{} depends on schema {}",
+            described(ctx, relation),
+            relation.schema()
+        )
+    });
+    Err(Error::DependentObjects {
+        object: format!("schema {schema}"),
+        dependents: lines.collect(),
+    })
+}
+
+/// Says all that goes with a schema.
+fn notice_gone(ctx: &StatementContext, dropped: &[&Relation], dependents: &Dependents<'_>) {
+    let gone = dropped.iter().map(|relation| described(ctx, relation));
+    let defaults = dependents.defaults.iter().map(DependentDefault::described);
+    let keys = dependents.foreign_keys.iter().map(foreign_key::described);
+    notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
+}
+
 async fn drop_schemas(
     ctx: &StatementContext,
     names: &[ObjectName],
@@ -383,29 +395,12 @@ async fn drop_schemas(
         schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
     };
     let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
-    if let Some(first) = schemas.first()
-        && !dropped.is_empty()
-        && !cascade
-    {
-        let lines = dropped.iter().map(|relation| {
-            format!(
-                "{} depends on schema {}",
-                described(ctx, relation),
-                relation.schema()
-            )
-        });
-        let object = format!("schema {}", first.name);
-        return Err(Error::DependentObjects {
-            object,
-            dependents: lines.collect(),
-        });
+    if let Some(first) = schemas.first().filter(|_| !cascade) {
+        check_holds_nothing(ctx, &first.name, &dropped)?;
     }
     let dependents = dependents_of(ctx, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
-    let gone = dropped.iter().map(|relation| described(ctx, relation));
-    let defaults = dependents.defaults.iter().map(DependentDefault::described);
-    let keys = dependents.foreign_keys.iter().map(foreign_key::described);
-    notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
+    notice_gone(ctx, &dropped, &dependents);
     drop_all(
         ctx,
         &writer,

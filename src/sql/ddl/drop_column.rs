@@ -4,7 +4,7 @@ use sqlparser::ast::Ident;
 
 use super::default_dependents::{self, DependentDefault};
 use super::table_change::{changed_key, check_no_views, undefined_column};
-use super::{drop, foreign_key, generation, notice, sequence};
+use super::{foreign_key, generation, notice, notice_cascade, sequence};
 use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
@@ -88,7 +88,7 @@ fn drop_sequence_users(
         });
     }
     let gone: Vec<String> = all().map(DependentDefault::described).collect();
-    drop::notice_cascade(ctx, &gone);
+    notice_cascade(ctx, &gone);
     for default in own {
         if let Some(at) = table.column_index_by_id(default.column.id) {
             table.columns[at].default = None;

@@ -7,7 +7,7 @@ use sqlparser::ast::{self, ConstraintReferenceMatchKind, Ident};
 
 use super::key::check_characteristics;
 use super::table_change::Change;
-use super::{constraint_name, drop, verification};
+use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
     Access, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
 };
@@ -217,7 +217,7 @@ fn release(
             dependents: users.iter().map(line).collect(),
         });
     }
-    drop::notice_cascade(ctx, &users.iter().map(described).collect::<Vec<_>>());
+    notice_cascade(ctx, &users.iter().map(described).collect::<Vec<_>>());
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     for (by, key) in users {
         match by.oid == table.oid {

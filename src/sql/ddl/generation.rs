@@ -36,6 +36,27 @@ pub(super) fn read(
     }))
 }
 
+/// Reads the expressions of generated columns, once all columns are known.
+pub(super) fn read_all(
+    ctx: &StatementContext,
+    table: &str,
+    columns: &mut [ColumnDef],
+    generations: Vec<(usize, Expr)>,
+) -> Result<()> {
+    // None may be computed of another, so each must be known as one before the first is read.
+    for (at, _) in &generations {
+        columns[*at].default = Some(ColumnDefault::Generated(Generation::default()));
+    }
+    let read = generations.iter().map(|(at, expr)| {
+        let generation = read(ctx, table, columns, &columns[*at], expr)?;
+        Ok((*at, generation))
+    });
+    for (at, generation) in read.collect::<Result<Vec<_>>>()? {
+        columns[at].default = Some(generation);
+    }
+    Ok(())
+}
+
 /// The hidden column that a key begins with, if its first part as written is one of the hash functions; then also the other
 /// parts. Errors: 42P16 when it hashes what is not in the key.
 pub(super) fn hash_prefix<'a>(

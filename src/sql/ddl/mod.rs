@@ -164,6 +164,20 @@ fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint:
     });
 }
 
+/// Says what goes with what is dropped.
+fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
+    let message = match gone {
+        [] => return,
+        [one] => format!("drop cascades to {one}"),
+        many => format!(
+            "drop cascades to {} other objects: {}",
+            many.len(),
+            many.join(", ")
+        ),
+    };
+    notice(ctx, "00000", message, None);
+}
+
 /// A name for a new index that no relation of the schema has: `base`, `base1`, `base2` …
 fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String]) -> String {
     let is_free = |name: &String| !catalog.is_name_taken(schema, name) && !also_taken.contains(name);

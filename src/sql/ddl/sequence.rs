@@ -9,6 +9,7 @@ use crate::catalog::{
     Access, CatalogWriter, ColumnDef, Object, ObjectKind, SequenceDef, SequenceOwner, SequenceType, TableDef,
     record_key,
 };
+use crate::codec::row::ColumnId;
 
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{RoleName, SequenceChange, SequenceOption};
@@ -139,6 +140,24 @@ pub(super) async fn restart(
     lock(ctx, sequence, LockMode::AccessExclusive).await?;
     let state = SequenceState::starting_at(sequence.start);
     put_counted(ctx, writer, sequence, sequence.clone(), state)
+}
+
+/// Makes the sequences of a table's columns.
+pub(super) async fn create_for_columns(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: (&str, &str, u32),
+    (columns, sequences): (&mut [ColumnDef], &[(ColumnId, Vec<SequenceOption>)]),
+    taken: &mut Vec<String>,
+) -> Result<()> {
+    for (column, options) in sequences {
+        let is_it = |known: &&mut ColumnDef| known.id == *column;
+        if let Some(column) = columns.iter_mut().find(is_it) {
+            let made = create_for_column(ctx, writer, table, column, options, taken);
+            column.set_sequence(made.await?);
+        }
+    }
+    Ok(())
 }
 
 /// Makes the sequence of a serial or identity column of a table; answers its oid. `taken`: names of the schema that the statement gives.

@@ -468,7 +468,7 @@ impl Writer<'_> {
             && (generates_of_both(table, &named)
                 || self.plan.checks.need_standing_rows(table, &named)
                 || !table.foreign_keys.is_empty()
-                || self.ctx.catalog.references_to(table.oid).next().is_some())
+                || self.ctx.references_to(table.oid).next().is_some())
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {

@@ -22,6 +22,7 @@ mod row_checks;
 mod row_expressions;
 mod row_search;
 mod set;
+mod settling;
 mod target;
 mod update;
 mod values;
@@ -43,6 +44,7 @@ pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use referenced_keys::verify_foreign_key;
 pub(crate) use references::References;
 pub(crate) use row_checks::{check_condition, verify_checks};
+pub(crate) use settling::{run_write, settle};
 pub(crate) use with_writes::{PartPlan, WithWrites, rows_of_writes};
 pub(crate) use write_plan::{Operation, RowsRead, WritePlan};
 pub use write_result::WriteResult;
@@ -55,7 +57,7 @@ pub(crate) async fn execute(
 ) -> Result<WriteResult> {
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {
-        Ok(plan) => plan.run(ctx, None).await,
+        Ok(plan) => run_write(ctx, &plan, None).await,
         Err(error) => Err(error),
     };
     if result.is_err() {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, UInt32Array, new_null_array};
+use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow::compute::take;
 
 use super::generated_columns::with_generated;
-use super::references::{check_match, columns_of, violation};
 use crate::catalog::{ForeignKey, TableDef, record_key};
 use crate::codec::keyspace::IndexId;
+use crate::codec::row::ColumnId;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{Arbiter, RowPages, key_text, write_schema};
@@ -149,19 +149,13 @@ async fn present(ctx: &StatementContext, keys: &[Vec<u8>], locks: bool) -> Resul
     let mut is_there: Vec<bool> = (0..keys.len())
         .map(|at| locked.values.get(at).is_some())
         .collect();
-    if txn.keeps_snapshot() && !locked.changed.is_empty() {
+    if txn.keeps_snapshot() {
         // What it does not see is not there for it.
-        let changed: Vec<Vec<u8>> = locked.changed.iter().map(|at| keys[*at].clone()).collect();
-        let seen = txn.get_stored(&changed).await?;
-        for (place, at) in locked.changed.iter().enumerate() {
-            match (seen.get(place).is_some(), is_there[*at]) {
-                (true, false) => {
-                    return Err(Error::Conflict {
-                        key: keys[*at].clone(),
-                    });
-                }
-                (false, true) => is_there[*at] = false,
-                _ => {}
+        let seen = txn.get_stored(keys).await?;
+        for (at, key) in keys.iter().enumerate().filter(|(_, key)| !txn.has_written(key)) {
+            match (seen.get(at).is_some(), is_there[at]) {
+                (true, false) => return Err(Error::Conflict { key: key.clone() }),
+                (is_seen, _) => is_there[at] = is_seen,
             }
         }
     }
@@ -210,7 +204,7 @@ pub(super) fn referenced_table(
     table: &TableDef,
     key: &ForeignKey,
 ) -> Result<Arc<TableDef>> {
-    let referenced = ctx.catalog.table_by_oid(key.table).cloned();
+    let referenced = ctx.table_by_oid(key.table).cloned();
     referenced.ok_or_else(|| {
         Error::internal(format!(
             "foreign key \"{}\" of \"{}\" refers to no table",
@@ -236,10 +230,7 @@ fn not_present(
 }
 
 /// Names and types of columns.
-pub(super) fn named_columns<'a>(
-    table: &'a TableDef,
-    ids: &[crate::codec::row::ColumnId],
-) -> Vec<(&'a str, &'a SqlType)> {
+pub(super) fn named_columns<'a>(table: &'a TableDef, ids: &[ColumnId]) -> Vec<(&'a str, &'a SqlType)> {
     let columns = ids
         .iter()
         .filter_map(|id| table.columns.get(table.column_index_by_id(*id)?));
@@ -248,4 +239,45 @@ pub(super) fn named_columns<'a>(
 
 fn lost_key() -> Error {
     Error::internal("a foreign key to a key that is not there")
+}
+
+/// The columns with these ids of whole rows.
+pub(super) fn columns_of(table: &TableDef, ids: &[ColumnId], rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
+    let column = |id: &ColumnId| {
+        let at = table.column_index_by_id(*id);
+        let at = at.ok_or_else(|| Error::internal("a foreign key over a column that is not there"))?;
+        Ok(Arc::clone(rows.column(at)))
+    };
+    ids.iter().map(column).collect()
+}
+
+/// Errors: 23503 for a key of MATCH FULL of which some columns are NULL and some are not.
+pub(super) fn check_match(table: &TableDef, key: &ForeignKey, columns: &[ArrayRef]) -> Result<()> {
+    let rows = columns.first().map_or(0, |column| column.len());
+    let is_mixed = |row: &usize| {
+        let nulls = columns.iter().filter(|column| column.is_null(*row)).count();
+        nulls > 0 && nulls < columns.len()
+    };
+    if !key.match_full || !(0..rows).any(|row| is_mixed(&row)) {
+        return Ok(());
+    }
+    Err(violation(
+        table,
+        key,
+        "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
+    ))
+}
+
+/// 23503 of a row that refers.
+fn violation(table: &TableDef, key: &ForeignKey, detail: String) -> Error {
+    Error::ForeignKeyViolation {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
+        constraint: key.name.clone(),
+        message: format!(
+            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
+            table.name, key.name
+        ),
+        detail,
+    }
 }

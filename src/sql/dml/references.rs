@@ -17,10 +17,8 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
-use super::referenced_keys::{Missing, check_present, missing_keys};
-use super::referring_rows::{check_unreferred, follow};
+use super::referenced_keys::{Missing, check_match, columns_of, missing_keys};
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
-use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -96,7 +94,7 @@ impl References {
         old: &RecordBatch,
         new: Option<&RecordBatch>,
     ) -> Result<()> {
-        for (by, key) in ctx.catalog.references_to(table.oid) {
+        for (by, key) in ctx.references_to(table.oid) {
             let left = columns_of(table, &key.referenced, old)?;
             let now = new
                 .map(|new| columns_of(table, &key.referenced, new))
@@ -120,34 +118,13 @@ impl References {
         Ok(())
     }
 
-    /// The statement's own writes are done: follows them to the rows that refer, and asks what is left. Errors: 23503, and those of
-    /// the writes that follow.
-    pub(crate) async fn settle(&self, ctx: &StatementContext) -> Result<()> {
-        let mut unchanged = Vec::new();
-        loop {
-            let Some(gone) = self.next_gone()? else {
-                break;
-            };
-            match gone.action() {
-                ReferentialAction::NoAction => unchanged.push(gone),
-                ReferentialAction::Restrict => check_unreferred(ctx, &gone).await?,
-                ReferentialAction::Cascade | ReferentialAction::SetNull | ReferentialAction::SetDefault => {
-                    Box::pin(follow(ctx, &gone, self)).await?;
-                }
-            }
-        }
-        for gone in unchanged {
-            check_unreferred(ctx, &gone).await?;
-        }
-        let missing = std::mem::take(&mut self.open().missing);
-        for missing in missing {
-            check_present(ctx, &missing).await?;
-        }
-        Ok(())
+    /// Keys that were not there when a row was written that refers to them. None is left.
+    pub(super) fn take_missing(&self) -> Vec<Missing> {
+        std::mem::take(&mut self.open().missing)
     }
 
     /// The next of the queue; with it all others of the same foreign key and kind, so that keys that change places do so at once.
-    fn next_gone(&self) -> Result<Option<Gone>> {
+    pub(super) fn next_gone(&self) -> Result<Option<Gone>> {
         let mut open = self.open();
         let Some(mut first) = open.gone.pop_front() else {
             return Ok(None);
@@ -183,16 +160,6 @@ fn joined(parts: &[&[ArrayRef]]) -> Result<Vec<ArrayRef>> {
     (0..width).map(column).collect()
 }
 
-/// The columns with these ids of whole rows.
-pub(super) fn columns_of(table: &TableDef, ids: &[ColumnId], rows: &RecordBatch) -> Result<Vec<ArrayRef>> {
-    let column = |id: &ColumnId| {
-        let at = table.column_index_by_id(*id);
-        let at = at.ok_or_else(|| Error::internal("a foreign key over a column that is not there"))?;
-        Ok(Arc::clone(rows.column(at)))
-    };
-    ids.iter().map(column).collect()
-}
-
 /// The keys without a NULL that are not what they were; `None` without any.
 fn chosen(columns: &[ArrayRef], old: Option<&[ArrayRef]>) -> Result<Option<Vec<ArrayRef>>> {
     let Some(wanted) = wanted(columns, old)? else {
@@ -221,35 +188,4 @@ fn wanted(columns: &[ArrayRef], others: Option<&[ArrayRef]>) -> Result<Option<Bo
         wanted = and(&wanted, &differs).map_err(Error::arrow)?;
     }
     Ok((wanted.true_count() > 0).then_some(wanted))
-}
-
-/// Errors: 23503 for a key of MATCH FULL of which some columns are NULL and some are not.
-pub(super) fn check_match(table: &TableDef, key: &ForeignKey, columns: &[ArrayRef]) -> Result<()> {
-    let rows = columns.first().map_or(0, |column| column.len());
-    let is_mixed = |row: &usize| {
-        let nulls = columns.iter().filter(|column| column.is_null(*row)).count();
-        nulls > 0 && nulls < columns.len()
-    };
-    if !key.match_full || !(0..rows).any(|row| is_mixed(&row)) {
-        return Ok(());
-    }
-    Err(violation(
-        table,
-        key,
-        "MATCH FULL does not allow mixing of null and nonnull key values.".to_string(),
-    ))
-}
-
-/// 23503 of a row that refers.
-pub(super) fn violation(table: &TableDef, key: &ForeignKey, detail: String) -> Error {
-    Error::ForeignKeyViolation {
-        schema: table.schema.clone(),
-        table: table.name.clone(),
-        constraint: key.name.clone(),
-        message: format!(
-            "insert or update on table \"{}\" violates foreign key constraint \"{}\"",
-            table.name, key.name
-        ),
-        detail,
-    }
 }

@@ -11,7 +11,7 @@ use sqlparser::ast;
 use super::referenced_keys::{absent_keys, named_columns};
 use super::references::{Gone, References};
 use super::write_plan::WritePlan;
-use crate::catalog::{Catalog, ReferentialAction, TableDef};
+use crate::catalog::{ReferentialAction, TableDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{self, Hints};
 use crate::query::{self, QueryPlan};
@@ -100,7 +100,7 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
         let values: Vec<&[ArrayRef]> = std::iter::once(old.as_slice()).chain(new.as_deref()).collect();
         let (ctx, statement) = run.statement(&text, &values)?;
         let plan = WritePlan::of(&ctx, &statement, &PlanCache::default()).await?;
-        plan.run_part(&ctx, None, references).await?;
+        plan.run(&ctx, None, references).await?;
     }
     Ok(())
 }
@@ -117,12 +117,9 @@ struct Run {
 
 impl Run {
     async fn begin(ctx: &StatementContext, gone: &Gone) -> Result<Run> {
-        let txn = Arc::new(ctx.txn.again().await?);
-        let catalog = Catalog::load(&txn, Some(Arc::clone(&ctx.catalog))).await?;
-        let table = catalog
-            .table_by_oid(gone.by)
-            .cloned()
-            .ok_or_else(|| Error::internal("a foreign key of a table that is not there"))?;
+        let ctx = ctx.at_newest().await?;
+        let table = ctx.table_by_oid(gone.by).cloned();
+        let table = table.ok_or_else(|| Error::internal("a foreign key of a table that is not there"))?;
         let named = named_columns(&table, &gone.foreign_key.columns);
         let names = named.iter().map(|(name, _)| quote_ident(name)).collect();
         let keys = named_columns(&gone.table, &gone.foreign_key.referenced);
@@ -130,14 +127,7 @@ impl Run {
             names,
             types: keys.into_iter().map(|(_, ty)| ty.clone()).collect(),
             table,
-            ctx: StatementContext {
-                txn,
-                catalog,
-                began: None,
-                lookups: Arc::default(),
-                common_rows: Arc::default(),
-                ..ctx.clone()
-            },
+            ctx,
         })
     }
 

@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use super::references::References;
 use super::row_buffer::RowBuffer;
+use super::settling::settle;
 use super::with_parts::{WithPart, WithParts};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
@@ -147,7 +148,7 @@ impl WithWrites {
                 result = Some(written);
             }
         }
-        references.settle(&ctx).await?;
+        settle(&ctx, &references).await?;
         self.experience.note(begun.elapsed());
         result.ok_or_else(|| Error::internal("a statement without itself"))
     }
@@ -268,7 +269,7 @@ impl PartPlan {
         references: &References,
     ) -> Result<WriteResult> {
         let plan = match self {
-            PartPlan::Write(plan) => return plan.run_part(ctx, observation, references).await,
+            PartPlan::Write(plan) => return plan.run(ctx, observation, references).await,
             PartPlan::Query(plan) => plan,
         };
         let rows = plan.run_observed(&ctx.reading(), observation).await?;

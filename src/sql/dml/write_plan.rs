@@ -128,20 +128,8 @@ impl WritePlan {
         })
     }
 
-    /// Runs it as a statement of its own. `observation`: what its reading is counted in.
+    /// Runs it. `observation`: what its reading is counted in; `references`: what is settled when its statement ends.
     pub(crate) async fn run(
-        &self,
-        ctx: &StatementContext,
-        observation: Option<&Observation>,
-    ) -> Result<WriteResult> {
-        let references = References::default();
-        let written = self.run_part(ctx, observation, &references).await?;
-        references.settle(ctx).await?;
-        Ok(written)
-    }
-
-    /// Runs it as a part of a statement, at whose end `references` are settled.
-    pub(crate) async fn run_part(
         &self,
         ctx: &StatementContext,
         observation: Option<&Observation>,

@@ -10,7 +10,7 @@ use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;
-use crate::sql::dml::{PartPlan, References, WithWrites};
+use crate::sql::dml::{PartPlan, References, WithWrites, settle};
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 use crate::{Error, Result};
@@ -48,7 +48,7 @@ pub(super) async fn explain_with_writes(
         };
         observed[*at] = Some(Observed { observation, seen });
     }
-    references.settle(&ctx).await?;
+    settle(&ctx, &references).await?;
     let ran = run.end();
     let node = tree(&bound, &ctx, &observed).await?;
     Ok(Explained { node, ..ran })

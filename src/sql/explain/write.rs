@@ -11,7 +11,7 @@ use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
 use crate::scan::figures::Seen;
-use crate::sql::dml::{Operation, RowsRead, WritePlan};
+use crate::sql::dml::{Operation, RowsRead, WritePlan, run_write};
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
@@ -37,7 +37,7 @@ pub(super) async fn explain_write(
     let plan = WritePlan::of(ctx, statement, &PlanCache::default()).await?;
     let observation = Observation::default();
     let run = Run::after(begun);
-    let written = plan.run(ctx, Some(&observation)).await?;
+    let written = run_write(ctx, &plan, Some(&observation)).await?;
     let ran = run.end();
     let returned = written.batches.iter().map(|batch| batch.num_rows() as u64);
     let seen = Seen {

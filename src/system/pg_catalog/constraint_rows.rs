@@ -58,10 +58,6 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
-    let operators = |count: usize| {
-        // `=` of integers, for whoever counts them.
-        array_or_null(std::iter::repeat_n(96, count))
-    };
     match &constraint.kind {
         ConstraintKind::Check {
             condition,
@@ -80,9 +76,6 @@ fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
             ("confupdtype", text(action_letter(key.on_update))),
             ("confdeltype", text(action_letter(key.on_delete))),
             ("confmatchtype", text(if key.match_full { 'f' } else { 's' })),
-            ("conpfeqop", operators(key.columns.len())),
-            ("conppeqop", operators(key.columns.len())),
-            ("conffeqop", operators(key.columns.len())),
         ],
     }
 }

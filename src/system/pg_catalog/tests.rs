@@ -15,10 +15,8 @@ use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::{NumericSize, SqlType, Value};
 
-/// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
-/// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
-fn catalog() -> Catalog {
-    let column = |id, name: &str, ty, not_null| ColumnDef {
+fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
+    ColumnDef {
         id,
         name: name.to_string(),
         ty,
@@ -29,7 +27,12 @@ fn catalog() -> Catalog {
         hidden: false,
         dynamic: false,
         comment: None,
-    };
+    }
+}
+
+/// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
+/// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
+fn catalog() -> Catalog {
     let mut columns = vec![
         column(1, "device", SqlType::Text, true),
         column(2, "ts", SqlType::Timestamp(None), true),

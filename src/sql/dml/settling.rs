@@ -1,0 +1,45 @@
+//! The end of a statement that writes: what its rows have left to be asked of foreign keys.
+
+use super::referenced_keys::check_present;
+use super::references::References;
+use super::referring_rows::{check_unreferred, follow};
+use super::write_plan::WritePlan;
+use super::write_result::WriteResult;
+use crate::Result;
+use crate::catalog::ReferentialAction;
+use crate::query::Observation;
+use crate::system::StatementContext;
+
+/// Runs a write as a statement of its own. `observation`: what its reading is counted in.
+pub(crate) async fn run_write(
+    ctx: &StatementContext,
+    plan: &WritePlan,
+    observation: Option<&Observation>,
+) -> Result<WriteResult> {
+    let references = References::default();
+    let written = plan.run(ctx, observation, &references).await?;
+    settle(ctx, &references).await?;
+    Ok(written)
+}
+
+/// The statement's own writes are done: follows them to the rows that refer, and asks what is left. Errors: 23503, and those of
+/// the writes that follow.
+pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> Result<()> {
+    let mut unchanged = Vec::new();
+    while let Some(gone) = references.next_gone()? {
+        match gone.action() {
+            ReferentialAction::NoAction => unchanged.push(gone),
+            ReferentialAction::Restrict => Box::pin(check_unreferred(ctx, &gone)).await?,
+            ReferentialAction::Cascade | ReferentialAction::SetNull | ReferentialAction::SetDefault => {
+                Box::pin(follow(ctx, &gone, references)).await?;
+            }
+        }
+    }
+    for gone in unchanged {
+        Box::pin(check_unreferred(ctx, &gone)).await?;
+    }
+    for missing in references.take_missing() {
+        check_present(ctx, &missing).await?;
+    }
+    Ok(())
+}
