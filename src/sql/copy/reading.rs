@@ -10,7 +10,7 @@ use super::options::Options;
 use crate::copy::{CopyHeader, Decoder, FieldValue, Progress, Record};
 use crate::parse::copy::{Copy, CopyPlace, CopySubject};
 use crate::sql::Statement;
-use crate::sql::dml::{CopyPlan, Given};
+use crate::sql::dml::{CopyPlan, Given, References, settle};
 use crate::system::statement_memory::HeldBytes;
 use crate::system::{CopyProgress, Copying, Notice, StatementContext};
 use crate::table::RowFault;
@@ -37,6 +37,8 @@ pub(super) struct Reading {
     decoder: Decoder,
     record: Record,
     batch: BatchBuilder,
+    /// What its rows have left to be asked of foreign keys.
+    references: References,
     /// The next record is the header.
     awaits_header: bool,
     copied: u64,
@@ -91,6 +93,7 @@ impl Reading {
         Ok(Reading {
             decoder: Decoder::new(format.clone(), columns, bytes_max),
             batch: BatchBuilder::new(plan.columns(), format, ctx.format_settings()),
+            references: References::default(),
             awaits_header: format.header != CopyHeader::Absent,
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
             copying: ctx.session.copy.begin(CopyProgress::new(
@@ -154,6 +157,7 @@ impl Reading {
             return Err(wrong_fields(1, self.columns()).in_context(context));
         }
         self.write_batch().await?;
+        settle(&self.ctx, &self.references).await?;
         if self.skipped > 0 {
             let rows = match self.skipped {
                 1 => "1 row was".to_string(),
@@ -338,7 +342,7 @@ impl Reading {
     async fn write_batch(&mut self) -> Result<()> {
         let (given, origins): (Given, Vec<Origin>) = self.batch.finish()?;
         if !origins.is_empty() {
-            match self.plan.write(&self.ctx, &given).await {
+            match self.plan.write(&self.ctx, &given, &self.references).await {
                 Ok(written) => {
                     self.copied += written as u64;
                     let excluded = (given.count - written) as u64;
@@ -359,6 +363,7 @@ impl Reading {
         if self.copied - batches.committed < batches.rows {
             return Ok(());
         }
+        settle(&self.ctx, &self.references).await?;
         let txn = &self.ctx.txn;
         txn.note_statement(false);
         txn.commit(!self.ctx.settings.synchronous_commit).await?;

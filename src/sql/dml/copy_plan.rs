@@ -9,6 +9,8 @@ use sqlparser::ast::{self, Ident, ObjectName, Visit, Visitor};
 
 use super::default::DefaultPlan;
 use super::new_rows::NewRows;
+use super::references::References;
+use super::row_checks::RowChecks;
 use super::row_expressions::RowExpressions;
 use super::target::{Target, undefined_column};
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
@@ -30,6 +32,7 @@ pub(crate) struct CopyPlan {
     /// What the data's columns are where it says that they take their default; empty when it cannot say so.
     defaults: Vec<DefaultPlan>,
     condition: Option<RowExpressions>,
+    checks: RowChecks,
 }
 
 /// Some rows of the data: a column of each of the plan's.
@@ -92,6 +95,7 @@ impl CopyPlan {
                 .map(|at| DefaultPlan::bind(ctx, &table.columns[*at]))
                 .collect::<Result<_>>()?,
             condition: condition.transpose()?,
+            checks: RowChecks::bind(ctx, &table)?,
             positions,
             target,
         })
@@ -138,8 +142,14 @@ impl CopyPlan {
         check_copied(&self.target.table, std::iter::once(name.to_string()))
     }
 
-    /// Writes rows; answers how many WHERE lets through. Errors: those of INSERT, with the row at fault.
-    pub(crate) async fn write(&self, ctx: &StatementContext, given: &Given) -> Result<usize, RowFault> {
+    /// Writes rows; answers how many WHERE lets through. `references`: what is settled when the statement ends. Errors: those of INSERT,
+    /// with the row at fault.
+    pub(crate) async fn write(
+        &self,
+        ctx: &StatementContext,
+        given: &Given,
+        references: &References,
+    ) -> Result<usize, RowFault> {
         let (kept, batch) = match self.new_rows(ctx, given).await {
             Ok(rows) => rows,
             Err(error) => return Err(self.fault_of_new_rows(ctx, given, error).await),
@@ -156,10 +166,13 @@ impl CopyPlan {
             },
             ..fault
         })?;
+        let noted = references.note_written(ctx, table, &batch, None).await;
+        noted.map_err(|error| RowFault { row: None, error })?;
         Ok(batch.num_rows())
     }
 
-    /// Whole rows of what is given: those that WHERE lets through, and which they are unless they are all.
+    /// Whole rows of what is given: those that WHERE lets through, and which they are unless they are all. Errors: those of what is
+    /// computed, 23514.
     async fn new_rows(
         &self,
         ctx: &StatementContext,
@@ -175,13 +188,17 @@ impl CopyPlan {
             columns.push((*position, array));
         }
         let filled = self.rows.fill(ctx, table, columns, given.count).await?;
-        let Some(condition) = &self.condition else {
-            return Ok((None, filled));
+        let (kept, batch) = match &self.condition {
+            None => (None, filled),
+            Some(condition) => {
+                let visible = filled.project(&table.visible_positions()).map_err(Error::arrow)?;
+                let kept = condition.evaluate(ctx, &visible).await?.ordinals;
+                let batch = rows_at(&filled, &kept)?;
+                (Some(kept), batch)
+            }
         };
-        let visible = filled.project(&table.visible_positions()).map_err(Error::arrow)?;
-        let kept = condition.evaluate(ctx, &visible).await?.ordinals;
-        let batch = rows_at(&filled, &kept)?;
-        Ok((Some(kept), batch))
+        self.checks.require(ctx, table, &batch).await?;
+        Ok((kept, batch))
     }
 
     /// The error of the first of the rows that has one by itself.
