@@ -403,20 +403,9 @@ async fn create_described(
         let ids = keys.chain(new.include.iter().copied());
         let suffix = if new.constraint { "key" } else { "idx" };
         let base = key::default_name(&name, ids, &description.columns, suffix);
-        indexes.push(IndexDef {
-            id: at as IndexId + 1,
-            oid: numbers.take_oid().await?,
-            name: index_name(ctx, &schema, new.name, base, &mut taken)?,
-            columns: new.columns,
-            include: new.include,
-            unique: new.unique,
-            constraint: new.constraint,
-            built: true,
-            building: false,
-            invalid: false,
-            comment: new.comment,
-            constraint_comment: None,
-        });
+        let oid = numbers.take_oid().await?;
+        let index_name = index_name(ctx, &schema, new.name.clone(), base, &mut taken)?;
+        indexes.push(index_def((at as IndexId + 1, oid), index_name, new));
     }
     let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
     let columns = (
@@ -454,6 +443,23 @@ async fn create_described(
     Ok(table)
 }
 
+fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef {
+    IndexDef {
+        id,
+        oid,
+        name,
+        columns: new.columns,
+        include: new.include,
+        unique: new.unique,
+        constraint: new.constraint,
+        built: true,
+        building: false,
+        invalid: false,
+        comment: new.comment,
+        constraint_comment: None,
+    }
+}
+
 /// Adds the constraints that are no indexes.
 async fn define_constraints(
     ctx: &StatementContext,
@@ -470,7 +476,7 @@ async fn define_constraints(
     }
     let keys = table.foreign_keys.clone();
     foreign_key::shut_writers_out(ctx, table, &keys).await?;
-    foreign_key::touch_referenced(ctx, writer, &table, &keys)?;
+    foreign_key::touch_referenced(ctx, writer, table, &keys)?;
     Ok(())
 }
 
