@@ -41,7 +41,7 @@ pub(super) struct Origin {
 pub(super) struct RecordFault {
     /// Which column, if it is one.
     pub(super) column: Option<usize>,
-    pub(super) error: Error,
+    pub(super) error: Box<Error>,
 }
 
 #[derive(Debug)]
@@ -103,7 +103,10 @@ impl BatchBuilder {
     /// too few, those of the columns' types.
     pub(super) fn append(&mut self, record: &Record, origin: Origin) -> Result<(), RecordFault> {
         let row = self.origins.len();
-        let whole = |error| RecordFault { column: None, error };
+        let whole = |error| RecordFault {
+            column: None,
+            error: Box::new(error),
+        };
         let is_empty_line =
             self.columns.is_empty() && matches!(record.get(0), Some(FieldValue::Data([])) | None);
         if record.len() > self.columns.len() && !is_empty_line {
@@ -117,7 +120,7 @@ impl BatchBuilder {
             let appended = column.append(field, row, &self.settings, self.is_binary);
             appended.map_err(|error| RecordFault {
                 column: Some(at),
-                error,
+                error: Box::new(error),
             })?;
         }
         self.origins.push(origin);

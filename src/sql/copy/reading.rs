@@ -193,7 +193,10 @@ impl Reading {
                 // Nothing was read yet, not even the first of a row.
                 Err(error) if self.decoder.number() == 0 => return Err(error),
                 Err(error) => {
-                    let fault = RecordFault { column: None, error };
+                    let fault = RecordFault {
+                        column: None,
+                        error: Box::new(error),
+                    };
                     return Err(self.refused(fault).await);
                 }
             }

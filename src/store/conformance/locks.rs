@@ -7,10 +7,10 @@ use futures::FutureExt;
 use super::{delete, put, write};
 use crate::store::{LockMode, LockPolicy, LockWait, Store, Wanted};
 
-fn update(keys: &[Vec<u8>]) -> Wanted<'_> {
+fn replace(keys: &[Vec<u8>]) -> Wanted<'_> {
     Wanted {
         keys,
-        mode: LockMode::Update,
+        mode: LockMode::Replace,
         wait: LockWait::Block,
         policy: LockPolicy::default(),
     }
@@ -25,10 +25,10 @@ pub(super) async fn a_lock_tells_what_is_committed_under_its_key(store: &dyn Sto
     let since = store.snapshot().await.unwrap();
     let locks = store.locks(1);
     let (before, asked) = (keys(&["a"]), keys(&["a", "b", "c", "d", "e"]));
-    let locked = store.lock(&locks, update(&before), &since, true).await.unwrap();
+    let locked = store.lock(&locks, replace(&before), &since, true).await.unwrap();
     assert_eq!((locked.changed, locked.values.get(0)), (vec![], Some(&b"1"[..])));
     write(store, vec![put("b", "2"), delete("c"), put("d", "2")]).await;
-    let locked = store.lock(&locks, update(&asked), &since, true).await.unwrap();
+    let locked = store.lock(&locks, replace(&asked), &since, true).await.unwrap();
     assert_eq!(locked.changed, [1, 2, 3]);
     let values = (0..asked.len()).map(|at| locked.values.get(at));
     let expected = [Some(&b"1"[..]), Some(b"2"), None, Some(b"2"), None];
@@ -37,6 +37,18 @@ pub(super) async fn a_lock_tells_what_is_committed_under_its_key(store: &dyn Sto
     let there = [true, true, false, true, false].map(|is_there| Some(Some(is_there)));
     assert_eq!(known.collect::<Vec<_>>(), there);
     assert_eq!(store.lock_table().rows().len(), 5);
+    // Who only locks rows keeps nobody from putting one where there is none.
+    drop(locks);
+    let locks = store.locks(1);
+    let mode = LockMode::Update;
+    let wanted = Wanted {
+        mode,
+        ..replace(&asked)
+    };
+    store.lock(&locks, wanted, &since, true).await.unwrap();
+    let known = asked.iter().map(|key| locks.known(key));
+    let there = [true, true, false, true, false].map(|is_there| Some(is_there.then_some(true)));
+    assert_eq!(known.collect::<Vec<_>>(), there);
     drop(locks);
     assert!(store.lock_table().rows().is_empty());
 }
@@ -45,8 +57,8 @@ pub(super) async fn who_waited_sees_what_the_holder_committed(store: Arc<dyn Sto
     write(&*store, vec![put("k", "old")]).await;
     let since = store.snapshot().await.unwrap();
     let (holder, waiter, key) = (store.locks(1), store.locks(2), keys(&["k"]));
-    store.lock(&holder, update(&key), &since, false).await.unwrap();
-    let mut wait = store.lock(&waiter, update(&key), &since, true);
+    store.lock(&holder, replace(&key), &since, false).await.unwrap();
+    let mut wait = store.lock(&waiter, replace(&key), &since, true);
     assert!(wait.as_mut().now_or_never().is_none());
     write(&*store, vec![put("k", "new")]).await;
     holder.release_all();
