@@ -4,8 +4,6 @@ use super::text_tokens::{TextToken, tokens};
 use super::{habits, slips};
 use crate::Error;
 
-const SYNTAX_ERROR: &str = "42601";
-
 /// The error, with what to write instead where that is known. `text`: the message that the error's position counts in.
 pub(super) fn advise(error: Error, text: &str) -> Error {
     match advice(&error, text) {
@@ -22,11 +20,13 @@ fn advice(error: &Error, text: &str) -> Option<String> {
     if !habits::may_tell(sqlstate) {
         return None;
     }
+    let message = error.to_string();
+    let does_not_read = message.starts_with("syntax error") || message.starts_with("unterminated");
     let tokens = tokens(text);
     let at = error.position().map(|position| {
         let behind = |token: &TextToken<'_>| token.position + token.text.chars().count() > position;
         tokens.iter().position(behind).unwrap_or(tokens.len())
     });
     let habit = habits::hint(&tokens, sqlstate, at).map(str::to_string);
-    habit.or_else(|| slips::hint(&tokens, at.filter(|_| sqlstate == SYNTAX_ERROR)?))
+    habit.or_else(|| slips::hint(&tokens, at.filter(|_| does_not_read)?))
 }

@@ -1,6 +1,8 @@
 //! What slips out of anybody's hand: a quote or a parenthesis that is not closed, a word misspelt, a comma forgotten. Asked once a text did
 //! not read.
 
+use sqlparser::keywords::ALL_KEYWORDS;
+
 use super::text_tokens::TextToken;
 use crate::error::nearest_name;
 
@@ -108,10 +110,15 @@ fn misspelt(tokens: &[TextToken<'_>], at: usize) -> Option<String> {
     meant.next()
 }
 
-/// Two values, or names, with nothing between them.
+/// Two values, or names that are no keywords, with nothing between them.
 fn missing_comma(tokens: &[TextToken<'_>], at: usize) -> Option<String> {
-    let is_value =
-        |token: &TextToken<'_>| token.is_name() || token.is_number() || token.text.starts_with('\'');
+    let is_keyword = |token: &TextToken<'_>| {
+        let word = token.text.to_ascii_uppercase();
+        ALL_KEYWORDS.binary_search(&word.as_str()).is_ok()
+    };
+    let is_value = |token: &TextToken<'_>| {
+        token.is_name() && !is_keyword(token) || token.is_number() || token.text.starts_with('\'')
+    };
     let token = tokens.get(at).filter(|token| is_value(token))?;
     let before = tokens.get(at.checked_sub(1)?)?;
     let is_between = is_value(before) || before.text == ")";
