@@ -313,7 +313,7 @@ impl Catalog {
 
     /// The foreign keys that refer to the table with this oid, with their tables.
     pub fn references_to(&self, oid: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
-        self.tables().flat_map(move |table| {
+        self.relations.referring().iter().flat_map(move |table| {
             let keys = table.foreign_keys.iter();
             keys.filter(move |key| key.table == oid)
                 .map(move |key| (table, key))

@@ -6,7 +6,7 @@ mod nearest;
 mod report;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
-pub use nearest::nearest_name;
+pub use nearest::{levenshtein, nearest_name};
 
 /// What every fallible function of the library returns.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -512,7 +512,7 @@ impl Error {
         }
     }
 
-    /// The same error of a text that the client does not see.
+    /// The same error, of a text that the client does not see or of which PostgreSQL says no place.
     pub fn without_place(self) -> Error {
         match self {
             Error::At { error, .. } => *error,

@@ -13,11 +13,16 @@ pub fn nearest_name<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance in characters, upper and lower case taken as equal.
+/// [`levenshtein`], upper and lower case taken as equal.
 fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.to_lowercase().chars().collect();
+    levenshtein(&left.to_lowercase(), &right.to_lowercase())
+}
+
+/// How many characters are to be put in, taken out or replaced to make the one text the other.
+pub fn levenshtein(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, left_char) in left.to_lowercase().chars().enumerate() {
+    for (i, left_char) in left.chars().enumerate() {
         let mut diagonal = row[0];
         row[0] = i + 1;
         for (j, right_char) in right.iter().enumerate() {

@@ -226,19 +226,7 @@ impl TokenReader<'_> {
                 }
             }
             Some(Token::Number(..) | Token::Minus | Token::Plus) => {
-                let sign = match self.token(&Token::Minus) {
-                    true => "-",
-                    false => {
-                        self.token(&Token::Plus);
-                        ""
-                    }
-                };
-                let Some(Token::Number(digits, _)) = self.peek() else {
-                    return Err(self.syntax_error());
-                };
-                let number = format!("{sign}{digits}");
-                self.at += 1;
-                Ok(CopyValue::Number(number))
+                self.signed_number().map(CopyValue::Number)
             }
             _ => self.word_or_string().map(CopyValue::Word),
         }

@@ -3,15 +3,17 @@
 
 use super::text_tokens::TextToken;
 
+const UNDEFINED_OBJECT: &str = "42704";
+
 /// The SQLSTATEs at which a row may tell: of what does not read, or is not there under this name.
 const READS: &[&str] = &["42601"];
-const COMMAND: &[&str] = &["42601", "0A000", "42704"];
+const COMMAND: &[&str] = &["42601", "0A000", UNDEFINED_OBJECT];
 const SYNTAX: &[&str] = &["42601", "0A000"];
 const FUNCTION: &[&str] = &["42883", "42703", "42601"];
 const OPERATOR: &[&str] = &["42883", "42601"];
 const COLUMN: &[&str] = &["42703"];
 const RELATION: &[&str] = &["42P01"];
-const TYPE: &[&str] = &["42704", "42601"];
+const TYPE: &[&str] = &[UNDEFINED_OBJECT, "42601"];
 const NAME: &[&str] = &["42703", "42883", "42P01", "42601"];
 const CAST: &[&str] = &["42846"];
 
@@ -345,7 +347,7 @@ pub(super) fn may_tell(sqlstate: &str) -> bool {
 /// What to write instead, of a statement that failed with this SQLSTATE at the token at this place (`None`: nobody knows where).
 pub(super) fn hint(tokens: &[TextToken<'_>], sqlstate: &str, at: Option<usize>) -> Option<&'static str> {
     // A type that is not there may be told of at the value that was to be of it.
-    let at = at.filter(|_| sqlstate != "42704");
+    let at = at.filter(|_| sqlstate != UNDEFINED_OBJECT);
     let mut rows = HABITS.iter().filter(|(written, states, _)| {
         // What is only a hint to where the text stops making sense needs that place.
         states.contains(&sqlstate) && (at.is_some() || *states != READS && is_sure(written, sqlstate))
@@ -357,7 +359,7 @@ pub(super) fn hint(tokens: &[TextToken<'_>], sqlstate: &str, at: Option<usize>) 
 
 /// Whether the pattern tells enough by itself, wherever it stands in a statement that failed so.
 fn is_sure(pattern: &str, sqlstate: &str) -> bool {
-    pattern.starts_with('^') || sqlstate == "42704" || !pattern.contains('_')
+    pattern.starts_with('^') || sqlstate == UNDEFINED_OBJECT || !pattern.contains('_')
 }
 
 /// Whether the pattern stands at `start`, and the failure in what it names last, or right behind.

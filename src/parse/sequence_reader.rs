@@ -193,19 +193,7 @@ impl TokenReader<'_> {
 
     /// A number with its sign. Errors: 22P02 for one with a fraction, 22003.
     fn bigint(&mut self) -> Result<i64> {
-        let sign = match self.token(&Token::Minus) {
-            true => "-",
-            false => {
-                self.token(&Token::Plus);
-                ""
-            }
-        };
-        let Some(Token::Number(digits, _)) = self.peek() else {
-            return Err(self.syntax_error());
-        };
-        let number = bigint_of(&format!("{sign}{digits}"))?;
-        self.at += 1;
-        Ok(number)
+        bigint_of(&self.signed_number()?)
     }
 }
 

@@ -43,6 +43,23 @@ impl<'a> TokenReader<'a> {
         Ok(name)
     }
 
+    /// The digits of a number, behind its sign if that is minus.
+    pub(super) fn signed_number(&mut self) -> Result<String> {
+        let sign = match self.token(&Token::Minus) {
+            true => "-",
+            false => {
+                self.token(&Token::Plus);
+                ""
+            }
+        };
+        let Some(Token::Number(digits, _)) = self.peek() else {
+            return Err(self.syntax_error());
+        };
+        let number = format!("{sign}{digits}");
+        self.at += 1;
+        Ok(number)
+    }
+
     /// A name with those of what it is in before it.
     pub(super) fn object_name(&mut self) -> Result<ObjectName> {
         let mut parts = Vec::new();

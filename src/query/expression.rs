@@ -8,7 +8,7 @@ use super::context_value::is_bare_keyword;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
-use crate::error::StatementFault;
+use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
 use crate::parse::{collation, text_place};
@@ -222,7 +222,7 @@ impl Binder<'_> {
             state: StatementFault::MissingFrom,
             message: format!("missing FROM-clause entry for table \"{relation}\""),
             hint: hidden
-                .filter(|other| super::scope::edit_distance(&other.name, relation) <= 2)
+                .filter(|other| levenshtein(&other.name, relation) <= 2)
                 .map(|other| {
                     format!(
                         "Perhaps you meant to reference the table alias \"{}\".",

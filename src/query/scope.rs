@@ -7,7 +7,7 @@ use arrow::datatypes::Field;
 
 use super::bound::Bound;
 use super::clause::Clause;
-use crate::error::StatementFault;
+use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr};
 use crate::{Error, Result};
 
@@ -158,7 +158,7 @@ impl Scope {
         let mut best: Option<(usize, String)> = None;
         for relation in &self.relations {
             for column in &relation.columns {
-                let distance = edit_distance(name, &column.name);
+                let distance = levenshtein(name, &column.name);
                 if distance <= name.chars().count().max(3) / 3 + 1
                     && best.as_ref().is_none_or(|(smallest, _)| distance < *smallest)
                 {
@@ -252,24 +252,8 @@ fn outer_reference(bound: &Bound) -> Bound {
 /// The name nearest to a misspelt one, when any is near.
 pub(super) fn nearest<'n>(name: &str, candidates: impl Iterator<Item = &'n str>) -> Option<String> {
     candidates
-        .map(|candidate| (edit_distance(name, candidate), candidate))
+        .map(|candidate| (levenshtein(name, candidate), candidate))
         .filter(|(distance, _)| *distance <= name.chars().count().max(3) / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate.to_string())
-}
-
-/// Levenshtein's distance.
-pub(super) fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

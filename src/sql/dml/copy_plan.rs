@@ -14,7 +14,7 @@ use super::row_checks::RowChecks;
 use super::row_expressions::RowExpressions;
 use super::target::{Target, undefined_column};
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
-use crate::error::{StatementFault, TextPlace};
+use crate::error::StatementFault;
 use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
 use crate::system::StatementContext;
@@ -69,7 +69,9 @@ impl CopyPlan {
         selection: Option<&ast::Expr>,
         has_marker: bool,
     ) -> Result<CopyPlan> {
-        let mut target = Target::find(ctx, name, None, Access::CopyFrom).map_err(without_place)?;
+        // PostgreSQL says no place of the names in a COPY.
+        let target = Target::find(ctx, name, None, Access::CopyFrom);
+        let mut target = target.map_err(Error::without_place)?;
         let missing = missing_columns(&target, columns)?;
         lock_for_writes(&ctx.txn, &target.table).await?;
         target.add_columns(ctx, missing)?;
@@ -345,15 +347,4 @@ fn rows_at(batch: &RecordBatch, places: &[usize]) -> Result<RecordBatch> {
     }
     let places = UInt32Array::from_iter_values(places.iter().map(|place| *place as u32));
     take_record_batch(batch, &places).map_err(Error::arrow)
-}
-
-/// PostgreSQL says no place of the names in a COPY.
-fn without_place(error: Error) -> Error {
-    match error {
-        Error::At {
-            error,
-            place: TextPlace::Token { .. },
-        } => *error,
-        error => error,
-    }
 }
