@@ -80,8 +80,8 @@ pub use relations::Relations;
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, NO_SEQUENCE, TableCache, TableDef,
-    TableOptions, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
+    TableDef, TableOptions, Unverified,
 };
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};

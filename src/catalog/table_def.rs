@@ -146,6 +146,12 @@ pub struct IndexDef {
     /// INCLUDE: columns that its entries hold besides, so that reads need not ask for the row.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<ColumnId>,
+    /// Those of its columns that are computed for it: hidden, and generated of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expressions: Vec<IndexExpression>,
+    /// WHERE: its first column is computed for it, true for the rows of which the condition holds, and NULL for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate: Option<IndexExpression>,
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
@@ -166,6 +172,20 @@ pub struct IndexDef {
     /// COMMENT ON CONSTRAINT, when it is one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint_comment: Option<String>,
+}
+
+/// An expression that an index sorts by, or its condition.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct IndexExpression {
+    /// The hidden column that holds it, whose generation says how it is computed.
+    pub column: ColumnId,
+    /// As `pg_get_expr` prints it, each operator in parentheses.
+    pub text: String,
+    /// As psql shows it.
+    pub pretty_text: String,
+    /// Whether it is a call of a function, which stands in an index without parentheses.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_call: bool,
 }
 
 fn is_false(flag: &bool) -> bool {
@@ -207,6 +227,21 @@ impl IndexDef {
     pub fn held_columns(&self) -> impl Iterator<Item = ColumnId> {
         let sorted = self.columns.iter().map(|column| column.column);
         sorted.chain(self.include.iter().copied())
+    }
+    /// Whether it is over columns that users declared, and of all rows: what a constraint may rest on.
+    pub fn is_plain(&self) -> bool {
+        self.expressions.is_empty() && self.predicate.is_none()
+    }
+    /// Its expressions, the condition among them.
+    pub fn computed(&self) -> impl Iterator<Item = &IndexExpression> {
+        self.expressions.iter().chain(&self.predicate)
+    }
+    /// The columns that it sorts by, but for that of its condition.
+    pub fn shown_columns(&self) -> &[KeyColumn] {
+        match self.predicate {
+            Some(_) => self.columns.get(1..).unwrap_or_default(),
+            None => &self.columns,
+        }
     }
     /// Whether every write keeps its entries.
     pub fn is_kept(&self) -> bool {
@@ -447,10 +482,20 @@ impl TableDef {
     pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
         self.foreign_keys.iter().find(|key| key.name == name)
     }
+    /// Removes indexes, and the columns that were computed for them alone.
+    pub fn remove_indexes(&mut self, is_gone: impl Fn(&IndexDef) -> bool) {
+        let gone = self.indexes.iter().filter(|index| is_gone(index));
+        let computed = gone.flat_map(IndexDef::computed).map(|expr| expr.column);
+        let computed: HashSet<ColumnId> = computed.collect();
+        self.indexes.retain(|index| !is_gone(index));
+        let kept = self.indexes.iter().flat_map(IndexDef::computed);
+        let kept: HashSet<ColumnId> = kept.map(|expr| expr.column).collect();
+        self.columns
+            .retain(|column| !computed.contains(&column.id) || kept.contains(&column.id));
+    }
     /// Removes a column, and the constraints that name it.
     pub fn remove_column(&mut self, id: ColumnId) {
-        self.indexes
-            .retain(|index| index.held_columns().all(|held| held != id));
+        self.remove_indexes(|index| index.held_columns().any(|held| held == id));
         self.checks.retain(|check| !check.columns.contains(&id));
         self.foreign_keys.retain(|key| !key.columns.contains(&id));
         self.columns.retain(|column| column.id != id);

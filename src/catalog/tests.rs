@@ -64,6 +64,8 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             invalid: false,
             comment: None,
             constraint_comment: None,
+            expressions: Vec::new(),
+            predicate: None,
         },
         columns,
         indexes: Vec::new(),

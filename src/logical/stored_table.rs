@@ -17,9 +17,17 @@ use crate::system::StatementContext;
 use crate::table::row_schema;
 use crate::tree::{Expr, FilterPushDown, Plan, TableScan, TableSource, Transformed, TreeNode};
 
-/// A table as plans read it. `alias`: what the statement calls it.
-pub fn table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
-    source_of(table, alias, hints, table.visible_positions())
+/// A table as plans read it. `alias`: what the statement calls it; `hidden`: positions in `TableDef::columns` of hidden columns that it
+/// reads, too.
+pub fn table_source(
+    table: &Arc<TableDef>,
+    alias: &str,
+    hints: &Hints,
+    hidden: &[usize],
+) -> Arc<dyn TableSource> {
+    let mut positions = table.visible_positions();
+    positions.extend(hidden);
+    source_of(table, alias, hints, positions)
 }
 
 /// A table with its hidden columns.

@@ -536,7 +536,9 @@ mod tests {
         assert_eq!(
             read_text("set constraints a, b deferred"),
             Ok(Command::SetConstraints {
-                names: ["a", "b"].map(|name| vec![Ident::new(name)].into()).to_vec(),
+                names: ["a", "b"]
+                    .map(|name| vec![Ident::with_quote('"', name)].into())
+                    .to_vec(),
                 deferred: true,
             })
         );

@@ -6,6 +6,7 @@ mod alter;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
+pub(crate) mod conflict_target;
 mod constraint_words;
 pub mod copy;
 mod copy_reader;

@@ -19,6 +19,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
 use super::hints::{Hints, misplaced};
@@ -106,6 +107,8 @@ struct Reader<'t> {
     has_for: bool,
     /// CURRENT was met: there may be a WHERE CURRENT OF.
     has_current: bool,
+    /// It has ON CONFLICT.
+    has_conflict: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -120,6 +123,7 @@ impl<'t> Reader<'t> {
             misplaced_hint: None,
             has_for: false,
             has_current: false,
+            has_conflict: false,
         }
     }
 
@@ -222,6 +226,7 @@ impl<'t> Reader<'t> {
         }
         self.has_for |= keyword == Keyword::FOR;
         self.has_current |= keyword == Keyword::CURRENT;
+        self.has_conflict |= keyword == Keyword::CONFLICT;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -331,6 +336,9 @@ impl<'t> Reader<'t> {
             || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));
         if is_insert {
             open_values(&mut self.tokens);
+        }
+        if self.has_conflict {
+            conflict_target::take(&mut self.tokens);
         }
         Ok(StatementTokens {
             tokens: self.tokens,

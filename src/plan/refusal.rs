@@ -249,5 +249,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         invalid: false,
         comment: None,
         constraint_comment: None,
+        expressions: Vec::new(),
+        predicate: None,
     }
 }

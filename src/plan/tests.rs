@@ -72,6 +72,8 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             invalid: false,
             comment: None,
             constraint_comment: None,
+            expressions: Vec::new(),
+            predicate: None,
         },
         indexes: Vec::new(),
         checks: Vec::new(),

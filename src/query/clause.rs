@@ -27,6 +27,10 @@ pub(crate) enum Clause {
     Generated,
     /// CHECK.
     Check,
+    /// An expression of CREATE INDEX.
+    IndexExpression,
+    /// WHERE of CREATE INDEX.
+    IndexPredicate,
     /// LIMIT.
     Limit,
     /// OFFSET.
@@ -57,6 +61,8 @@ impl Clause {
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
             Clause::Check => "check constraints",
+            Clause::IndexExpression => "index expressions",
+            Clause::IndexPredicate => "index predicates",
             Clause::Limit => "LIMIT",
             Clause::Offset => "OFFSET",
             Clause::From => "functions in FROM",

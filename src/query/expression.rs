@@ -5,6 +5,7 @@ use sqlparser::ast::{self, Spanned};
 use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, type_name};
 use super::context_value::is_bare_keyword;
+use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
 use super::scope::capture;
@@ -22,6 +23,10 @@ impl Binder<'_> {
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         check_left()?;
         let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
+        let bound = match place.clause {
+            Clause::Where | Clause::JoinOn => bound.map(|bound| as_indexed(bound, place.scope)),
+            _ => bound,
+        };
         self.note_place(bound, |error| text_place::of_expr(expr, error))
     }
 

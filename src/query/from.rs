@@ -6,6 +6,7 @@ use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
 use super::from_item::{FromItem, renamed};
+use super::indexed_expressions;
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::sequence_row::sequence_view;
@@ -299,12 +300,16 @@ impl Binder<'_> {
         };
         let schema = alias.is_none().then(|| table.schema.clone());
         let known_as = called(alias, &table.name);
+        let indexed = indexed_expressions::positions(table);
         let source = match self.item_lock(&known_as) {
             // A row is locked by its key, which may be hidden.
             Some(_) => whole_table_source(table, &known_as, &self.ctx.hints),
-            None => table_source(table, &known_as, &self.ctx.hints),
+            None => table_source(table, &known_as, &self.ctx.hints, &indexed),
         };
         let mut item = self.scan(source, schema, &table.name, columns, key, alias)?;
+        if !indexed.is_empty() {
+            self.note_indexed(table, &mut item)?;
+        }
         self.note_locked(table, &known_as, &item.plan)?;
         if table.options.dynamic_columns {
             for relation in &mut item.scope.relations {
@@ -351,6 +356,7 @@ impl Binder<'_> {
             key,
             is_value: false,
             may_be_missing: false,
+            indexed: Vec::new(),
             dynamic_table: None,
         };
         Ok(FromItem {
@@ -445,6 +451,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: false,
             may_be_missing: false,
+            indexed: Vec::new(),
             dynamic_table: None,
         };
         Ok(FromItem {
@@ -482,6 +489,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: false,
             may_be_missing: false,
+            indexed: Vec::new(),
             dynamic_table: None,
         };
         Ok(FromItem {

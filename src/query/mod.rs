@@ -37,6 +37,8 @@ mod from_item;
 mod function_call;
 mod generic_plans;
 mod grouping;
+mod indexed_column;
+mod indexed_expressions;
 mod input_order;
 mod join;
 mod join_hint;

@@ -165,6 +165,7 @@ impl Binder<'_> {
                 key: Vec::new(),
                 is_value: false,
                 may_be_missing: false,
+                indexed: Vec::new(),
                 dynamic_table: None,
             });
         }

@@ -7,6 +7,7 @@ use arrow::datatypes::Field;
 
 use super::bound::Bound;
 use super::clause::Clause;
+use super::indexed_column::IndexedColumn;
 use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr};
 use crate::{Error, Result};
@@ -37,6 +38,8 @@ pub(super) struct ScopeRelation {
     pub(super) is_value: bool,
     /// Whether an outer join may show NULLs in the place of its rows.
     pub(super) may_be_missing: bool,
+    /// What indexes of its table hold beside its columns.
+    pub(super) indexed: Vec<IndexedColumn>,
     /// The table that it is, if that gets the columns that writes name.
     pub(super) dynamic_table: Option<String>,
 }

@@ -6,6 +6,7 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place, QueryColumn, fault
 use super::column_name::column_name;
 use super::distinct_on::{first_of_each, refuse_other_order};
 use super::grouping::{Grouped, ungrouped, windows_of};
+use super::indexed_expressions::as_indexed;
 use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
 use super::outer_aggregate::has_aggregate;
@@ -19,6 +20,17 @@ use crate::tree::{
     Column, Expr, OrderKey, Plan, Transformed, TreeNode, TreeNodeRecursion, split_conjunction_owned,
 };
 use crate::{Error, Result};
+
+/// Orders by what indexes hold, where rows are no groups.
+fn order_by_indexes(items: &mut [BoundItem], keys: &[SortKey], scope: &Scope) {
+    if items.iter().any(|item| has_aggregate(&item.bound.expr)) {
+        return;
+    }
+    for key in keys {
+        let bound = &mut items[key.output].bound;
+        *bound = as_indexed(bound.clone(), scope);
+    }
+}
 
 impl Binder<'_> {
     /// Binds a SELECT with the ORDER BY and the locks of its query.
@@ -39,7 +51,7 @@ impl Binder<'_> {
             windows: &select.named_window,
         };
         if let Some(selection) = &select.selection {
-            let condition = self.condition(selection, place(Clause::Where))?;
+            let condition = self.where_condition(selection, place(Clause::Where))?;
             plan = self.filter(plan, condition)?;
         }
         let mut items = self.items(&select.projection, place(Clause::Select))?;
@@ -62,6 +74,9 @@ impl Binder<'_> {
             return Err(fault(StatementFault::InvalidColumnReference, message));
         }
         let locked = with_outputs(locked, &mut items);
+        if groups.is_none() && having.is_none() && !distinct {
+            order_by_indexes(&mut items, &keys, &scope);
+        }
         let mut exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
         if groups.is_some() || having.is_some() || exprs.iter().any(has_aggregate) {
             let groups = groups.unwrap_or_default();

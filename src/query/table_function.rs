@@ -166,6 +166,7 @@ impl Binder<'_> {
             key: Vec::new(),
             is_value: one_column && !call.ordinality,
             may_be_missing: false,
+            indexed: Vec::new(),
             dynamic_table: None,
         };
         let mut scope = scope;

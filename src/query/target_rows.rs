@@ -8,6 +8,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::column_name::column_name;
 use super::from_item::FromItem;
+use super::indexed_expressions;
 use super::row_query::{RowColumn, RowRelation};
 use super::scope::ScopeRelation;
 use super::select::Kept;
@@ -109,7 +110,7 @@ impl Binder<'_> {
         if let Some(selection) = rows.selection {
             let condition = match cursor_of(selection) {
                 Some(_) => self.is_current_row(rows.table, &columns)?,
-                None => self.condition(selection, place(Clause::Where))?,
+                None => self.where_condition(selection, place(Clause::Where))?,
             };
             plan = self.filter(plan, condition)?;
         }
@@ -184,6 +185,9 @@ impl Binder<'_> {
         for relation in &mut item.scope.relations {
             let mut named = is_named.clone();
             relation.columns.retain(|_| named());
+        }
+        if !indexed_expressions::positions(table).is_empty() {
+            self.note_indexed(table, &mut item)?;
         }
         Ok((item, all))
     }

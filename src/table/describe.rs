@@ -27,7 +27,11 @@ pub fn row_text(table: &TableDef, batch: &RecordBatch, row: usize) -> String {
 /// The columns of a key and a row's values in them: `(channel, id)=(alipay, a1)`. Columns that the server computes of
 /// others are left out where nobody can name them.
 pub fn constraint_key(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> String {
-    let is_shown = |at: &usize| !table.columns[*at].hidden || table.row_id() == Some(*at);
+    let is_computed = |at: &usize| {
+        let mut computed = index.expressions.iter();
+        computed.any(|expr| expr.column == table.columns[*at].id)
+    };
+    let is_shown = |at: &usize| !table.columns[*at].hidden || table.row_id() == Some(*at) || is_computed(at);
     let columns = index.columns.iter();
     let positions = columns
         .filter_map(|column| table.column_index_by_id(column.column))

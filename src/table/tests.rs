@@ -56,6 +56,8 @@ fn table() -> TableDef {
         invalid: false,
         comment: None,
         constraint_comment: None,
+        expressions: Vec::new(),
+        predicate: None,
     };
     TableDef {
         id: 5,

@@ -92,8 +92,9 @@ pub async fn insert_missing_rows(
     for (at, row) in rows.into_iter().enumerate() {
         let free = match (unique.duplicate(table, &row), conflicts) {
             (None, _) => true,
+            // Whatever else stands in its way.
+            (Some(_), Conflicts::On(arbiter)) if unique.is_duplicate_in(table, &row, arbiter) => false,
             (Some(_), Conflicts::Any) => false,
-            (Some(index), Conflicts::On(arbiter)) if index.id == arbiter => false,
             (Some(index), Conflicts::On(_)) => return Err(unique_violation(table, index, batch, at)),
         };
         if free {
@@ -328,6 +329,16 @@ impl UniqueKeys {
         entries
             .find(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
             .map(|(index, _)| index)
+    }
+
+    /// Whether it is one in this key.
+    fn is_duplicate_in(&self, table: &TableDef, row: &EncodedRow, index: IndexId) -> bool {
+        if index == table.primary_key.id {
+            return self.taken.contains(&row.key);
+        }
+        let mut entries = table.kept_indexes().zip(&row.entries);
+        let entry = entries.find(|(known, _)| known.id == index);
+        entry.is_some_and(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
     }
 
     fn add(&mut self, row: &EncodedRow) {

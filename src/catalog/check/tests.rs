@@ -62,6 +62,8 @@ fn table() -> TableDef {
             invalid: false,
             comment: None,
             constraint_comment: None,
+            expressions: Vec::new(),
+            predicate: None,
         },
         indexes: Vec::new(),
         next_index_id: 1,

@@ -7,7 +7,9 @@ use sqlparser::ast::{
 };
 
 use super::column::{self, NewColumn};
-use super::index::{self, Completion};
+use super::index::{self, Completion, NewIndex};
+use super::index_expression;
+use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
@@ -110,6 +112,25 @@ fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>
     Ok(names)
 }
 
+/// Gives a table an index over columns that are computed for it, which `new` has and `old` has not. Errors: as ADD COLUMN and CREATE INDEX.
+pub(super) async fn add_computed_index(
+    ctx: &StatementContext,
+    old: &TableDef,
+    new: TableDef,
+    index: NewIndex,
+) -> Result<()> {
+    let change = Change {
+        table: new,
+        indexes: vec![index],
+        checks: Vec::new(),
+        row_checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        rewrite: Some(Rewrite::default()),
+        sequence_names: Vec::new(),
+    };
+    carry_out(ctx, old, change, (false, LockMode::AccessExclusive)).await
+}
+
 /// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.
 fn lock_mode(operations: &[AlterTableOperation]) -> LockMode {
     let mode = |operation: &AlterTableOperation| match operation {
@@ -153,12 +174,10 @@ async fn carry_out(
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
     }
-    let new_keys = foreign_keys.iter().map(|(key, _)| key);
-    let new_keys = new_keys.filter(|key| old.foreign_key(&key.name).is_none());
-    let new_keys: Vec<ForeignKey> = new_keys.cloned().collect();
+    let mut new_keys: Vec<ForeignKey> = foreign_keys.iter().map(|(key, _)| key.clone()).collect();
+    new_keys.retain(|key| old.foreign_key(&key.name).is_none());
     // What the table has is asked of every row that is written: VALIDATE has only those to ask that are there.
-    let only_validates = lock == LockMode::ShareUpdateExclusive;
-    if !only_validates && (!row_checks.is_empty() || !new_keys.is_empty()) {
+    if lock != LockMode::ShareUpdateExclusive && !(row_checks.is_empty() && new_keys.is_empty()) {
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
@@ -448,6 +467,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     generation::rename_input(table, &old, &new)?;
     let id = table.columns[at].id;
     table.columns[at].name.clone_from(&new);
+    index_expression::print(ctx, table, id)?;
     check::rename_column(ctx, table, id, (&old, &new))
 }
 

@@ -40,6 +40,8 @@ pub(super) async fn add(
                 name,
                 columns,
                 include: Vec::new(),
+                expressions: Vec::new(),
+                predicate: None,
                 unique: true,
                 constraint: true,
             });
@@ -85,6 +87,8 @@ pub(super) fn add_unique_column(
         name,
         columns,
         include: Vec::new(),
+        expressions: Vec::new(),
+        predicate: None,
         unique: true,
         constraint: true,
     });
@@ -318,6 +322,16 @@ fn usable_index(ctx: &StatementContext, table: &TableDef, using: &ConstraintUsin
         message,
         hint: Some(hint.to_string()),
     };
+    if !index.is_plain() {
+        let message = match index.predicate {
+            Some(_) => format!("\"{name}\" is a partial index"),
+            None => format!("index \"{name}\" contains expressions"),
+        };
+        return Err(wrong(
+            message,
+            "Cannot create a primary key or unique constraint using such an index.",
+        ));
+    }
     if !index.unique {
         return Err(wrong(
             format!("\"{name}\" is not a unique index"),

@@ -383,20 +383,15 @@ async fn create_described(
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
     let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
-    let primary_key = IndexDef {
-        id: 0,
-        oid: numbers.take_oid().await?,
-        name: key_name,
+    let primary_key = NewIndex {
+        name: None,
         columns: key_columns,
         include: Vec::new(),
         unique: true,
         constraint: has_primary,
-        built: true,
-        building: false,
-        invalid: false,
         comment: None,
-        constraint_comment: None,
     };
+    let primary_key = index_def((0, numbers.take_oid().await?), key_name, primary_key);
     let mut indexes = Vec::with_capacity(description.indexes.len());
     for (at, new) in description.indexes.into_iter().enumerate() {
         let keys = new.columns.iter().map(|key| key.column);
@@ -457,6 +452,8 @@ fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef
         invalid: false,
         comment: new.comment,
         constraint_comment: None,
+        expressions: Vec::new(),
+        predicate: None,
     }
 }
 

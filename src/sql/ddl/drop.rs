@@ -319,7 +319,7 @@ fn dropped_index<'a>(
 /// Takes secondary indexes out of their table and leaves their entries to be removed.
 fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[IndexId]) -> Result<()> {
     let mut changed = table.clone();
-    changed.indexes.retain(|index| !indexes.contains(&index.id));
+    changed.remove_indexes(|index| indexes.contains(&index.id));
     for index in indexes {
         writer.drop_keys(table.id, *index)?;
     }

@@ -102,7 +102,11 @@ fn drop_sequence_users(
 
 /// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
 fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool) -> Result<()> {
-    let dependents: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
+    let all: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
+    // What an index holds of the column goes with it, and so the index.
+    let (computed, dependents): (Vec<ColumnDef>, Vec<ColumnDef>) = all
+        .into_iter()
+        .partition(|column| column.hidden && !table.is_key_column(column.id));
     if !cascade && !dependents.is_empty() {
         let depends = |column: &ColumnDef| {
             format!(
@@ -118,7 +122,7 @@ fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool
     if dependents.iter().any(|column| table.is_key_column(column.id)) {
         return Err(changed_key(table));
     }
-    for dependent in dependents {
+    for dependent in computed.into_iter().chain(dependents) {
         table.remove_column(dependent.id);
     }
     Ok(())

@@ -365,7 +365,7 @@ fn referenced_key(referenced: &TableDef, named: &[Ident]) -> Result<(u32, Vec<Co
             })
             .collect();
         columns.sort_unstable();
-        index.unique && index.is_complete() && columns == sorted
+        index.unique && index.is_complete() && index.is_plain() && columns == sorted
     };
     let index = referenced.all_indexes().find(fits);
     let index = index.filter(|index| index.id != 0 || !referenced.has_hidden_key());

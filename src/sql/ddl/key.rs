@@ -10,6 +10,7 @@ use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::parse::{collation, names};
 use crate::system::StatementContext;
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// What a key is for, in PostgreSQL's words.
@@ -49,18 +50,28 @@ pub(super) fn key_columns(
             });
         }
         check_key_type(&column.ty, &column.name)?;
-        if let Some(class) = &part.operator_class {
-            operator_class::check(class, &column.ty)?;
-        }
-        let descending = part.column.options.asc == Some(false);
-        let nulls_first = part.column.options.nulls_first.unwrap_or(descending);
-        key.push(KeyColumn {
-            column: column.id,
-            descending,
-            nulls_first,
-        });
+        check_operator_class(part, &column.ty)?;
+        key.push(key_column(column.id, part));
     }
     Ok(key)
+}
+
+/// Errors: 42704, 42804 for an operator class that is none, or not the type's.
+pub(super) fn check_operator_class(part: &IndexColumn, ty: &SqlType) -> Result<()> {
+    match &part.operator_class {
+        Some(class) => operator_class::check(class, ty),
+        None => Ok(()),
+    }
+}
+
+/// A column in the direction that a part of a key says.
+pub(super) fn key_column(column: ColumnId, part: &IndexColumn) -> KeyColumn {
+    let descending = part.column.options.asc == Some(false);
+    KeyColumn {
+        column,
+        descending,
+        nulls_first: part.column.options.nulls_first.unwrap_or(descending),
+    }
 }
 
 /// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT and DEFERRABLE.
@@ -135,6 +146,9 @@ impl KeyKind {
 
 fn column_name(part: &IndexColumn) -> Result<String> {
     let mut expr = &part.column.expr;
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
     if let Expr::Collate {
         expr: inner,
         collation,

@@ -124,6 +124,15 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
             taken.buckets = table.options.buckets;
         }
         for index in table.indexes.iter().filter(|index| !index.invalid) {
+            if !index.is_plain() {
+                return Err(Error::unsupported(
+                    format!(
+                        "LIKE of index \"{}\", which is partial or over an expression",
+                        index.name
+                    ),
+                    Some("Leave INCLUDING INDEXES out, and create the indexes on the new table."),
+                ));
+            }
             let included = index.include.iter();
             taken.indexes.push(LikeIndex {
                 columns: written_columns(table, index)?,

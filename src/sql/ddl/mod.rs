@@ -13,6 +13,7 @@ mod column;
 mod comment;
 mod constraint;
 mod constraint_name;
+mod create_index;
 mod create_table;
 mod default;
 mod default_dependents;
@@ -23,6 +24,7 @@ mod generation;
 mod identity;
 mod index;
 mod index_build;
+mod index_expression;
 mod key;
 mod like;
 mod lock_table;
@@ -93,7 +95,7 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
     match statement {
         ast::Statement::CreateTable(create) => create_table::execute(ctx, create).await,
         ast::Statement::CreateView(create) => view::create(ctx, create).await,
-        ast::Statement::CreateIndex(create) => index::create(ctx, create).await,
+        ast::Statement::CreateIndex(create) => create_index::execute(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
         ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,

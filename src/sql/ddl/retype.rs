@@ -4,7 +4,7 @@
 use sqlparser::ast::{DataType, Expr};
 
 use super::table_change::{Change, check_no_views};
-use super::{check, default, foreign_key, generation, sequence};
+use super::{check, default, foreign_key, generation, index_expression, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
@@ -34,20 +34,7 @@ pub(super) async fn set_type(
             hint: None,
         });
     }
-    if let Some(dependent) = generation::dependents(&change.table, column.id).next() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: "cannot alter type of a column used by a generated column".to_string(),
-            hint: Some(match dependent.hidden {
-                true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
-                    .to_string(),
-                false => format!(
-                    "Drop the generated column \"{}\" first, and add it again afterwards.",
-                    dependent.name
-                ),
-            }),
-        });
-    }
+    check_no_dependents(&change.table, &column)?;
     if ty == column.ty && using.is_none() {
         return Ok(());
     }
@@ -84,7 +71,29 @@ pub(super) async fn set_type(
         let rewrite = change.rewrite.get_or_insert_default();
         rewrite.retyped.insert(column.id, using.cloned());
     }
+    index_expression::retype_column(ctx, change, column.id)?;
     check::retype_column(ctx, change, column.id)
+}
+
+/// Errors: 0A000 for a column that generated ones are computed of, but for those that indexes hold.
+fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
+    let is_of_index = |dependent: &ColumnDef| dependent.hidden && !table.is_key_column(dependent.id);
+    let dependent = generation::dependents(table, column.id).find(|dependent| !is_of_index(dependent));
+    if let Some(dependent) = dependent {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: "cannot alter type of a column used by a generated column".to_string(),
+            hint: Some(match dependent.hidden {
+                true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
+                    .to_string(),
+                false => format!(
+                    "Drop the generated column \"{}\" first, and add it again afterwards.",
+                    dependent.name
+                ),
+            }),
+        });
+    }
+    Ok(())
 }
 
 /// Errors: 0A000 for a column that a foreign key is over or refers to, and whose values would be stored otherwise.

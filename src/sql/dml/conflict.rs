@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
-use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem};
+use sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, OnInsert, SelectItem};
 
 use super::assign::with_columns;
+use super::conflict_keys::ConflictKeys;
 use super::generated_columns::with_generated;
 use super::references::References;
 use super::row_checks::RowChecks;
@@ -16,7 +17,6 @@ use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
-use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
@@ -62,7 +62,7 @@ impl OnConflict {
         let key = clause
             .conflict_target
             .as_ref()
-            .map(|named| arbiter(&target.table, named))
+            .map(|named| arbiter(ctx, &target.table, named))
             .transpose()?;
         match (&clause.action, key) {
             (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
@@ -163,22 +163,17 @@ pub(super) async fn add_new_columns(
 }
 
 /// The unique key that the clause names.
-fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
-    let fits =
-        |index: &&IndexDef| index.unique && index.is_complete() && !(index.id == 0 && table.has_hidden_key());
+fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
+    let fits = |index: &&IndexDef| {
+        index.unique && index.is_complete() && index.is_plain() && !(index.id == 0 && table.has_hidden_key())
+    };
     match named {
-        ConflictTarget::Columns(columns) => {
-            let mut wanted = columns
-                .iter()
-                .map(|name| column_id(table, name))
-                .collect::<Result<Vec<_>>>()?;
-            wanted.sort_unstable();
-            wanted.dedup();
-            let found = table.all_indexes().filter(fits).find(|index| {
-                let mut ids: Vec<_> = index.columns.iter().map(|column| column.column).collect();
-                ids.sort_unstable();
-                ids == wanted || index.id == 0 && wanted == telling_ids(table)
-            });
+        ConflictTarget::Columns(names) => {
+            let wanted = ConflictKeys::read(ctx, table, names)?;
+            let mut known = table
+                .all_indexes()
+                .filter(|index| index.unique && index.is_complete());
+            let found = known.find(|index| wanted.are_of(table, index));
             found.ok_or_else(|| Error::InvalidStatement {
                 state: StatementFault::InvalidColumnReference,
                 message: "there is no unique or exclusion constraint matching the ON CONFLICT specification"
@@ -198,23 +193,6 @@ fn arbiter<'a>(table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexD
             })
         }
     }
-}
-
-/// The ids of the primary key's columns that tell rows apart, sorted.
-fn telling_ids(table: &TableDef) -> Vec<ColumnId> {
-    let columns = table.telling_key_columns().into_iter();
-    let mut ids: Vec<ColumnId> = columns.map(|at| table.columns[at].id).collect();
-    ids.sort_unstable();
-    ids
-}
-
-fn column_id(table: &TableDef, name: &Ident) -> Result<ColumnId> {
-    let name = names::fold(name);
-    let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
-        name: format!("\"{name}\""),
-        hint: None,
-    })?;
-    Ok(table.columns[at].id)
 }
 
 /// Inserts the rows whose keys are free and updates the others. Answers the rows inserted and updated, in the batch's

@@ -21,7 +21,7 @@ use crate::query::{
 };
 use crate::system::{Settings, StatementContext};
 use crate::tree;
-use crate::types::FormatSettings;
+use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
 
 /// The generated columns of a table.
@@ -50,7 +50,7 @@ pub(crate) fn compile_generated(
             ctx,
             (&table.name, &table.columns),
             &generation.inputs,
-            &expr,
+            (&expr, Clause::Generated),
         )?);
         let column = CompiledColumn {
             def: table.columns[position].clone(),
@@ -73,18 +73,7 @@ pub(crate) fn check_generation(
     expr: &Expr,
     inputs: &[ColumnId],
 ) -> Result<()> {
-    let ctx = &settled(ctx);
-    let bound = bind(ctx, (table, columns), inputs, expr)?;
-    if names_context_value(expr) || !bound.plan.expressions().into_iter().all(tree::is_immutable) {
-        return Err(not_immutable());
-    }
-    let plan = row_plan(bound).map_err(|_| {
-        Error::unsupported(
-            "a generated column that takes more than the columns of its row",
-            Some("Use functions and operators over the columns of the same row."),
-        )
-    })?;
-    let from = &plan.columns[0].ty;
+    let from = &computed_type(ctx, (table, columns), expr, inputs, Clause::Generated)?;
     if !is_assignable(from, &column.ty) {
         return Err(Error::DatatypeMismatch {
             message: format!(
@@ -98,8 +87,31 @@ pub(crate) fn check_generation(
     }
     match functions::is_immutable_cast(from, &column.ty) {
         true => Ok(()),
-        false => Err(not_immutable()),
+        false => Err(not_immutable(Clause::Generated)),
     }
+}
+
+/// The type of what is computed of these columns of a row and kept. Errors: those of binding, 42P17 for what is not immutable, 0A000 for what
+/// takes more than its row.
+pub(crate) fn computed_type(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    expr: &Expr,
+    inputs: &[ColumnId],
+    clause: Clause,
+) -> Result<SqlType> {
+    let ctx = &settled(ctx);
+    let bound = bind(ctx, (table, columns), inputs, (expr, clause))?;
+    if names_context_value(expr) || !bound.plan.expressions().into_iter().all(tree::is_immutable) {
+        return Err(not_immutable(clause));
+    }
+    let plan = row_plan(bound).map_err(|_| {
+        Error::unsupported(
+            "a generated column that takes more than the columns of its row",
+            Some("Use functions and operators over the columns of the same row."),
+        )
+    })?;
+    Ok(plan.columns[0].ty.clone())
 }
 
 /// Whether a column is generated of what an UPSERT gives together with what it leaves as it is, so that only the row that
@@ -209,7 +221,7 @@ fn bind(
     ctx: &StatementContext,
     (table, columns): (&str, &[ColumnDef]),
     inputs: &[ColumnId],
-    expr: &Expr,
+    (expr, clause): (&Expr, Clause),
 ) -> Result<PlannedQuery> {
     let column = |id: &ColumnId| {
         let column = columns.iter().find(|column| column.id == *id);
@@ -228,7 +240,7 @@ fn bind(
         relations: &[relation],
         items: &[SelectItem::UnnamedExpr(expr.clone())],
         selection: None,
-        clause: Clause::Generated,
+        clause,
     };
     plan_row_query(ctx, query, &mut Vec::new())
 }
@@ -247,10 +259,15 @@ fn lost_input() -> Error {
     Error::internal("a generated column is computed of a column that is not there")
 }
 
-fn not_immutable() -> Error {
+fn not_immutable(clause: Clause) -> Error {
     Error::InvalidStatement {
         state: StatementFault::InvalidObjectDefinition,
-        message: "generation expression is not immutable".to_string(),
+        message: match clause {
+            Clause::IndexExpression => "functions in index expression must be marked IMMUTABLE",
+            Clause::IndexPredicate => "functions in index predicate must be marked IMMUTABLE",
+            _ => "generation expression is not immutable",
+        }
+        .to_string(),
         hint: Some(
             "Use what gives the same value at any time and in any session: no clock, no random numbers, no dates from or to text, no instants to local time."
                 .to_string(),

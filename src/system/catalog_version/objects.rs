@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
+use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
 
@@ -71,6 +72,8 @@ pub(crate) struct UserIndex {
     pub(crate) keys: Vec<UserKey>,
     /// Attribute numbers of INCLUDE.
     pub(crate) included: Vec<usize>,
+    /// WHERE, as `pg_get_expr` prints it, plain and pretty.
+    pub(crate) predicate: Option<(String, String)>,
     pub(crate) unique: bool,
     pub(crate) primary: bool,
     /// Declared as PRIMARY KEY or UNIQUE of the table.
@@ -93,11 +96,11 @@ impl UserRelation {
     }
 
     /// The columns of an index of it in key order.
-    pub(crate) fn index_columns(&self, index: &UserIndex) -> impl Iterator<Item = &UserColumn> {
-        let attributes: Vec<usize> = index.keys.iter().map(|key| key.attribute).collect();
-        attributes
-            .into_iter()
-            .filter_map(|attribute| self.columns.get(attribute - 1))
+    pub(crate) fn index_columns<'a>(&'a self, index: &'a UserIndex) -> impl Iterator<Item = &'a UserColumn> {
+        index.keys.iter().filter_map(|key| match &key.computed {
+            Some(computed) => Some(&computed.column),
+            None => self.columns.get(key.attribute.checked_sub(1)?),
+        })
     }
 }
 
@@ -112,10 +115,24 @@ impl UserIndex {
 /// A column of an index.
 #[derive(Debug)]
 pub(crate) struct UserKey {
-    /// Attribute number in the table.
+    /// Attribute number in the table; 0 for an expression.
     pub(crate) attribute: usize,
+    /// The expression, if it is one.
+    pub(crate) computed: Option<Box<UserExpression>>,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
+}
+
+/// An expression of an index.
+#[derive(Debug)]
+pub(crate) struct UserExpression {
+    /// The column of the index that holds it.
+    pub(crate) column: UserColumn,
+    /// As it stands in CREATE INDEX.
+    pub(crate) text: String,
+    pub(crate) pretty_text: String,
+    /// As `pg_get_expr` prints it.
+    pub(crate) node: String,
 }
 
 /// What a relation's oid stands for.
@@ -298,37 +315,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         .iter()
         .map(|column| user_column(sequences, column))
         .collect();
-    let attribute = |id| {
-        visible
-            .iter()
-            .position(|column| column.id == id)
-            .map(|position| position + 1)
-    };
-    let index = |index: &IndexDef, primary: bool| UserIndex {
-        oid: i64::from(index.oid),
-        name: index.name.clone(),
-        comment: index.comment.clone(),
-        constraint_comment: index.constraint_comment.clone(),
-        hash: hash_prefix(table, index),
-        keys: index
-            .columns
-            .iter()
-            .filter_map(|key| {
-                let attribute = attribute(key.column)?;
-                Some(UserKey {
-                    attribute,
-                    descending: key.descending,
-                    nulls_first: key.nulls_first,
-                })
-            })
-            .collect(),
-        included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
-        unique: index.unique,
-        primary,
-        constraint: primary || index.constraint,
-        valid: index.is_complete(),
-        ready: index.is_kept(),
-    };
+    let index = |index: &IndexDef, primary: bool| user_index(sequences, (table, &visible), index, primary);
     let mut indexes = Vec::new();
     if !table.has_hidden_key() {
         indexes.push(index(&table.primary_key, true));
@@ -364,9 +351,89 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
 /// The hash that a key begins with, unless BUCKETS says it.
 fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
     let first = table.column_index_by_id(index.columns.first()?.column)?;
-    let first = table.columns.get(first).filter(|column| column.hidden)?;
+    let first = table
+        .columns
+        .get(first)
+        .filter(|column| column.hidden && index.is_plain())?;
     let generation = first.generation().filter(|_| table.options.buckets.is_none())?;
     Some(generation.sql.clone())
+}
+
+/// An index of a table with these visible columns.
+fn user_index(
+    sequences: &SequencesByOid<'_>,
+    (table, visible): (&TableDef, &[&ColumnDef]),
+    index: &IndexDef,
+    primary: bool,
+) -> UserIndex {
+    let attribute = |id| {
+        visible
+            .iter()
+            .position(|column| column.id == id)
+            .map(|position| position + 1)
+    };
+    UserIndex {
+        oid: i64::from(index.oid),
+        name: index.name.clone(),
+        comment: index.comment.clone(),
+        constraint_comment: index.constraint_comment.clone(),
+        hash: hash_prefix(table, index),
+        predicate: (index.predicate.as_ref())
+            .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
+        keys: index
+            .shown_columns()
+            .iter()
+            .filter_map(|key| {
+                let computed = user_expression(sequences, (table, index), key.column);
+                let attribute = match computed {
+                    Some(_) => 0,
+                    None => attribute(key.column)?,
+                };
+                Some(UserKey {
+                    attribute,
+                    computed,
+                    descending: key.descending,
+                    nulls_first: key.nulls_first,
+                })
+            })
+            .collect(),
+        included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
+        unique: index.unique,
+        primary,
+        constraint: primary || index.constraint,
+        valid: index.is_complete(),
+        ready: index.is_kept(),
+    }
+}
+
+/// The expression of an index that a column holds.
+fn user_expression(
+    sequences: &SequencesByOid<'_>,
+    (table, index): (&TableDef, &IndexDef),
+    id: ColumnId,
+) -> Option<Box<UserExpression>> {
+    let expression = index
+        .expressions
+        .iter()
+        .find(|expression| expression.column == id)?;
+    let column = table.columns.get(table.column_index_by_id(id)?)?;
+    let written = |text: &str| match expression.is_call {
+        true => text.to_string(),
+        false => format!("({text})"),
+    };
+    let name = match expression.is_call {
+        true => expression.text.split('(').next().unwrap_or("expr").to_string(),
+        false => "expr".to_string(),
+    };
+    Some(Box::new(UserExpression {
+        column: UserColumn {
+            name,
+            ..user_column(sequences, column)
+        },
+        text: written(&expression.text),
+        pretty_text: written(&expression.pretty_text),
+        node: expression.text.clone(),
+    }))
 }
 
 fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn {

@@ -9,21 +9,30 @@ use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 
 /// `CREATE INDEX …`; `with_schema` names the table's schema (the plain form), else only where it is not in the way.
-pub(crate) fn index_definition(relation: &UserRelation, index: &UserIndex, with_schema: bool) -> String {
+pub(crate) fn index_definition(
+    relation: &UserRelation,
+    index: &UserIndex,
+    (with_schema, pretty): (bool, bool),
+) -> String {
     let table = if with_schema {
         qualified(&relation.schema, &relation.name)
     } else {
         quote_ident(&relation.name)
     };
-    let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, position));
+    let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, (position, pretty)));
     let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
     let created = create_index(index.unique, &index.name, &table, "btree", &keys);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
     let included: Vec<String> = included.map(|column| quote_ident(&column.name)).collect();
-    match included.is_empty() {
+    let created = match included.is_empty() {
         true => created,
         false => format!("{created} INCLUDE ({})", included.join(", ")),
+    };
+    match &index.predicate {
+        Some((_, pretty_text)) if pretty => format!("{created} WHERE {pretty_text}"),
+        Some((text, _)) => format!("{created} WHERE {text}"),
+        None => created,
     }
 }
 
@@ -37,9 +46,17 @@ fn create_index(unique: bool, name: &str, table: &str, method: &str, keys: &[Str
 }
 
 /// A key of an index with its direction.
-fn index_key(relation: &UserRelation, index: &UserIndex, position: usize) -> Option<String> {
+fn index_key(
+    relation: &UserRelation,
+    index: &UserIndex,
+    (position, pretty): (usize, bool),
+) -> Option<String> {
     let key = index.keys.get(position)?;
-    let name = quote_ident(&relation.columns.get(key.attribute - 1)?.name);
+    let name = match &key.computed {
+        Some(computed) if pretty => computed.pretty_text.clone(),
+        Some(computed) => computed.text.clone(),
+        None => quote_ident(&relation.columns.get(key.attribute - 1)?.name),
+    };
     Some(name + direction(key.descending, key.nulls_first))
 }
 
@@ -81,9 +98,15 @@ pub(crate) fn get_indexdef(
     match usize::try_from(column).ok()?.checked_sub(1) {
         None => {
             let visible = objects.is_visible(relation.oid, search_path) == Some(true);
-            Some(index_definition(relation, index, !(pretty && visible)))
+            Some(index_definition(relation, index, (!(pretty && visible), pretty)))
         }
         Some(position) => {
+            if let Some(computed) = index.keys.get(position).and_then(|key| key.computed.as_ref()) {
+                return Some(match pretty {
+                    true => computed.pretty_text.clone(),
+                    false => computed.text.clone(),
+                });
+            }
             let attribute = index.attributes().nth(position)?;
             Some(quote_ident(&relation.columns.get(attribute - 1)?.name))
         }

@@ -9,8 +9,9 @@ use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
 use super::{constraint_rows, sequence_rows, session_rows};
+use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, type_facts};
+use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -334,6 +335,8 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indisvalid", boolean(index.valid)),
                 ("indisready", boolean(index.ready)),
                 ("indkey", vector(index.attributes())),
+                ("indexprs", expressions(index)),
+                ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
                 (
                     "indcollation",
                     vector(columns.iter().map(|column| type_facts(&column.ty).collation)),
@@ -354,6 +357,13 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
             ]);
         }
     }
+}
+
+/// What an index is over beside columns, as `pg_get_expr` prints it.
+fn expressions(index: &UserIndex) -> Cell {
+    let nodes = index.keys.iter().filter_map(|key| key.computed.as_ref());
+    let nodes: Vec<&str> = nodes.map(|computed| computed.node.as_str()).collect();
+    (!nodes.is_empty()).then(|| nodes.join(", "))
 }
 
 /// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
@@ -488,7 +498,7 @@ fn index_definitions(source: &Source<'_>, rows: &mut RelationRows) {
                 ("schemaname", text(&relation.schema)),
                 ("tablename", text(&relation.name)),
                 ("indexname", text(&index.name)),
-                ("indexdef", text(index_definition(relation, index, true))),
+                ("indexdef", text(index_definition(relation, index, (true, false)))),
             ]);
         }
     }

@@ -72,6 +72,8 @@ fn catalog() -> Catalog {
         invalid: false,
         comment: None,
         constraint_comment: None,
+        expressions: Vec::new(),
+        predicate: None,
     };
     let table = TableDef {
         id: 1,

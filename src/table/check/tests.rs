@@ -54,6 +54,8 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         invalid: false,
         comment: None,
         constraint_comment: None,
+        expressions: Vec::new(),
+        predicate: None,
     }
 }
 

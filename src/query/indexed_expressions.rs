@@ -1,0 +1,175 @@
+//! What indexes hold of expressions: a condition over `lower(email)` reads the hidden column that an index has of it, and conditions
+//! that say as much as the condition of a partial index bound its column. See `sql::ddl::index_expression`.
+
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Clause, Place};
+use super::from_item::FromItem;
+use super::indexed_column::{Held, IndexedColumn};
+use super::operator::binary;
+use super::scope::Scope;
+use crate::catalog::{IndexDef, IndexExpression, TableDef};
+use crate::parse::parse_expression;
+use crate::tree::{Column, Expr, Operator, ScalarValue, lit, split_conjunction};
+use crate::{Error, Result};
+
+/// Positions in `TableDef::columns` of the columns that conditions may read so.
+pub(super) fn positions(table: &TableDef) -> Vec<usize> {
+    let complete = table.indexes.iter().filter(|index| index.is_complete());
+    let columns = complete.flat_map(IndexDef::computed);
+    let mut positions: Vec<usize> = columns
+        .filter_map(|expr| table.column_index_by_id(expr.column))
+        .collect();
+    positions.sort_unstable();
+    positions.dedup();
+    positions
+}
+
+impl Binder<'_> {
+    /// Notes in the scope of a table's scan what its indexes hold; the scan has their columns, by the names that they have in the table.
+    pub(super) fn note_indexed(&mut self, table: &TableDef, item: &mut FromItem) -> Result<()> {
+        let mut indexed = Vec::new();
+        for index in table.indexes.iter().filter(|index| index.is_complete()) {
+            for expr in &index.expressions {
+                indexed.extend(self.indexed(table, item, (expr, false))?);
+            }
+            if let Some(predicate) = &index.predicate {
+                indexed.extend(self.indexed(table, item, (predicate, true))?);
+            }
+        }
+        if let Some(relation) = item.scope.relations.first_mut() {
+            relation.indexed = indexed;
+        }
+        Ok(())
+    }
+
+    fn indexed(
+        &mut self,
+        table: &TableDef,
+        item: &FromItem,
+        (expr, is_condition): (&IndexExpression, bool),
+    ) -> Result<Option<IndexedColumn>> {
+        let column = table.column_index_by_id(expr.column).map(|at| &table.columns[at]);
+        let Some((column, generation)) = column.and_then(|column| Some((column, column.generation()?)))
+        else {
+            return Ok(None);
+        };
+        let fields = 0..item.plan.schema().fields().len();
+        let mut fields = fields.map(|at| item.plan.schema().qualified_field(at));
+        let Some(field) = fields.find(|(_, field)| *field.name() == column.name) else {
+            return Ok(None);
+        };
+        let held = parse_expression(&generation.sql)
+            .map_err(|error| Error::internal(format!("{}: {error}", generation.sql)))?;
+        let place = Place {
+            scope: &item.scope,
+            outer: None,
+            clause: Clause::IndexExpression,
+            windows: &[],
+        };
+        let held = match (is_condition, held) {
+            (false, held) => Held::Value(self.expression(&held, place)?.expr),
+            (true, ast::Expr::Case { conditions, .. }) if conditions.len() == 1 => {
+                let condition = self.condition(&conditions[0].condition, place)?;
+                let parts = split_conjunction(&condition).into_iter();
+                Held::Conditions(parts.map(|part| plain(part).clone()).collect())
+            }
+            _ => return Ok(None),
+        };
+        let expr = Expr::Column(Column::from(field));
+        let column = Bound::new(expr, column.ty.clone());
+        Ok(Some(IndexedColumn { held, column }))
+    }
+
+    /// WHERE, where it is asked of rows of tables: with what it says of partial indexes.
+    pub(super) fn where_condition(&mut self, selection: &ast::Expr, place: Place<'_>) -> Result<Expr> {
+        let condition = self.condition(selection, place)?;
+        let told = told_conditions(&condition, place.scope);
+        Ok(told.into_iter().fold(condition, |condition, column| {
+            let is_true = binary(column.expr, Operator::Eq, lit(true));
+            binary(condition, Operator::And, is_true)
+        }))
+    }
+}
+
+/// The columns of partial indexes that are true where the condition is.
+fn told_conditions(condition: &Expr, scope: &Scope) -> Vec<Bound> {
+    let relations = scope.relations.iter().filter(|relation| !relation.may_be_missing);
+    let mut indexed = relations.flat_map(|relation| &relation.indexed).peekable();
+    if indexed.peek().is_none() {
+        return Vec::new();
+    }
+    let said: Vec<&Expr> = split_conjunction(condition).into_iter().map(plain).collect();
+    let mut told: Vec<Bound> = Vec::new();
+    for indexed in indexed {
+        let Held::Conditions(conditions) = &indexed.held else {
+            continue;
+        };
+        let is_new = told.iter().all(|known| known.expr != indexed.column.expr);
+        if is_new
+            && conditions
+                .iter()
+                .all(|wanted| said.iter().any(|said| implies(said, wanted)))
+        {
+            told.push(indexed.column.clone());
+        }
+    }
+    told
+}
+
+/// The expression, or the column that an index has of it.
+pub(super) fn as_indexed(bound: Bound, scope: &Scope) -> Bound {
+    if matches!(
+        bound.expr,
+        Expr::Column(_) | Expr::Literal(..) | Expr::Placeholder(_)
+    ) {
+        return bound;
+    }
+    let relations = scope.relations.iter().filter(|relation| !relation.may_be_missing);
+    let mut indexed = relations.flat_map(|relation| &relation.indexed);
+    let found = indexed.find(|indexed| match &indexed.held {
+        Held::Value(expr) => *expr == bound.expr && indexed.column.ty == bound.ty,
+        Held::Conditions(_) => false,
+    });
+    match found {
+        Some(indexed) => indexed.column.clone(),
+        None => bound,
+    }
+}
+
+/// A condition without what it says twice: `c = true` is `c`.
+fn plain(condition: &Expr) -> &Expr {
+    match condition {
+        Expr::BinaryExpr(test) if test.op == Operator::Eq && is_true(&test.right) => plain(&test.left),
+        Expr::TruthTest(test) if test.truth == Some(true) && !test.negated => plain(&test.expr),
+        other => other,
+    }
+}
+
+fn is_true(expr: &Expr) -> bool {
+    matches!(expr, Expr::Literal(ScalarValue::Boolean(Some(true)), _))
+}
+
+fn is_comparison(operator: Operator) -> bool {
+    use Operator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
+    matches!(operator, Eq | NotEq | Lt | LtEq | Gt | GtEq)
+}
+
+/// Whether where one condition holds the other does.
+fn implies(said: &Expr, wanted: &Expr) -> bool {
+    if said == wanted {
+        return true;
+    }
+    match wanted {
+        // What is compared is not NULL.
+        Expr::IsNotNull(operand) => match said {
+            Expr::BinaryExpr(test) if is_comparison(test.op) => {
+                test.left == *operand || test.right == *operand
+            }
+            Expr::Like(like) => like.expr == *operand,
+            Expr::InList(list) => !list.negated && list.expr == *operand,
+            said => said == operand.as_ref(),
+        },
+        _ => false,
+    }
+}

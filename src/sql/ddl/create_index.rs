@@ -1,0 +1,112 @@
+//! CREATE INDEX: what is asked for, checked. `index` adds it, `alter` where the table gets columns for it.
+
+use sqlparser::ast::{CreateIndex, Ident};
+
+use super::index::{Completion, NewIndex, add};
+use super::index_expression::{self, Key};
+use super::key::{self, KeyKind};
+use super::{alter, free_name, notice, storage};
+use crate::catalog::{Access, TableDef};
+use crate::codec::row::ColumnId;
+use crate::error::DuplicateKind;
+use crate::parse::names;
+use crate::sql::relation::table;
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// Runs CREATE INDEX.
+pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
+    let table = table(ctx, &create.table_name, Access::CreateIndex)?;
+    let unused = check_supported(create)?;
+    storage::check_tablespaces(ctx)?;
+    let completion = completion(ctx, create)?;
+    let mut changed = TableDef::clone(&table);
+    let Key {
+        columns,
+        expressions,
+        predicate,
+        names,
+    } = index_expression::key(ctx, &mut changed, create).await?;
+    let include = included_columns(&create.include, &table)?;
+    let name = match &create.name {
+        Some(name) => {
+            let (_, name) = names::relation_name(name)?;
+            if ctx.catalog.is_name_taken(&table.schema, &name) {
+                if create.if_not_exists {
+                    notice(
+                        ctx,
+                        "42P07",
+                        format!("relation \"{name}\" already exists, skipping"),
+                        None,
+                    );
+                    return Ok("CREATE INDEX".to_string());
+                }
+                return Err(Error::Duplicate {
+                    kind: DuplicateKind::Relation,
+                    name,
+                });
+            }
+            name
+        }
+        None => {
+            let included = include.iter().filter_map(|id| table.column_index_by_id(*id));
+            let included = included.map(|at| table.columns[at].name.clone());
+            let names: Vec<String> = names.into_iter().chain(included).collect();
+            let base = format!("{}_{}_idx", table.name, names.join("_"));
+            free_name(&ctx.catalog, &table.schema, base, &[])
+        }
+    };
+    storage::tell(ctx, unused);
+    let new = NewIndex {
+        name,
+        columns,
+        include,
+        expressions,
+        predicate,
+        unique: create.unique,
+        constraint: false,
+    };
+    match changed.columns.len() == table.columns.len() {
+        true => add(ctx, &table, new, completion).await?,
+        false => alter::add_computed_index(ctx, &table, changed, new).await?,
+    }
+    Ok("CREATE INDEX".to_string())
+}
+
+/// Errors: 25001 in a block for what commits on its way.
+fn completion(ctx: &StatementContext, create: &CreateIndex) -> Result<Completion> {
+    let is_async = ctx.hints.is_async;
+    if ctx.in_block && (is_async || create.concurrently) {
+        let words = if is_async { "ASYNC" } else { "CONCURRENTLY" };
+        return Err(Error::TransactionState {
+            state: "25001",
+            message: format!("CREATE INDEX {words} cannot run inside a transaction block"),
+        });
+    }
+    Ok(match (is_async, create.concurrently) {
+        (true, _) => Completion::Later,
+        (false, true) => Completion::Concurrent,
+        (false, false) => Completion::Awaited,
+    })
+}
+
+/// Errors: 42703.
+fn included_columns(written: &[Ident], table: &TableDef) -> Result<Vec<ColumnId>> {
+    let id = |column: &Ident| {
+        let name = names::fold(column);
+        match table.column_index(&name) {
+            Some(at) => Ok(table.columns[at].id),
+            None => Err(key::undefined_key_column(KeyKind::Index, &name)),
+        }
+    };
+    written.iter().map(id).collect()
+}
+
+/// The storage parameters of an index. Errors: 0A000 for what an index here cannot be, 22023 for an unknown parameter.
+fn check_supported(create: &CreateIndex) -> Result<Vec<String>> {
+    key::check_index_type(create.using.as_ref())?;
+    if create.nulls_distinct == Some(false) {
+        return Err(Error::unsupported("NULLS NOT DISTINCT", None));
+    }
+    create.with.iter().map(storage::index_parameter).collect()
+}

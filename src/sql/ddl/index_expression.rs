@@ -1,0 +1,276 @@
+//! Indexes over expressions, and of some rows only (`WHERE`): each is an index over hidden columns that are generated of the others,
+//! so that writes compute them, entries hold them and `plan` reads them as it does any column.
+//!
+//! - An expression is a hidden column by itself. Where a query has it in a condition, or orders by it, it reads the column
+//!   (`query::indexed_expressions`).
+//! - The condition of a partial index is a hidden column before those of the index, `true` in the rows of which it holds and NULL in
+//!   all others. So a unique index leaves these alone, as NULLs are never equal; and a query whose conditions say as much as the index's
+//!   bounds the column.
+//!
+//! An index over what is not stored yet stores the rows of its table anew, in the statement's transaction.
+
+use sqlparser::ast::{CreateIndex, Expr, IndexColumn};
+
+use super::key::{self, KeyKind};
+use super::row_expression;
+use super::table_change::Change;
+use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexExpression, KeyColumn, TableDef};
+use crate::codec::key::check_key_type;
+use crate::codec::row::ColumnId;
+use crate::error::StatementFault;
+use crate::parse::names;
+use crate::query::{self, Clause};
+use crate::sql::dml;
+use crate::system::StatementContext;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What an index is over.
+pub(super) struct Key {
+    pub(super) columns: Vec<KeyColumn>,
+    pub(super) expressions: Vec<IndexExpression>,
+    pub(super) predicate: Option<IndexExpression>,
+    /// Of each part what the index's name has of it.
+    pub(super) names: Vec<String>,
+}
+
+/// Reads the key of CREATE INDEX; the columns that it needs are `table`'s then. Errors: 42703, 42P17, 42803, 42804, 0A000.
+pub(super) async fn key(ctx: &StatementContext, table: &mut TableDef, create: &CreateIndex) -> Result<Key> {
+    let mut key = Key {
+        columns: Vec::new(),
+        expressions: Vec::new(),
+        predicate: None,
+        names: Vec::new(),
+    };
+    if let Some(condition) = &create.predicate {
+        let predicate = condition_column(ctx, table, condition)?;
+        key.columns.push(KeyColumn {
+            column: predicate.column,
+            descending: false,
+            nulls_first: false,
+        });
+        key.predicate = Some(predicate);
+    }
+    for part in &create.columns {
+        let Some(expr) = expression(part) else {
+            let plain = key::key_columns(KeyKind::Index, std::slice::from_ref(part), &table.columns)?;
+            let id = plain[0].column;
+            let at = table.column_index_by_id(id);
+            key.names.extend(at.map(|at| table.columns[at].name.clone()));
+            key.columns.extend(plain);
+            continue;
+        };
+        let column = expression_column(ctx, table, expr)?;
+        let at = table.column_index_by_id(column.column);
+        let at = at.ok_or_else(|| Error::internal("a column that was added is not there"))?;
+        let ty = &table.columns[at].ty;
+        check_key_type(ty, &column.pretty_text)?;
+        key::check_operator_class(part, ty)?;
+        key.columns.push(key::key_column(column.column, part));
+        key.names.push(name_of(expr));
+        key.expressions.push(column);
+    }
+    Ok(key)
+}
+
+/// What a part is computed of, if it is no column.
+fn expression(part: &IndexColumn) -> Option<&Expr> {
+    let mut expr = &part.column.expr;
+    while let Expr::Nested(inner) = expr {
+        expr = inner;
+    }
+    let mut named = expr;
+    while let Expr::Collate { expr: inner, .. } | Expr::Nested(inner) = named {
+        named = inner;
+    }
+    (!matches!(named, Expr::Identifier(_))).then_some(expr)
+}
+
+/// What PostgreSQL names an index after.
+fn name_of(expr: &Expr) -> String {
+    match expr {
+        Expr::Function(call) => {
+            let name = call.name.0.last().and_then(|part| part.as_ident());
+            name.map_or_else(|| "expr".to_string(), names::fold)
+        }
+        _ => "expr".to_string(),
+    }
+}
+
+/// The hidden column of an expression: one that the table has, or a new one.
+fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) -> Result<IndexExpression> {
+    let expr = row_expression::without_table(expr, &table.name);
+    let clause = Clause::IndexExpression;
+    row_expression::check_no_subquery(&expr, "index expression")?;
+    let inputs = inputs(table, &expr)?;
+    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &expr, &inputs, clause)?;
+    let ty = match ty {
+        SqlType::Unknown => SqlType::Text,
+        ty => ty,
+    };
+    let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
+    let sql = expr.to_string();
+    let column = hidden_column(table, Generation { sql, inputs }, &pretty_text, ty)?;
+    Ok(IndexExpression {
+        column,
+        text,
+        pretty_text,
+        is_call: matches!(expr, Expr::Function(_)),
+    })
+}
+
+/// The hidden column of a condition.
+fn condition_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    condition: &Expr,
+) -> Result<IndexExpression> {
+    let expr = row_expression::without_table(condition, &table.name);
+    let clause = Clause::IndexPredicate;
+    row_expression::check_no_subquery(&expr, "index predicate")?;
+    let inputs = inputs(table, &expr)?;
+    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &expr, &inputs, clause)?;
+    if !matches!(ty, SqlType::Bool | SqlType::Unknown) {
+        return Err(Error::DatatypeMismatch {
+            message: format!(
+                "argument of WHERE must be type boolean, not type {}",
+                ty.full_base_name()
+            ),
+            hint: None,
+        });
+    }
+    let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
+    let sql = format!("CASE WHEN {expr} THEN true END");
+    let name = format!("WHERE {pretty_text}");
+    let column = hidden_column(table, Generation { sql, inputs }, &name, SqlType::Bool)?;
+    Ok(IndexExpression {
+        column,
+        text,
+        pretty_text,
+        is_call: false,
+    })
+}
+
+/// The columns that an expression is computed of. Errors: 0A000 for a generated one.
+fn inputs(table: &TableDef, expr: &Expr) -> Result<Vec<ColumnId>> {
+    let inputs = row_expression::columns_named(expr, &table.columns);
+    let mut columns = table.columns.iter();
+    match columns.find(|column| inputs.contains(&column.id) && column.generation().is_some()) {
+        None => Ok(inputs),
+        Some(column) => Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!(
+                "an index over an expression of generated column \"{}\" is not supported",
+                column.name
+            ),
+            hint: Some("Repeat the expression that the column is generated of.".to_string()),
+        }),
+    }
+}
+
+fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: SqlType) -> Result<ColumnId> {
+    let known = table
+        .columns
+        .iter()
+        .find(|column| column.hidden && column.generation() == Some(&generation) && column.ty == ty);
+    if let Some(known) = known {
+        return Ok(known.id);
+    }
+    let name = match table.has_column_named(name) {
+        false => name.to_string(),
+        true => format!("{name} ({})", table.next_column_id),
+    };
+    table.add_column(ColumnDef {
+        id: table.next_column_id,
+        name,
+        ty,
+        not_null: false,
+        unverified: None,
+        default: Some(ColumnDefault::Generated(generation)),
+        missing: Value::Null,
+        hidden: true,
+        dynamic: false,
+        comment: None,
+    })
+}
+
+/// A column has another type, and so may what is computed of it for indexes. Errors: those of binding; 0A000 for a type that no key has.
+pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: ColumnId) -> Result<()> {
+    let table = &mut change.table;
+    let computed: Vec<ColumnId> = (table.indexes.iter())
+        .flat_map(|index| index.expressions.iter().map(|expression| expression.column))
+        .collect();
+    for at in 0..table.columns.len() {
+        let column = &table.columns[at];
+        let Some(generation) = column
+            .generation()
+            .filter(|generation| generation.inputs.contains(&id))
+        else {
+            continue;
+        };
+        if !computed.contains(&column.id) {
+            continue;
+        }
+        let expr = dml::parse_expression(&generation.sql)?;
+        let columns = (table.name.as_str(), table.columns.as_slice());
+        let ty = dml::computed_type(ctx, columns, &expr, &generation.inputs, Clause::IndexExpression)?;
+        check_key_type(&ty, &column.name)?;
+        if ty != column.ty {
+            table.columns[at].ty = ty;
+            change.rewrite.get_or_insert_default();
+        }
+    }
+    print(ctx, &mut change.table, id)
+}
+
+/// Prints the expressions anew that are of a column: it has another name, by which they name it already, or another type. Errors: `Corrupt`; those
+/// of binding.
+pub(super) fn print(ctx: &StatementContext, table: &mut TableDef, id: ColumnId) -> Result<()> {
+    let printed = |table: &TableDef, (expression, is_condition): (&IndexExpression, bool)| {
+        let at = table.column_index_by_id(expression.column);
+        let generation = at.and_then(|at| table.columns[at].generation());
+        let Some(generation) = generation.filter(|generation| generation.inputs.contains(&id)) else {
+            return Ok(None);
+        };
+        let expr = match (dml::parse_expression(&generation.sql)?, is_condition) {
+            (Expr::Case { mut conditions, .. }, true) if conditions.len() == 1 => {
+                conditions.remove(0).condition
+            }
+            (expr, _) => expr,
+        };
+        query::condition_text(ctx, table, &expr).map(Some)
+    };
+    for index in 0..table.indexes.len() {
+        for place in 0..table.indexes[index].expressions.len() {
+            if let Some(texts) = printed(table, (&table.indexes[index].expressions[place], false))? {
+                let expression = &mut table.indexes[index].expressions[place];
+                (expression.text, expression.pretty_text) = texts;
+            }
+        }
+        let Some(predicate) = &table.indexes[index].predicate else {
+            continue;
+        };
+        let texts = printed(table, (predicate, true))?;
+        if let (Some(texts), Some(predicate)) = (texts, &mut table.indexes[index].predicate) {
+            (predicate.text, predicate.pretty_text) = texts;
+        }
+    }
+    name_hidden_columns(table);
+    Ok(())
+}
+
+/// Hidden columns are named by what they hold: errors say it.
+fn name_hidden_columns(table: &mut TableDef) {
+    let names: Vec<(ColumnId, String)> = table
+        .indexes
+        .iter()
+        .flat_map(|index| index.expressions.iter())
+        .map(|expression| (expression.column, expression.pretty_text.clone()))
+        .collect();
+    for (id, name) in names {
+        let at = table.column_index_by_id(id);
+        if let Some(at) = at.filter(|_| !table.has_column_named(&name)) {
+            table.columns[at].name = name;
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! `ConflictKeys`: what the target of ON CONFLICT names, and which unique index that is.
+
+use sqlparser::ast::{BinaryOperator, Expr, Ident};
+
+use super::default::parse_expression;
+use super::generated_columns::computed_type;
+use crate::catalog::{IndexDef, TableDef};
+use crate::codec::row::ColumnId;
+use crate::parse::conflict_target::{self, ConflictKey};
+use crate::parse::names;
+use crate::query::{Clause, condition_text};
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// Columns, expressions and conditions, each once; expressions as they are printed, so that two are equal that say the same.
+#[derive(Debug, Default)]
+pub(super) struct ConflictKeys {
+    columns: Vec<ColumnId>,
+    expressions: Vec<String>,
+    conditions: Vec<String>,
+    /// What the conditions of the table's partial indexes say, by the index's oid.
+    of_indexes: Vec<(u32, Vec<String>)>,
+}
+
+impl ConflictKeys {
+    /// Errors: 42703, those of binding the expressions.
+    pub(super) fn read(ctx: &StatementContext, table: &TableDef, names: &[Ident]) -> Result<ConflictKeys> {
+        let mut keys = ConflictKeys::default();
+        for name in names {
+            let key = conflict_target::read(name);
+            match key.ok_or_else(|| Error::internal("a target of ON CONFLICT that cannot be read"))? {
+                ConflictKey::Column(name) => keys.columns.push(column_id(table, &name)?),
+                ConflictKey::Expression(expr) => keys.expressions.push(printed(ctx, table, &expr)?),
+                ConflictKey::Condition(expr) => keys.conditions = conditions(ctx, table, &expr)?,
+            }
+        }
+        keys.columns.sort_unstable();
+        keys.columns.dedup();
+        keys.expressions.sort_unstable();
+        keys.expressions.dedup();
+        for index in table.indexes.iter().filter(|index| index.predicate.is_some()) {
+            keys.of_indexes
+                .push((index.oid, conditions_of(ctx, table, index)?));
+        }
+        Ok(keys)
+    }
+
+    /// Whether they are an index's. Those of a partial index are when the conditions say all of its own.
+    pub(super) fn are_of(&self, table: &TableDef, index: &IndexDef) -> bool {
+        if index.id == 0 && table.has_hidden_key() {
+            return false;
+        }
+        if index.id == 0 && self.expressions.is_empty() && self.columns == telling_ids(table) {
+            return true;
+        }
+        let is_computed = |id: &ColumnId| index.expressions.iter().any(|expr| expr.column == *id);
+        let columns = index.shown_columns().iter().map(|part| part.column);
+        let mut columns: Vec<ColumnId> = columns.filter(|id| !is_computed(id)).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let mut expressions: Vec<&String> = index.expressions.iter().map(|expr| &expr.text).collect();
+        expressions.sort_unstable();
+        expressions.dedup();
+        let of_index = self.of_indexes.iter().find(|(oid, _)| *oid == index.oid);
+        let wanted = of_index.map_or(&[][..], |(_, conditions)| conditions);
+        columns == self.columns
+            && expressions.into_iter().eq(&self.expressions)
+            && wanted.iter().all(|condition| self.conditions.contains(condition))
+    }
+}
+
+/// What the condition of a partial index says.
+fn conditions_of(ctx: &StatementContext, table: &TableDef, index: &IndexDef) -> Result<Vec<String>> {
+    let predicate = index.predicate.as_ref().map(|predicate| predicate.column);
+    let at = predicate.and_then(|id| table.column_index_by_id(id));
+    let Some(generation) = at.and_then(|at| table.columns[at].generation()) else {
+        return Ok(Vec::new());
+    };
+    match parse_expression(&generation.sql)? {
+        Expr::Case {
+            conditions: parts, ..
+        } if parts.len() == 1 => conditions(ctx, table, &parts[0].condition),
+        _ => Err(Error::internal("a partial index without its condition")),
+    }
+}
+
+fn conditions(ctx: &StatementContext, table: &TableDef, expr: &Expr) -> Result<Vec<String>> {
+    match expr {
+        Expr::Nested(inner) => conditions(ctx, table, inner),
+        Expr::BinaryOp {
+            left,
+            op: BinaryOperator::And,
+            right,
+        } => {
+            let mut all = conditions(ctx, table, left)?;
+            all.extend(conditions(ctx, table, right)?);
+            Ok(all)
+        }
+        other => Ok(vec![printed(ctx, table, other)?]),
+    }
+}
+
+/// An expression as the catalogs print it. Errors: 42703 for a column that is not there.
+fn printed(ctx: &StatementContext, table: &TableDef, expr: &Expr) -> Result<String> {
+    let inputs: Vec<ColumnId> = table.visible_columns().map(|column| column.id).collect();
+    let columns = (table.name.as_str(), table.columns.as_slice());
+    computed_type(ctx, columns, expr, &inputs, Clause::IndexExpression)?;
+    condition_text(ctx, table, expr).map(|(text, _)| text)
+}
+
+/// The ids of the primary key's columns that tell rows apart, sorted.
+fn telling_ids(table: &TableDef) -> Vec<ColumnId> {
+    let columns = table.telling_key_columns().into_iter();
+    let mut ids: Vec<ColumnId> = columns.map(|at| table.columns[at].id).collect();
+    ids.sort_unstable();
+    ids
+}
+
+fn column_id(table: &TableDef, name: &Ident) -> Result<ColumnId> {
+    let name = names::fold(name);
+    let at = table.column_index(&name).ok_or_else(|| Error::UndefinedColumn {
+        name: format!("\"{name}\""),
+        hint: None,
+    })?;
+    Ok(table.columns[at].id)
+}
