@@ -3,6 +3,7 @@
 
 mod advice;
 mod alter;
+mod array_word;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
@@ -41,6 +42,7 @@ mod short_text;
 mod show_from;
 mod slips;
 mod statement;
+pub(crate) mod subscript_assignment;
 mod symmetric;
 mod syntax_error;
 pub(crate) mod text_place;

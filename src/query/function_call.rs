@@ -11,6 +11,7 @@ use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
+use crate::parse::subscript_assignment;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
 use crate::types::{SqlType, Value, element_type};
@@ -53,6 +54,9 @@ impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
         let mut parts = name_parts(&function.name)?;
         let name = parts.pop().unwrap_or_default();
+        if name == subscript_assignment::MARK {
+            return self.array_assignment(function, place);
+        }
         if let [schema] = parts.as_slice()
             && !matches!(
                 schema.as_str(),

@@ -25,6 +25,7 @@ pub(crate) mod session_state;
 pub(crate) mod settings;
 pub(crate) mod small_scans;
 mod spill;
+pub(crate) mod type_name;
 pub(crate) mod statement_memory;
 
 pub use channels::Notification;

@@ -16,7 +16,7 @@ pub(super) fn parse(
         state: "22P02",
         message: format!("malformed array literal: \"{text}\""),
     };
-    let trimmed = text.trim_matches(is_space);
+    let trimmed = without_bounds(text.trim_matches(is_space), text)?;
     let body = trimmed
         .strip_prefix('{')
         .and_then(|body| body.strip_suffix('}'))
@@ -29,11 +29,14 @@ pub(super) fn parse(
     loop {
         let (word, quoted, after) = cut_element(rest).ok_or_else(malformed)?;
         if is_nested && (quoted || !word.starts_with('{')) {
-            return Err(malformed());
+            return Err(match elements.is_empty() {
+                true => fewer_dimensions(),
+                false => malformed(),
+            });
         }
         if !is_nested && !quoted && word.starts_with('{') {
             return Err(match elements.is_empty() {
-                true => Error::unsupported("an array of more than one dimension", None),
+                true => more_dimensions(),
                 false => malformed(),
             });
         }
@@ -48,6 +51,85 @@ pub(super) fn parse(
             None => return Err(malformed()),
         }
     }
+}
+
+/// The refusal of a value that has more dimensions than its type.
+pub(super) fn more_dimensions() -> Error {
+    Error::unsupported(
+        "an array of more than one dimension where one of one dimension is held",
+        Some("Declare the column with a pair of brackets for each dimension, as in integer[][]."),
+    )
+}
+
+/// The refusal of one that has fewer.
+pub(super) fn fewer_dimensions() -> Error {
+    Error::unsupported(
+        "an array of fewer dimensions than its type is declared with",
+        Some("Declare the column with a pair of brackets for each dimension of its values, as in integer[]."),
+    )
+}
+
+/// The refusal of an array that counts from another number.
+pub(super) fn other_bounds(first: i32) -> Error {
+    Error::unsupported(
+        format!("an array whose first subscript is {first}"),
+        Some("Arrays count from 1 here: leave the bounds out."),
+    )
+}
+
+/// The array behind the bounds that a text may begin with (`[1:2]={a,b}`). Errors: 22P02; 0A000 for an array that does not count
+/// from 1.
+fn without_bounds<'a>(trimmed: &'a str, text: &str) -> Result<&'a str> {
+    if !trimmed.starts_with('[') {
+        return Ok(trimmed);
+    }
+    let malformed = || Error::DataException {
+        state: "22P02",
+        message: format!("malformed array literal: \"{text}\""),
+    };
+    let (bounds, body) = trimmed.split_once('=').ok_or_else(malformed)?;
+    let body = body.trim_start_matches(is_space);
+    let mut lengths = Vec::new();
+    for bound in bounds.trim_matches(is_space).split_inclusive(']') {
+        let inside = bound.trim_matches(is_space).strip_prefix('[');
+        let inside = inside.and_then(|bound| bound.strip_suffix(']')).ok_or_else(malformed)?;
+        let (low, high) = inside.split_once(':').unwrap_or(("1", inside));
+        let low: i32 = low.trim().parse().map_err(|_| malformed())?;
+        let high: i32 = high.trim().parse().map_err(|_| malformed())?;
+        if low != 1 {
+            return Err(other_bounds(low));
+        }
+        lengths.push(usize::try_from(high).map_err(|_| malformed())?);
+    }
+    match lengths == shape(body) {
+        true => Ok(body),
+        false => Err(malformed()),
+    }
+}
+
+/// How many items the text of an array has in each dimension, judged by the first of each.
+fn shape(body: &str) -> Vec<usize> {
+    let mut lengths = Vec::new();
+    let mut rest = body.trim_matches(is_space);
+    while let Some(inside) = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        let (mut count, mut after) = (0, inside);
+        while let Some((_, _, next)) = cut_element(after) {
+            count += 1;
+            match next.strip_prefix(',') {
+                Some(next) => after = next,
+                None => break,
+            }
+        }
+        lengths.push(count);
+        rest = match cut_element(inside) {
+            Some((_, false, _)) if inside.trim_start_matches(is_space).starts_with('{') => {
+                let inside = inside.trim_start_matches(is_space);
+                &inside[..length_of_nested(inside).unwrap_or(inside.len())]
+            }
+            _ => break,
+        };
+    }
+    lengths
 }
 
 /// Whether the elements are arrays of one length.

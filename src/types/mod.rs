@@ -26,6 +26,7 @@ mod datetime_output;
 mod datetime_tokens;
 mod datetime_words;
 mod digits;
+mod enum_type;
 mod floats;
 mod format_settings;
 mod interval;
@@ -44,6 +45,7 @@ mod type_table;
 mod value;
 
 pub use array::dimensions;
+pub use binary_input::binary_dimensions;
 pub use arrow_type::TYPE_METADATA_KEY;
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
@@ -53,6 +55,7 @@ pub(crate) use convert::{
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};

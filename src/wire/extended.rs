@@ -17,7 +17,7 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{FormatSettings, SqlType, Value, WireFormat};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat, binary_dimensions, dimensions};
 use crate::{Error, Result};
 
 impl Responder {
@@ -316,8 +316,14 @@ fn decode_parameters(
         match bytes {
             None => Ok(Value::Null),
             Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
-            Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
-            Some(bytes) => text_parameter(utf8(bytes)?, ty, format),
+            // PostgreSQL has one type for arrays of all dimensions.
+            Some(bytes) if code == WireFormat::Binary => {
+                Value::from_binary(bytes, &ty.with_dimensions(binary_dimensions(bytes)), index + 1)
+            }
+            Some(bytes) => {
+                let text = utf8(bytes)?;
+                text_parameter(text, &ty.with_dimensions(dimensions(text)), format)
+            }
         }
     };
     bind.parameters

@@ -66,6 +66,7 @@ fn of_view(view: &ViewDef, like: &Like) -> Likeness {
             id: 0,
             name: name.clone(),
             ty: type_by_format(ty),
+            domain: None,
             not_null: false,
             unverified: None,
             default: None,

@@ -8,10 +8,10 @@ use super::{check, default, foreign_key, generation, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
-use crate::parse::type_name;
 use crate::query;
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
+use crate::system::type_name::{NamedType, declared_type};
 use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 
@@ -23,7 +23,7 @@ pub(super) async fn set_type(
     written: &DataType,
     using: Option<&Expr>,
 ) -> Result<()> {
-    let ty = type_name::sql_type(written)?;
+    let NamedType { ty, domain } = declared_type(ctx, written)?;
     query::warn_of_digits(ctx, written);
     column_type::check_stored(&ty)?;
     let column = change.table.columns[at].clone();
@@ -48,7 +48,8 @@ pub(super) async fn set_type(
             }),
         });
     }
-    if ty == column.ty && using.is_none() {
+    let is_same_domain = domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
+    if ty == column.ty && using.is_none() && is_same_domain {
         return Ok(());
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
@@ -75,8 +76,13 @@ pub(super) async fn set_type(
         }
         other => other.clone(),
     };
-    let stays = using.is_none() && column.generation().is_none() && is_stored_alike(&column.ty, &ty);
+    // What is stored must pass a new domain: all rows are written anew, which asks them.
+    let stays = using.is_none()
+        && column.generation().is_none()
+        && is_stored_alike(&column.ty, &ty)
+        && (is_same_domain || domain.is_none());
     let retyped = &mut change.table.columns[at];
+    retyped.domain = domain;
     retyped.default = default;
     retyped.ty = ty;
     if !stays {

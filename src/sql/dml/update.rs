@@ -85,6 +85,7 @@ impl UpdatePlan {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<UpdatePlan> {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
+        let computed: Vec<&Expr> = computed.iter().map(|expr| &**expr).collect();
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let keys_move = set.changes_keys(&target.table);
         let mode = match keys_move {

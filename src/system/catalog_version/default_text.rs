@@ -46,7 +46,7 @@ fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
     let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
     match value {
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
-        _ if written_as_string => format!("{sql}::{}", ty.base_name()),
+        _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),
     }
 }

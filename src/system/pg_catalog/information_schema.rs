@@ -24,6 +24,7 @@ static RELATIONS: &[Filled] = &[
     ("views", VIEW, views),
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
+    ("element_types", ELEMENT_TYPE, element_types),
     ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
     ("check_constraints", &[], check_constraints),
     ("referential_constraints", &[], referential_constraints),
@@ -252,6 +253,31 @@ fn column_row(
         ),
         ("is_updatable", yes_or_no(updatable)),
     ]);
+}
+
+const ELEMENT_TYPE: Constants = &[("object_type", "TABLE"), ("udt_schema", "pg_catalog")];
+
+/// What the arrays of columns hold.
+fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
+        for (position, column) in relation.columns.iter().enumerate() {
+            let SqlType::Array(element) = &column.ty else {
+                continue;
+            };
+            rows.push(&[
+                ("object_catalog", database.clone()),
+                ("object_schema", text(&relation.schema)),
+                ("object_name", text(&relation.name)),
+                ("collection_type_identifier", text(position + 1)),
+                ("data_type", text(element.base_name())),
+                ("udt_catalog", database.clone()),
+                ("udt_name", text(element.type_row().catalog_name)),
+                ("dtd_identifier", text(format!("a{}", position + 1))),
+            ]);
+        }
+    }
 }
 
 fn is_character(ty: &SqlType) -> bool {

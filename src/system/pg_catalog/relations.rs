@@ -208,7 +208,6 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
 
 const ATTRIBUTE: Constants = &[
     ("attstattarget", "-1"),
-    ("attndims", "0"),
     ("attcacheoff", "-1"),
     ("attcompression", ""),
     ("atthasmissing", "f"),
@@ -238,6 +237,7 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ("atttypid", text(column.ty.oid())),
         ("attlen", text(facts.length)),
         ("attnum", text(number)),
+        ("attndims", text(column.ty.dimensions())),
         ("atttypmod", text(column.ty.modifier())),
         ("attbyval", boolean(facts.by_value)),
         ("attalign", text(&facts.align)),
