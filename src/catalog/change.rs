@@ -11,7 +11,7 @@ use super::{
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
-use crate::error::Limit;
+use crate::error::{DuplicateKind, Limit};
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
@@ -66,6 +66,7 @@ impl<'a> CatalogWriter<'a> {
         }
         table.version = self.version;
         let known = self.relation_of(table.oid);
+        self.check_no_type(known, &table.schema, &table.name)?;
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
         self.rest_on_types(known.and_then(Relation::get_table), &table)?;
@@ -77,6 +78,7 @@ impl<'a> CatalogWriter<'a> {
     /// Writes a view's record, new or changed.
     pub fn put_view(&self, view: &ViewDef) -> Result<()> {
         let known = self.relation_of(view.oid());
+        self.check_no_type(known, &view.schema, &view.name)?;
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
         let old = match known {
             Some(Relation::View(known)) => known.depends_on.as_slice(),
@@ -310,6 +312,18 @@ impl<'a> CatalogWriter<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A table or view has a row type of its name. Errors: 42710 for a new name that a type has.
+    fn check_no_type(&self, known: Option<&Relation>, schema: &str, name: &str) -> Result<()> {
+        let is_known = known.is_some_and(|known| known.schema() == schema && known.name() == name);
+        match !is_known && self.catalog.types.get(schema, name).is_some() {
+            true => Err(Error::Duplicate {
+                kind: DuplicateKind::Type,
+                name: name.to_string(),
+            }),
+            false => Ok(()),
+        }
     }
 
     fn drop_name(&self, schema: &str, name: &str) -> Result<()> {

@@ -60,6 +60,8 @@ pub struct DomainCheck {
     pub name: String,
     /// The condition over VALUE, as SQL text.
     pub sql: String,
+    /// The same as `pg_get_constraintdef` prints it.
+    pub text: String,
     /// NOT VALID.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_valid: bool,
@@ -160,6 +162,19 @@ impl UserTypes {
             Some(schema) => self.get(schema, name),
             None => search_path.iter().find_map(|schema| self.get(schema, name)),
         }
+    }
+
+    /// What a name of words means: perhaps with a schema before and brackets behind it.
+    pub fn named(&self, name: &str, search_path: &[String]) -> Option<SqlType> {
+        let element = name.trim_end_matches("[]");
+        let found = match element.split_once('.') {
+            Some((schema, name)) => self.get(schema, name),
+            None => self.find(None, element, search_path),
+        }?;
+        Some(match element == name {
+            true => found.sql_type(),
+            false => SqlType::Array(Box::new(found.sql_type())),
+        })
     }
 
     /// The one with this oid.

@@ -411,6 +411,8 @@ pub enum DuplicateKind {
     Constraint,
     /// A CHECK constraint of the same statement.
     Check,
+    /// A type.
+    Type,
     /// Any other object.
     Object,
 }
@@ -457,6 +459,10 @@ pub enum StatementFault {
     NotImplemented,
     /// 42704: an object that a definition names in words of its own.
     UndefinedObject,
+    /// 42710: an object that is there, in words of its own.
+    DuplicateObject,
+    /// 42602: a name that cannot be one.
+    InvalidName,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.
@@ -568,6 +574,7 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::Cursor => "cursor",
             DuplicateKind::Constraint => "constraint",
             DuplicateKind::Check => "check constraint",
+            DuplicateKind::Type => "type",
             DuplicateKind::Object => "object",
         })
     }

@@ -440,7 +440,10 @@ impl DuplicateKind {
             DuplicateKind::Column => "42701",
             DuplicateKind::PreparedStatement => "42P05",
             DuplicateKind::Cursor => "42P03",
-            DuplicateKind::Constraint | DuplicateKind::Check | DuplicateKind::Object => "42710",
+            DuplicateKind::Constraint
+            | DuplicateKind::Check
+            | DuplicateKind::Type
+            | DuplicateKind::Object => "42710",
         }
     }
 }
@@ -466,6 +469,8 @@ impl StatementFault {
             StatementFault::AmbiguousRoutine => "42725",
             StatementFault::InvalidCursorDefinition => "42P11",
             StatementFault::NotImplemented => "0A000",
+            StatementFault::DuplicateObject => "42710",
+            StatementFault::InvalidName => "42602",
             StatementFault::UndefinedObject => "42704",
         }
     }

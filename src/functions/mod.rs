@@ -27,6 +27,7 @@ mod datetime_trunc;
 mod definition;
 pub(crate) mod evaluate;
 mod domain;
+mod enumeration;
 mod exponential;
 mod float;
 mod hash;
@@ -142,6 +143,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    enumeration::FUNCTIONS,
     float::FUNCTIONS,
     hash::FUNCTIONS,
     integer::FUNCTIONS,

@@ -321,6 +321,9 @@ static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
 fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     if let Some(element) = text.strip_suffix("[]") {
         let element = find_type(catalog, element.trim_end())?;
+        if let Some(user) = catalog.objects().user_type(element) {
+            return Some(i64::from(user.ty.array_oid));
+        }
         let name = format!("_{}", SYSTEM.types.get(&element)?.name);
         return TYPE_NAMES.get(name.as_str()).copied();
     }
@@ -337,7 +340,18 @@ fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     }
     let mut parts = split_name(text)?;
     let name = parts.pop()?;
-    match parts.pop().as_deref() {
+    let schema = parts.pop();
+    let user_type = |name: &str| {
+        let path = catalog.search_path();
+        catalog.objects().user_type_named(schema.as_deref(), name, path)
+    };
+    if let Some(found) = user_type(&name) {
+        return Some(i64::from(found.oid));
+    }
+    if let Some(element) = name.strip_prefix('_').and_then(user_type) {
+        return Some(i64::from(element.array_oid));
+    }
+    match schema.as_deref() {
         None | Some("pg_catalog") => TYPE_NAMES.get(name.as_str()).copied(),
         Some(_) => None,
     }
@@ -377,7 +391,10 @@ fn type_is_visible(catalog: &CatalogContext, oid: i64) -> Option<bool> {
             let mut schemas = path_with_catalog(catalog.search_path());
             Some(schemas.any(|schema| objects.schema_oid(schema) == Some(ty.namespace)))
         }
-        None => objects.is_visible(oid, catalog.search_path()),
+        None => match objects.user_type(oid) {
+            Some(user) => Some(user.is_visible(objects, catalog.search_path())),
+            None => objects.is_visible(oid, catalog.search_path()),
+        },
     }
 }
 

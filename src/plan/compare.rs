@@ -89,6 +89,7 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Timestamp(_), Value::Timestamp(_))
         | (SqlType::TimestampTz(_), Value::TimestampTz(_))
         | (SqlType::Uuid, Value::Uuid(_)) => true,
+        (SqlType::Enum(ty), Value::Enum(value)) => *ty == value.ty,
         (SqlType::Numeric(_), Value::Numeric(number)) => ty.fixed_size().is_none_or(|size| {
             number.scale() == Some(size.shown_scale())
                 && number

@@ -39,7 +39,7 @@ impl Bound {
     /// It as a column of this name, with a label where the Arrow type does not tell a numeric, or char of no length: what is above
     /// a projection knows its columns by their fields.
     pub(super) fn named(self, name: &str) -> Expr {
-        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) {
+        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) && self.ty.enum_type().is_none() {
             return self.expr.alias(name);
         }
         let label = self.ty.field(name, true).metadata().clone();

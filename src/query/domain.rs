@@ -1,9 +1,13 @@
 //! Casts to domains: the value as one of the type that the domain is over, once the domain's conditions hold of it. Writes ask the
 //! same of columns of domains (`sql::dml::row_checks`), as casts of these.
 
+use std::ops::ControlFlow;
+
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place};
+use super::binder::{Binder, Bound, Clause, Place, fold};
+use super::condition_text::condition_text_over;
+use super::row_query::RowColumn;
 use super::scope::{Scope, ScopeColumn};
 use crate::catalog::TypeDef;
 use crate::functions::{self, Volatility};
@@ -15,6 +19,8 @@ use crate::{Error, Result};
 
 /// The name that stands for the value in a domain's conditions.
 const VALUE: &str = "value";
+/// The same as PostgreSQL prints it.
+const PRINTED_VALUE: &str = "VALUE";
 
 impl Binder<'_> {
     /// A value of the type that the domain is over, which passes the domain's conditions: those of the domains that it is over first.
@@ -86,4 +92,33 @@ pub(crate) fn check_domain_condition(ctx: &StatementContext, expr: &ast::Expr, t
     let value = Bound::constant(&Value::Null, ty.clone())?;
     let bound = binder.domain_condition(expr, value);
     bound.map(drop).map_err(|error| binder.at_its_place(error))
+}
+
+/// A domain's condition of a value that is this expression, in place of VALUE.
+pub(crate) fn condition_of_value(mut condition: ast::Expr, value: &ast::Expr) -> ast::Expr {
+    let _ = ast::visit_expressions_mut(&mut condition, |expr| {
+        let is_value = matches!(expr, ast::Expr::Identifier(name) if fold(name) == VALUE);
+        if is_value {
+            expr.clone_from(value);
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    condition
+}
+
+/// A domain's condition as PostgreSQL prints it. Errors: those of binding.
+pub(crate) fn domain_condition_text(
+    ctx: &StatementContext,
+    condition: &ast::Expr,
+    ty: &SqlType,
+) -> Result<String> {
+    let column = RowColumn {
+        name: PRINTED_VALUE.to_string(),
+        ty: ty.clone(),
+        origin: None,
+    };
+    let name = ast::Expr::Identifier(ast::Ident::with_quote('"', PRINTED_VALUE));
+    let condition = condition_of_value(condition.clone(), &name);
+    let (text, _) = condition_text_over(ctx, vec![column], "", &condition)?;
+    Ok(text.replace(&format!("\"{PRINTED_VALUE}\""), PRINTED_VALUE))
 }

@@ -109,7 +109,7 @@ pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
 pub(crate) use cte_materialization::mentions;
 pub(crate) use cursor_plan::{CursorPlan, CursorRows};
-pub(crate) use domain::check_domain_condition;
+pub(crate) use domain::{check_domain_condition, condition_of_value, domain_condition_text};
 pub(crate) use experience::Experience;
 pub(crate) use function_call::is_bounded_call;
 use join_hint::with_join_hint;

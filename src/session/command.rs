@@ -59,7 +59,7 @@ impl Session {
             Command::Reset { name } => self.reset(name.as_deref())?,
             Command::Show { name } => return self.show(name.as_deref()),
             Command::Prepare { name, types, text } => {
-                let types: Vec<_> = types.iter().cloned().map(Some).collect();
+                let types = self.prepared_types(types).await?;
                 self.prepare_from(name, text, &types, Some(whole)).await?;
                 "PREPARE"
             }

@@ -58,7 +58,7 @@ impl EnumType {
             .map(|known| known.position)
             .ok_or_else(|| Error::DataException {
                 state: "22P02",
-                message: format!("invalid input value for enum {}: \"{label}\"", self.name),
+                message: format!("invalid input value for enum {}: \"{label}\"", self.quoted_name()),
             })
     }
 
@@ -66,6 +66,17 @@ impl EnumType {
     pub fn label(&self, position: i64) -> &str {
         let found = self.labels.binary_search_by_key(&position, |label| label.position);
         found.map_or("", |at| &self.labels[at].label)
+    }
+
+    /// Its name as SQL text has it: in quotes, unless it is in lower case and plain.
+    pub fn quoted_name(&self) -> String {
+        let is_plain = |(at, c): (usize, char)| {
+            c.is_ascii_lowercase() || c == '_' || at > 0 && (c.is_ascii_digit() || c == '$')
+        };
+        match self.name.chars().enumerate().all(is_plain) {
+            true => self.name.clone(),
+            false => format!("\"{}\"", self.name.replace('"', "\"\"")),
+        }
     }
 
     /// All its values from one to another, both included; from the first, or to the last, where none is given.
@@ -134,7 +145,7 @@ impl SqlType {
     }
 
     /// The name by which an Arrow field says which type its values are of: `format_type`'s, and all of an enum.
-    pub(super) fn metadata(&self) -> String {
+    pub(crate) fn metadata(&self) -> String {
         match self {
             SqlType::Array(item) if item.enum_type().is_some() => item.metadata() + "[]",
             SqlType::Enum(ty) => match serde_json::to_string(&**ty) {

@@ -71,6 +71,7 @@ impl SqlType {
         let base = self.base_name();
         match self {
             SqlType::Array(element) => format!("{}[]", element.name()),
+            SqlType::Enum(ty) => ty.quoted_name(),
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
             SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
@@ -107,7 +108,8 @@ impl SqlType {
     /// The name without modifier, `[]` included: how PostgreSQL names types in `column … is of type …`.
     pub fn full_base_name(&self) -> String {
         match self {
-            SqlType::Array(element) => format!("{}[]", element.base_name()),
+            SqlType::Array(element) => format!("{}[]", element.innermost().full_base_name()),
+            SqlType::Enum(ty) => ty.quoted_name(),
             other => other.base_name().to_string(),
         }
     }

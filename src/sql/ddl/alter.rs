@@ -309,7 +309,11 @@ async fn add_column(
         def.default = Some(generation::read(ctx, &table.name, &table.columns, &def, &expr)?);
     }
     let name = Ident::with_quote('"', &def.name);
-    let missing = missing_value(ctx, &def).await?;
+    // What is to pass a domain is written.
+    let missing = match &def.domain {
+        Some(_) => None,
+        None => missing_value(ctx, &def).await?,
+    };
     let unfilled = match missing {
         Some(missing) => {
             def.missing = missing;

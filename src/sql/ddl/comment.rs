@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
+use super::user_type;
 use crate::catalog::{
-    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, ViewDef,
+    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, TypeDef, ViewDef,
     is_system_schema,
 };
 use crate::parse::names;
@@ -78,6 +79,17 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
                 ..schema.clone()
             };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_schema(&changed)?;
+        }
+        CommentObject::Type | CommentObject::Domain => {
+            let ty = user_type::user_type(ctx, object_name)?;
+            if matches!(object_type, CommentObject::Domain) && ty.domain().is_none() {
+                return Err(user_type::no_domain(&ty.name));
+            }
+            let changed = TypeDef {
+                comment,
+                ..TypeDef::clone(&ty)
+            };
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&changed)?;
         }
         other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }

@@ -8,8 +8,8 @@ use sqlparser::ast::{CastKind, Expr, Ident, SelectItem};
 use super::default::parse_expression;
 use super::generated_columns::settled;
 use super::row_expressions::RowExpressions;
-use crate::catalog::{CheckConstraint, ColumnDef, TableDef};
-use crate::query::{Clause, RowColumn, RowQuery, RowRelation};
+use crate::catalog::{CheckConstraint, ColumnDef, TableDef, TypeDef};
+use crate::query::{self, Clause, RowColumn, RowQuery, RowRelation};
 use crate::system::StatementContext;
 use crate::system::type_name::name_by_oid;
 use crate::table::{RowPages, require_not_null, row_text};
@@ -164,6 +164,53 @@ pub(crate) async fn verify_checks(ctx: &StatementContext, table: &TableDef, name
                 schema: table.schema.clone(),
                 table: table.name.clone(),
                 constraint: checks.names[check].clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether all values of some columns, as the transaction sees them, are of a domain. Errors: 23514, 23502.
+pub(crate) async fn verify_domain(
+    ctx: &StatementContext,
+    table: &TableDef,
+    columns: impl Iterator<Item = &ColumnDef>,
+    ty: &TypeDef,
+) -> Result<()> {
+    let Some(domain) = ty.domain() else {
+        return Ok(());
+    };
+    let (mut names, mut exprs) = (Vec::new(), Vec::new());
+    for column in columns {
+        let value = Expr::Identifier(Ident::with_quote('"', &column.name));
+        if domain.not_null {
+            names.push((column.name.clone(), true));
+            exprs.push(Expr::IsNotNull(Box::new(value.clone())));
+        }
+        for check in &domain.checks {
+            names.push((column.name.clone(), false));
+            exprs.push(Expr::Nested(Box::new(query::condition_of_value(parse_expression(&check.sql)?, &value))));
+        }
+    }
+    if exprs.is_empty() {
+        return Ok(());
+    }
+    let checks = RowChecks {
+        names: names.iter().map(|(column, _)| column.clone()).collect(),
+        projection: Some(bind(ctx, table, exprs)?),
+        positions: table.visible_positions(),
+    };
+    let mut pages = RowPages::new(&ctx.txn, table);
+    while let Some(rows) = pages.next().await? {
+        if let Some((_, check)) = checks.first_broken(ctx, &rows).await? {
+            let (column, is_null) = &names[check];
+            let (state, what) = match is_null {
+                true => ("23502", "null values"),
+                false => ("23514", "values that violate the new constraint"),
+            };
+            return Err(Error::DataException {
+                state,
+                message: format!("column \"{column}\" of table \"{}\" contains {what}", table.name),
             });
         }
     }

@@ -98,6 +98,10 @@ pub(crate) fn get_constraintdef(objects: &Objects, oid: i64, pretty: bool) -> Ce
             false => constraint.definition.clone(),
         });
     }
+    if let Some(check) = objects.domain_check(oid) {
+        let not_valid = if check.not_valid { " NOT VALID" } else { "" };
+        return Some(format!("CHECK ({}){not_valid}", check.text));
+    }
     match objects.find(oid) {
         Some(Found::Index(relation, index)) if index.constraint => {
             Some(constraint_definition(relation, index))

@@ -12,6 +12,8 @@ use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES};
 use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
 use super::session_rows::role_names;
+use super::type_rows;
+use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, type_facts};
 use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
@@ -25,6 +27,9 @@ static RELATIONS: &[Filled] = &[
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
     ("element_types", ELEMENT_TYPE, element_types),
+    ("domains", &[], type_rows::domains),
+    ("domain_constraints", &[], type_rows::domain_constraints),
+    ("column_domain_usage", &[], type_rows::column_domain_usage),
     ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
     ("check_constraints", &[], check_constraints),
     ("referential_constraints", &[], referential_constraints),
@@ -144,18 +149,17 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 const COLUMN: Constants = &[
-    ("udt_schema", "pg_catalog"),
     ("is_self_referencing", "NO"),
     ("identity_cycle", "NO"),
 ];
 
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = &source.ctx.database;
     for system in system_relations() {
         for (position, field) in system.fields.fields().iter().enumerate() {
             let column = UserColumn {
                 name: field.name().clone(),
                 ty: SqlType::from_field(field),
+                domain: None,
                 not_null: false,
                 default: None,
                 sequences: Vec::new(),
@@ -164,8 +168,8 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 comment: None,
             };
             column_row(
+                source,
                 rows,
-                database,
                 (system.schema, system.name),
                 position + 1,
                 &column,
@@ -177,33 +181,25 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in relations.filter(|relation| relation.kind != 'S') {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
-            column_row(rows, database, name, position + 1, column, relation.kind == 'r');
+            column_row(source, rows, name, position + 1, column, relation.kind == 'r');
         }
     }
 }
 
 fn column_row(
+    source: &Source<'_>,
     rows: &mut RelationRows,
-    database: &str,
     (schema, table): (&str, &str),
     position: usize,
     column: &UserColumn,
     updatable: bool,
 ) {
-    let ty = &column.ty;
-    let characters = match ty {
-        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length),
-        _ => None,
-    };
-    // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.
-    let octets = match (characters, is_character(ty)) {
-        (Some(length), _) => Some(u64::from(length) * 4),
-        (None, true) => Some(1_073_741_824),
-        (None, false) => None,
-    };
-    let (precision, radix, scale) = numeric_facts(ty);
-    let is_array = matches!(ty, SqlType::Array(_));
-    rows.push(&[
+    let database = source.ctx.database.as_ref();
+    let domain = column.domain.as_ref();
+    let mut cells = vec![
+        ("domain_catalog", domain.map(|_| database.to_string())),
+        ("domain_schema", domain.map(|domain| domain.schema.clone())),
+        ("domain_name", domain.map(|domain| domain.name.clone())),
         ("table_catalog", text(database)),
         ("table_schema", text(schema)),
         ("table_name", text(table)),
@@ -221,8 +217,55 @@ fn column_row(
             "generation_expression",
             column.default.clone().filter(|_| column.is_generated),
         ),
-        ("is_nullable", yes_or_no(!column.not_null)),
-        ("data_type", text(if is_array { "ARRAY" } else { ty.base_name() })),
+        ("is_nullable", yes_or_no(!column.not_null && !is_never_null(column))),
+        ("udt_catalog", text(database)),
+        ("dtd_identifier", text(position)),
+        ("is_identity", yes_or_no(!column.identity.is_empty())),
+        (
+            "identity_generation",
+            match column.identity {
+                "a" => text("ALWAYS"),
+                "d" => text("BY DEFAULT"),
+                _ => None,
+            },
+        ),
+        ("is_updatable", yes_or_no(updatable)),
+    ];
+    cells.extend(type_cells(source, &column.ty));
+    rows.push(&cells);
+}
+
+/// Whether the domain of a column has no NULL.
+fn is_never_null(column: &UserColumn) -> bool {
+    column.domain.as_ref().is_some_and(|domain| domain.is_never_null())
+}
+
+/// What columns and domains say of their types.
+pub(super) fn type_cells(source: &Source<'_>, ty: &SqlType) -> Vec<(&'static str, Cell)> {
+    let characters = match ty {
+        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length),
+        _ => None,
+    };
+    // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.
+    let octets = match (characters, is_character(ty)) {
+        (Some(length), _) => Some(u64::from(length) * 4),
+        (None, true) => Some(1_073_741_824),
+        (None, false) => None,
+    };
+    let (precision, radix, scale) = numeric_facts(ty);
+    let user = source.objects.user_type(i64::from(ty.oid()));
+    let data_type = match ty {
+        SqlType::Array(_) => "ARRAY",
+        SqlType::Enum(_) => "USER-DEFINED",
+        ty => ty.base_name(),
+    };
+    vec![
+        (
+            "udt_schema",
+            text(user.map_or("pg_catalog", |user| user.ty.schema.as_str())),
+        ),
+        ("udt_name", text(ty.catalog_name())),
+        ("data_type", text(data_type)),
         (
             "character_maximum_length",
             characters.map(|length| length.to_string()),
@@ -239,23 +282,10 @@ fn column_row(
             datetime_precision(ty).map(|precision| precision.to_string()),
         ),
         ("interval_type", interval_type(ty)),
-        ("udt_catalog", text(database)),
-        ("udt_name", text(ty.catalog_name())),
-        ("dtd_identifier", text(position)),
-        ("is_identity", yes_or_no(!column.identity.is_empty())),
-        (
-            "identity_generation",
-            match column.identity {
-                "a" => text("ALWAYS"),
-                "d" => text("BY DEFAULT"),
-                _ => None,
-            },
-        ),
-        ("is_updatable", yes_or_no(updatable)),
-    ]);
+    ]
 }
 
-const ELEMENT_TYPE: Constants = &[("object_type", "TABLE"), ("udt_schema", "pg_catalog")];
+const ELEMENT_TYPE: Constants = &[("object_type", "TABLE")];
 
 /// What the arrays of columns hold.
 fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
@@ -263,17 +293,26 @@ fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
     let relations = source.objects.relations.iter();
     for relation in relations.filter(|relation| relation.kind != 'S') {
         for (position, column) in relation.columns.iter().enumerate() {
-            let SqlType::Array(element) = &column.ty else {
+            let SqlType::Array(_) = &column.ty else {
                 continue;
             };
+            let element = column.ty.innermost();
+            let user = source.objects.user_type(i64::from(element.oid()));
             rows.push(&[
                 ("object_catalog", database.clone()),
                 ("object_schema", text(&relation.schema)),
                 ("object_name", text(&relation.name)),
                 ("collection_type_identifier", text(position + 1)),
-                ("data_type", text(element.base_name())),
+                (
+                    "data_type",
+                    text(user.map_or(element.base_name(), |_| "USER-DEFINED")),
+                ),
                 ("udt_catalog", database.clone()),
-                ("udt_name", text(element.type_row().catalog_name)),
+                (
+                    "udt_schema",
+                    text(user.map_or("pg_catalog", |user| user.ty.schema.as_str())),
+                ),
+                ("udt_name", text(element.catalog_name())),
                 ("dtd_identifier", text(format!("a{}", position + 1))),
             ]);
         }
