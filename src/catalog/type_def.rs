@@ -62,6 +62,8 @@ pub struct DomainCheck {
     pub sql: String,
     /// The same as `pg_get_constraintdef` prints it.
     pub text: String,
+    /// The same without parentheses that it can do without.
+    pub pretty_text: String,
     /// NOT VALID.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_valid: bool,
@@ -249,8 +251,9 @@ pub fn stored_name(ty: &SqlType) -> String {
 impl ColumnDef {
     /// The oids of the types that users made and that it is of.
     pub fn types_used(&self) -> impl Iterator<Item = u32> + '_ {
+        let labels = self.ty.enum_type().filter(|_| self.domain.is_none());
         let domain = self.domain.iter().map(|domain| domain.oid);
-        domain.chain(self.ty.enum_type().map(|labels| labels.oid))
+        domain.chain(labels.map(|labels| labels.oid))
     }
 
     /// A number that another definition of its types has not.

@@ -159,6 +159,9 @@ pub enum Error {
     /// ON CONFLICT DO UPDATE met the same row twice (21000).
     #[error("ON CONFLICT DO UPDATE command cannot affect row a second time")]
     ConflictRowTwice,
+    /// Text that is no array (22P02).
+    #[error("malformed array literal: \"{text}\"")]
+    MalformedArray { text: String, detail: String },
     /// A cast that does not exist (42846).
     #[error("cannot cast type {from} to {to}")]
     CannotCoerce { from: String, to: String },
@@ -186,6 +189,13 @@ pub enum Error {
         table: String,
         constraint: String,
         row: String,
+    },
+    /// A value that a domain does not have: NULL (23502), or one against a constraint of it (23514).
+    #[error("{}", domain_message(domain, constraint))]
+    DomainViolation {
+        schema: String,
+        domain: String,
+        constraint: Option<String>,
     },
     /// A row that refers to what is not there, or is referred to by another (23503).
     #[error("{message}")]
@@ -463,6 +473,16 @@ pub enum StatementFault {
     DuplicateObject,
     /// 42602: a name that cannot be one.
     InvalidName,
+}
+
+/// What is told of a value that a domain does not have.
+fn domain_message(domain: &str, constraint: &Option<String>) -> String {
+    match constraint {
+        Some(constraint) => {
+            format!("value for domain {domain} violates check constraint \"{constraint}\"")
+        }
+        None => format!("domain {domain} does not allow null values"),
+    }
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.

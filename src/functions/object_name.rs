@@ -15,7 +15,7 @@ use crate::system::catalog_version::objects::{
 };
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
+use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, TYPE_CLASS};
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
@@ -457,6 +457,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
         && let Some(Found::Index(_, index)) = objects.find(object)
     {
         return index.constraint_comment.clone();
+    }
+    if class.is_none_or(|class| class == TYPE_CLASS)
+        && let Some(user) = objects.user_type(object)
+    {
+        return user.ty.comment.clone();
     }
     let ours = objects.schemas.iter().find(|(oid, _, _)| *oid == object);
     if let (Some((_, name, comment)), 0) = (ours, column) {

@@ -1,6 +1,7 @@
 //! Reads CREATE, ALTER and DROP of types and domains off their tokens. Called by `definition_reader`; knows nothing of what they do.
 
 use sqlparser::ast::{DataType, Expr};
+use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -165,7 +166,7 @@ impl TokenReader<'_> {
             if domain.default.is_some() {
                 return Err(syntax("multiple default expressions"));
             }
-            domain.default = Some(self.expression()?);
+            domain.default = Some(self.default()?);
             return Ok(());
         }
         let constraint = match self.word("CONSTRAINT") {
@@ -250,7 +251,7 @@ impl TokenReader<'_> {
         } else if is_word_at(&self.tokens, self.at, "SET") && !is_word_at(&self.tokens, self.at + 1, "SCHEMA") {
             self.at += 1;
             if self.word("DEFAULT") {
-                DomainChange::Default(Some(self.expression()?))
+                DomainChange::Default(Some(self.default()?))
             } else {
                 self.expect("NOT")?;
                 self.expect("NULL")?;
@@ -288,6 +289,14 @@ impl TokenReader<'_> {
     /// An expression, by the parser.
     fn expression(&mut self) -> Result<Expr> {
         self.parsed(|parser| parser.parse_expr())
+    }
+
+    /// A default: an expression behind which NOT begins a constraint.
+    fn default(&mut self) -> Result<Expr> {
+        self.parsed(|parser| {
+            let least = KeyspanDialect.prec_value(Precedence::Is);
+            parser.parse_subexpr(least)
+        })
     }
 
     fn parsed<T>(&mut self, parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParserError>) -> Result<T> {

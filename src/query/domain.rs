@@ -30,21 +30,24 @@ impl Binder<'_> {
             origin: None,
             ..bound
         };
-        for domain in domain.domains() {
-            bound = self.of_one_domain(bound, domain)?;
+        for part in domain.domains() {
+            bound = self.of_one_domain(bound, part, domain)?;
         }
         Ok(bound)
     }
 
-    fn of_one_domain(&mut self, bound: Bound, ty: &TypeDef) -> Result<Bound> {
+    /// `named`: the domain that is told of.
+    fn of_one_domain(&mut self, bound: Bound, ty: &TypeDef, named: &TypeDef) -> Result<Bound> {
         let Some(domain) = ty.domain().filter(|domain| domain.not_null || !domain.checks.is_empty()) else {
             return Ok(bound);
         };
         let value_type = bound.ty.clone();
-        let name = Bound::constant(&Value::Text(ty.name.clone()), SqlType::Text)?;
+        let schema = Bound::constant(&Value::Text(named.schema.clone()), SqlType::Text)?;
+        let name = Bound::constant(&Value::Text(named.name.clone()), SqlType::Text)?;
         let not_null = Bound::constant(&Value::Bool(domain.not_null), SqlType::Bool)?;
         let mut arguments = vec![
             (bound.expr.clone(), value_type.clone()),
+            (schema.expr, schema.ty),
             (name.expr, name.ty),
             (not_null.expr, not_null.ty),
         ];
@@ -106,12 +109,12 @@ pub(crate) fn condition_of_value(mut condition: ast::Expr, value: &ast::Expr) ->
     condition
 }
 
-/// A domain's condition as PostgreSQL prints it. Errors: those of binding.
+/// A domain's condition as PostgreSQL prints it, and pretty. Errors: those of binding.
 pub(crate) fn domain_condition_text(
     ctx: &StatementContext,
     condition: &ast::Expr,
     ty: &SqlType,
-) -> Result<String> {
+) -> Result<(String, String)> {
     let column = RowColumn {
         name: PRINTED_VALUE.to_string(),
         ty: ty.clone(),
@@ -119,6 +122,7 @@ pub(crate) fn domain_condition_text(
     };
     let name = ast::Expr::Identifier(ast::Ident::with_quote('"', PRINTED_VALUE));
     let condition = condition_of_value(condition.clone(), &name);
-    let (text, _) = condition_text_over(ctx, vec![column], "", &condition)?;
-    Ok(text.replace(&format!("\"{PRINTED_VALUE}\""), PRINTED_VALUE))
+    let (text, pretty) = condition_text_over(ctx, vec![column], "", &condition)?;
+    let named = |text: String| text.replace(&format!("\"{PRINTED_VALUE}\""), PRINTED_VALUE);
+    Ok((named(text), named(pretty)))
 }

@@ -1,8 +1,8 @@
 //! The text form of arrays, read: `{1,NULL,"a b"}`, `{{1,2},{3,4}}`. Called by `text_input`; what an element is, it does
 //! not know.
 
-use super::Value;
 use super::spaces::is_space;
+use super::{Value, array_fault};
 use crate::{Error, Result};
 
 /// Reads an array; `read_element` reads the text of an element that is not NULL, without its quotes. Errors: 22P02, 0A000
@@ -12,10 +12,7 @@ pub(super) fn parse(
     is_nested: bool,
     read_element: impl Fn(&str) -> Result<Value>,
 ) -> Result<Vec<Value>> {
-    let malformed = || Error::DataException {
-        state: "22P02",
-        message: format!("malformed array literal: \"{text}\""),
-    };
+    let malformed = || array_fault::malformed(text);
     let trimmed = without_bounds(text.trim_matches(is_space), text)?;
     let body = trimmed
         .strip_prefix('{')
@@ -43,6 +40,9 @@ pub(super) fn parse(
         elements.push(match (quoted, word.as_str()) {
             (false, "") => return Err(malformed()),
             (false, null) if null.eq_ignore_ascii_case("null") => Value::Null,
+            (_, word) if is_nested => {
+                read_element(word).map_err(|error| array_fault::of_whole(error, text))?
+            }
             (_, word) => read_element(word)?,
         });
         match after.strip_prefix(',') {
@@ -83,10 +83,7 @@ fn without_bounds<'a>(trimmed: &'a str, text: &str) -> Result<&'a str> {
     if !trimmed.starts_with('[') {
         return Ok(trimmed);
     }
-    let malformed = || Error::DataException {
-        state: "22P02",
-        message: format!("malformed array literal: \"{text}\""),
-    };
+    let malformed = || array_fault::malformed(text);
     let (bounds, body) = trimmed.split_once('=').ok_or_else(malformed)?;
     let body = body.trim_start_matches(is_space);
     let mut lengths = Vec::new();
@@ -228,4 +225,40 @@ fn cut_escaped(mut word: String, rest: &str) -> Option<(String, bool, &str)> {
         }
     }
     Some((word, true, &rest[end..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::{FormatSettings, SqlType};
+
+    fn read(text: &str, ty: &str) -> String {
+        let settings = FormatSettings::default();
+        let ty = SqlType::from_formatted(ty).unwrap().unwrap();
+        match Value::parse(text, &ty, &settings) {
+            Ok(value) => value.to_text(&settings),
+            Err(error) => error.sqlstate().to_string(),
+        }
+    }
+
+    #[test]
+    fn bounds_and_dimensions_are_those_of_the_type() {
+        let cases = [
+            ("[1:2]={1,2}", "integer[]", "{1,2}"),
+            (" [2] = {1,2}", "integer[]", "{1,2}"),
+            ("[1:2][1:2]={{1,2},{3,4}}", "integer[][]", "{{1,2},{3,4}}"),
+            ("[1:1]={\"a,b\"}", "text[]", "{\"a,b\"}"),
+            ("[0:1]={1,2}", "integer[]", "0A000"),
+            ("[1:3]={1,2}", "integer[]", "22P02"),
+            ("[1:2]{1,2}", "integer[]", "22P02"),
+            ("[1:2][1:1]={1,2}", "integer[]", "22P02"),
+            ("{{1,2}}", "integer[]", "0A000"),
+            ("{1,2}", "integer[][]", "0A000"),
+            ("{}", "integer[][]", "{}"),
+            ("{{1},{2,3}}", "integer[][]", "22P02"),
+        ];
+        for (text, ty, expected) in cases {
+            assert_eq!(read(text, ty), expected, "{text}");
+        }
+    }
 }

@@ -399,7 +399,8 @@ fn put_binary_elements(out: &mut Vec<u8>, array: &ListArray, element: &ColumnEnc
 #[cfg(test)]
 mod tests {
     use arrow::array::{
-        Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, LargeStringArray, NullArray,
+        Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, Int32Builder, LargeStringArray,
+        ListBuilder, NullArray,
         StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
     };
     use arrow::datatypes::{Field, Int32Type};
@@ -407,7 +408,7 @@ mod tests {
     use chrono_tz::Tz;
 
     use super::*;
-    use crate::types::Numeric;
+    use crate::types::{Numeric, Value};
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -506,6 +507,30 @@ mod tests {
         let damaged: ArrayRef = Arc::new(BinaryArray::from_iter_values([b"1.50"]));
         let settings = FormatSettings::default();
         assert!(ColumnEncoder::new(&SqlType::Numeric(None), &damaged, WireFormat::Text, &settings).is_err());
+    }
+
+    #[test]
+    fn arrays_of_arrays_are_sent_with_their_dimensions() {
+        let ty = SqlType::from_formatted("integer[][]").unwrap().unwrap();
+        let settings = FormatSettings::default();
+        let mut lists = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
+        for row in [[Some(1), Some(2)], [Some(3), None]] {
+            lists.values().append_value(row);
+        }
+        lists.append(true);
+        lists.append(true);
+        let lists: ArrayRef = Arc::new(lists.finish());
+        let encoder = ColumnEncoder::new(&ty, &lists, WireFormat::Binary, &settings).unwrap();
+        for (row, text, dimensions) in [(0, "{{1,2},{3,NULL}}", 2), (1, "{}", 0)] {
+            let mut sent = Vec::new();
+            encoder.encode(row, &mut sent);
+            assert_eq!(crate::types::binary_dimensions(&sent), dimensions);
+            let read = Value::from_binary(&sent, &ty, 1).unwrap();
+            assert_eq!(read, Value::parse(text, &ty, &settings).unwrap());
+            for end in 0..sent.len() {
+                assert!(Value::from_binary(&sent[..end], &ty, 1).is_err());
+            }
+        }
     }
 
     #[test]

@@ -8,9 +8,10 @@
 //!
 //! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
 //! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric(p,s) of at
-//! most 38 digits takes no NaN; arrays have one dimension.
+//! most 38 digits takes no NaN; an array has the dimensions of its type and counts from 1.
 
 mod array;
+mod array_fault;
 mod array_quotes;
 mod arrow_type;
 mod binary_input;

@@ -315,10 +315,17 @@ fn decode_parameters(
         let code = wire_format(code)?;
         match bytes {
             None => Ok(Value::Null),
-            Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
+            // Which labels an enum has is known when the statement runs.
+            Some(bytes) if matches!(ty, SqlType::Unknown | SqlType::Enum(_)) => {
+                Ok(Value::Unknown(utf8(bytes)?.to_string()))
+            }
+            Some(bytes) if ty.enum_type().is_some() && code == WireFormat::Text => {
+                Ok(Value::Unknown(utf8(bytes)?.to_string()))
+            }
             // PostgreSQL has one type for arrays of all dimensions.
             Some(bytes) if code == WireFormat::Binary => {
-                Value::from_binary(bytes, &ty.with_dimensions(binary_dimensions(bytes)), index + 1)
+                let ty = ty.with_dimensions(binary_dimensions(bytes)).without_labels();
+                Value::from_binary(bytes, &ty, index + 1)
             }
             Some(bytes) => {
                 let text = utf8(bytes)?;

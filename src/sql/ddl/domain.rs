@@ -112,7 +112,10 @@ async fn default_text(
     name: &str,
 ) -> Result<Option<String>> {
     let read = default::read(ctx, expr, ty, name).await?;
-    Ok(read.map(|_| expr.to_string()))
+    Ok(read.map(|_| match expr.to_string() {
+        literal if literal.starts_with('\'') && literal.ends_with('\'') => format!("{literal}::{ty}"),
+        other => other,
+    }))
 }
 
 async fn add_check(
@@ -140,11 +143,13 @@ async fn add_check(
             names.find(|name| !is_taken(name)).unwrap_or(base)
         }
     };
+    let (text, pretty_text) = query::domain_condition_text(ctx, &new.expr, &domain.ty)?;
     domain.checks.push(DomainCheck {
         oid: user_type::take_oid(ctx).await?,
         name,
         sql: new.expr.to_string(),
-        text: query::domain_condition_text(ctx, &new.expr, &domain.ty)?,
+        text,
+        pretty_text,
         not_valid,
     });
     domain.checks.sort_by(|a, b| a.name.cmp(&b.name));
@@ -211,8 +216,9 @@ async fn verify(ctx: &StatementContext, old: &TypeDef, new: &TypeDef) -> Result<
         .collect();
     for table in tables {
         super::verification::shut_writers_out(ctx, &table).await?;
-        let columns = table.visible_columns().filter(|column| is_of(column, old));
-        dml::verify_domain(ctx, &table, columns, new).await?;
+        for column in table.visible_columns().filter(|column| is_of(column, old)) {
+            dml::verify_domain(ctx, &table, column, new).await?;
+        }
     }
     Ok(())
 }

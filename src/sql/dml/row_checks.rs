@@ -3,7 +3,10 @@
 
 use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::compute::bool_and;
-use sqlparser::ast::{CastKind, Expr, Ident, SelectItem};
+use sqlparser::ast::{
+    self, BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
+    Ident, ObjectName, SelectItem,
+};
 
 use super::default::parse_expression;
 use super::generated_columns::settled;
@@ -120,15 +123,34 @@ impl RowChecks {
     }
 }
 
-/// A column of a domain as a cast to it.
+/// What casts a column of a domain to it, and is true if that succeeds.
 fn domain_cast(column: &ColumnDef) -> Option<Expr> {
     let domain = column.domain.as_ref()?;
-    Some(Expr::Cast {
+    let cast = Expr::Cast {
         kind: CastKind::Cast,
         expr: Box::new(Expr::Identifier(Ident::with_quote('"', &column.name))),
         data_type: name_by_oid(domain),
         array: false,
         format: None,
+    };
+    let nulls = ast::Function {
+        name: ObjectName::from(vec![Ident::new("num_nulls")]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(FunctionArgumentList {
+            duplicate_treatment: None,
+            args: vec![FunctionArg::Unnamed(FunctionArgExpr::Expr(cast))],
+            clauses: Vec::new(),
+        }),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    };
+    Some(Expr::BinaryOp {
+        left: Box::new(Expr::Function(nulls)),
+        op: BinaryOperator::GtEq,
+        right: Box::new(Expr::Value(ast::Value::Number("0".to_string(), false).into())),
     })
 }
 
@@ -170,27 +192,26 @@ pub(crate) async fn verify_checks(ctx: &StatementContext, table: &TableDef, name
     Ok(())
 }
 
-/// Whether all values of some columns, as the transaction sees them, are of a domain. Errors: 23514, 23502.
+/// Whether all values of a column, as the transaction sees them, are of a domain. Errors: 23514, 23502.
 pub(crate) async fn verify_domain(
     ctx: &StatementContext,
     table: &TableDef,
-    columns: impl Iterator<Item = &ColumnDef>,
+    column: &ColumnDef,
     ty: &TypeDef,
 ) -> Result<()> {
     let Some(domain) = ty.domain() else {
         return Ok(());
     };
     let (mut names, mut exprs) = (Vec::new(), Vec::new());
-    for column in columns {
-        let value = Expr::Identifier(Ident::with_quote('"', &column.name));
-        if domain.not_null {
-            names.push((column.name.clone(), true));
-            exprs.push(Expr::IsNotNull(Box::new(value.clone())));
-        }
-        for check in &domain.checks {
-            names.push((column.name.clone(), false));
-            exprs.push(Expr::Nested(Box::new(query::condition_of_value(parse_expression(&check.sql)?, &value))));
-        }
+    let value = Expr::Identifier(Ident::with_quote('"', &column.name));
+    if domain.not_null {
+        names.push((column.name.clone(), true));
+        exprs.push(Expr::IsNotNull(Box::new(value.clone())));
+    }
+    for check in &domain.checks {
+        names.push((column.name.clone(), false));
+        let condition = query::condition_of_value(parse_expression(&check.sql)?, &value);
+        exprs.push(Expr::Nested(Box::new(condition)));
     }
     if exprs.is_empty() {
         return Ok(());

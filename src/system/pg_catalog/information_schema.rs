@@ -232,6 +232,13 @@ fn column_row(
         ("is_updatable", yes_or_no(updatable)),
     ];
     cells.extend(type_cells(source, &column.ty));
+    if let Some(over) = domain.and_then(|domain| domain.domain()?.over.as_ref()) {
+        cells.extend([
+            ("data_type", text("USER-DEFINED")),
+            ("udt_schema", text(&over.schema)),
+            ("udt_name", text(&over.name)),
+        ]);
+    }
     rows.push(&cells);
 }
 

@@ -187,6 +187,16 @@ pub(super) fn domains(source: &Source<'_>, rows: &mut RelationRows) {
             ("dtd_identifier", text(1)),
         ];
         cells.extend(super::information_schema::type_cells(source, &domain.ty));
+        if matches!(domain.ty, SqlType::Array(_)) {
+            cells.push(("data_type", text(domain.ty.full_base_name())));
+        }
+        if let Some(over) = &domain.over {
+            cells.extend([
+                ("data_type", text("USER-DEFINED")),
+                ("udt_schema", text(&over.schema)),
+                ("udt_name", text(&over.name)),
+            ]);
+        }
         rows.push(&cells);
     }
 }
