@@ -52,6 +52,7 @@ mod access;
 mod change;
 pub mod check;
 mod check_constraint;
+mod column_types;
 mod foreign_key;
 mod generation;
 mod load;

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{ColumnDef, TableDef};
 use crate::types::{EnumType, SqlType};
 use crate::{Error, Result};
 
@@ -209,31 +208,13 @@ impl UserTypes {
         Ok((0..dimensions).fold(found, |ty, _| SqlType::Array(Box::new(ty))))
     }
 
-    /// The table with its types as they are now; `None`: it has them. Errors: corrupt.
-    pub(super) fn brought_up_to_date(&self, table: &TableDef) -> Result<Option<TableDef>> {
-        if table.columns.iter().all(|column| self.is_up_to_date(column)) {
-            return Ok(None);
+    /// The type with the labels that it has by now.
+    pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
+        match ty {
+            SqlType::Array(item) => SqlType::Array(Box::new(self.as_it_is(item))),
+            SqlType::Enum(labels) => self.by_oid(labels.oid).map_or_else(|| ty.clone(), |now| now.sql_type()),
+            ty => ty.clone(),
         }
-        let mut table = table.clone();
-        for column in &mut table.columns {
-            column.ty = self.of_stored_name(&stored_name(&column.ty))?;
-            if let Some(domain) = &column.domain {
-                column.domain = self.by_oid(domain.oid).cloned();
-            }
-        }
-        Ok(Some(table))
-    }
-
-    fn is_up_to_date(&self, column: &ColumnDef) -> bool {
-        let is_same_domain = |domain: &Arc<TypeDef>| {
-            let now = self.by_oid(domain.oid);
-            now.is_some_and(|now| Arc::ptr_eq(now, domain))
-        };
-        let is_same_enum = |labels: &Arc<EnumType>| {
-            let now = self.by_oid(labels.oid);
-            now.is_some_and(|now| matches!(&now.kind, TypeKind::Enum(now) if Arc::ptr_eq(now, labels)))
-        };
-        column.domain.as_ref().is_none_or(is_same_domain) && column.ty.enum_type().is_none_or(is_same_enum)
     }
 }
 
@@ -245,29 +226,5 @@ pub fn stored_name(ty: &SqlType) -> String {
     match ty.enum_type() {
         Some(labels) => format!("{OID_MARK}{}{}", labels.oid, "[]".repeat(ty.dimensions())),
         None => ty.name(),
-    }
-}
-
-impl ColumnDef {
-    /// The oids of the types that users made and that it is of.
-    pub fn types_used(&self) -> impl Iterator<Item = u32> + '_ {
-        let labels = self.ty.enum_type().filter(|_| self.domain.is_none());
-        let domain = self.domain.iter().map(|domain| domain.oid);
-        domain.chain(labels.map(|labels| labels.oid))
-    }
-
-    /// A number that another definition of its types has not.
-    fn types_version(&self) -> u64 {
-        let domain = self.domain.iter().map(|domain| domain.version_with_types());
-        let labels = self.ty.enum_type().map(|labels| labels.version);
-        domain.chain(labels).fold(0, u64::wrapping_add)
-    }
-}
-
-impl TableDef {
-    /// Its version and those of the types of its columns as one number.
-    pub(super) fn version_with_types(&self) -> u64 {
-        let versions = self.columns.iter().map(ColumnDef::types_version);
-        versions.fold(self.version, u64::wrapping_add)
     }
 }

@@ -191,7 +191,7 @@ pub enum Error {
         row: String,
     },
     /// A value that a domain does not have: NULL (23502), or one against a constraint of it (23514).
-    #[error("{}", domain_message(domain, constraint))]
+    #[error("{}", report::domain_message(domain, constraint))]
     DomainViolation {
         schema: String,
         domain: String,
@@ -473,16 +473,6 @@ pub enum StatementFault {
     DuplicateObject,
     /// 42602: a name that cannot be one.
     InvalidName,
-}
-
-/// What is told of a value that a domain does not have.
-fn domain_message(domain: &str, constraint: &Option<String>) -> String {
-    match constraint {
-        Some(constraint) => {
-            format!("value for domain {domain} violates check constraint \"{constraint}\"")
-        }
-        None => format!("domain {domain} does not allow null values"),
-    }
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.

@@ -18,6 +18,16 @@ pub struct ErrorObject<'a> {
     pub data_type: Option<&'a str>,
 }
 
+/// What is told of a value that a domain does not have.
+pub(super) fn domain_message(domain: &str, constraint: &Option<String>) -> String {
+    match constraint {
+        Some(constraint) => {
+            format!("value for domain {domain} violates check constraint \"{constraint}\"")
+        }
+        None => format!("domain {domain} does not allow null values"),
+    }
+}
+
 impl Error {
     /// PostgreSQL's five-character SQLSTATE.
     #[expect(

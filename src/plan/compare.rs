@@ -27,6 +27,7 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         (Value::Text(left), Value::Text(right) | Value::Unknown(right)) => {
             Some(compare_text(ty, left, right))
         }
+        (Value::Enum(left), Value::Enum(right)) => Some(left.compare(right)),
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
         (Value::Bytes(left), Value::Bytes(right)) => Some(left.cmp(right)),
         (Value::Uuid(left), Value::Uuid(right)) => Some(left.cmp(right)),

@@ -321,11 +321,7 @@ impl Session {
                 (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
             })
             .collect::<Result<_>>()?;
-        Ok(Parameters {
-            values: parameters.into(),
-            types: prepared.types.clone(),
-            are_constants: false,
-        })
+        Ok(Parameters::bound(parameters, &prepared.types))
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {

@@ -11,13 +11,17 @@ use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
 use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
 use crate::txn::Transaction;
-use crate::types::{FormatSettings, SqlType, Value, WireFormat};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat, dimensions};
 use crate::{Error, Result};
 
-/// A parameter given as text. The name of an object stays text, which the statement looks up. Errors: as `Value::parse`.
+/// A parameter given as text. The name of an object stays text, which the statement looks up, and so does the label of an enum: which
+/// there are is known when the statement runs. An array has the dimensions that it shows, for PostgreSQL has one type for all.
+/// Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
-    let is_name = ty.object_kind().is_some();
-    Value::parse(text, if is_name { &SqlType::Unknown } else { ty }, format)
+    match ty.object_kind().is_some() || ty.enum_type().is_some() {
+        true => Value::parse(text, &SqlType::Unknown, format),
+        false => Value::parse(text, &ty.with_dimensions(dimensions(text)), format),
+    }
 }
 
 impl Session {
@@ -154,11 +158,7 @@ impl Session {
             });
         }
         let portal = Portal {
-            parameters: Parameters {
-                values: parameters.into(),
-                types: statement.types.clone(),
-                are_constants: false,
-            },
+            parameters: Parameters::bound(parameters, &statement.types),
             statement,
             formats: formats.into(),
             state: PortalState::Ready,

@@ -69,7 +69,7 @@ impl Value {
                     microseconds,
                 })
             }
-            SqlType::Enum(ty) => EnumValue::parse(&utf8(bytes)?, ty)?,
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&utf8(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),

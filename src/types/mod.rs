@@ -27,6 +27,7 @@ mod datetime_output;
 mod datetime_tokens;
 mod datetime_words;
 mod digits;
+mod enum_carrier;
 mod enum_type;
 mod floats;
 mod format_settings;

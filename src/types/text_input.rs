@@ -65,7 +65,7 @@ impl Value {
                 let text = fields.map_or(text.into(), |fields| Cow::Owned(fields.with_units(text)));
                 Value::Interval(Interval::parse(&text, settings.interval_style)?)
             }
-            SqlType::Enum(ty) => EnumValue::parse(text, ty)?,
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(text, ty)?),
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::Json => {
                 json::check(text)?;

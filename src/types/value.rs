@@ -92,6 +92,14 @@ impl Value {
         }
     }
 
+    /// How many dimensions it has; 0 of what is no array.
+    pub fn dimensions(&self) -> usize {
+        match self {
+            Value::Array(items) => 1 + items.first().map_or(0, Value::dimensions),
+            _ => 0,
+        }
+    }
+
     /// The type a bare constant has on its own: Int is integer or bigint by size, Unknown and NULL are unknown.
     pub fn natural_type(&self) -> SqlType {
         match self {

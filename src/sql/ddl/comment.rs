@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
-use super::user_type;
+use super::type_lookup;
 use crate::catalog::{
     Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, TypeDef, ViewDef,
     is_system_schema,
@@ -81,9 +81,9 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_schema(&changed)?;
         }
         CommentObject::Type | CommentObject::Domain => {
-            let ty = user_type::user_type(ctx, object_name)?;
+            let ty = type_lookup::user_type(ctx, object_name)?;
             if matches!(object_type, CommentObject::Domain) && ty.domain().is_none() {
-                return Err(user_type::no_domain(&ty.name));
+                return Err(type_lookup::no_domain(&ty.name));
             }
             let changed = TypeDef {
                 comment,

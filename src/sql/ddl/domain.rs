@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{Expr, ObjectName};
 
-use super::{default, notice, row_expression, user_type};
+use super::{default, notice, row_expression, type_lookup, user_type};
 use crate::catalog::{CatalogWriter, DomainCheck, DomainDef, TableDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{DomainChange, NewDomain, NewDomainCheck};
@@ -51,7 +51,7 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewDomain) -> Result<()
 
 /// Runs ALTER DOMAIN. Errors: 42704, 42809, 23514 and 23502 for values that are there.
 pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &DomainChange) -> Result<()> {
-    let ty = user_type::user_type(ctx, name)?;
+    let ty = type_lookup::user_type(ctx, name)?;
     let Some(domain) = ty.domain() else {
         return Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,

@@ -42,6 +42,7 @@ mod storage;
 mod table_change;
 mod truncate;
 mod type_dependents;
+mod type_lookup;
 mod upkeep;
 mod user_type;
 mod verification;

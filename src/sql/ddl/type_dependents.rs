@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::Statement;
 
-use super::{alter, notice, notice_cascade, user_type};
+use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{CatalogWriter, ColumnDef, ColumnDefault, Relation, TableDef, TypeDef, ViewDef, stored_name};
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
@@ -184,10 +184,10 @@ fn dropped_type(
             notice(ctx, "00000", format!("type \"{name}\" does not exist, skipping"), None);
             return Ok(None);
         }
-        return Err(user_type::undefined(schema.as_deref(), &last));
+        return Err(type_lookup::undefined(schema.as_deref(), &last));
     };
     match statement.of_domains && found.domain().is_none() {
-        true => Err(user_type::no_domain(&last)),
+        true => Err(type_lookup::no_domain(&last)),
         false => Ok(Some(found)),
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName};
 
+use super::type_lookup::user_type;
 use super::{creation_target, notice, role, type_dependents};
 use crate::catalog::{CatalogWriter, TypeDef, TypeKind, is_system_schema};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{LabelPlace, RoleName, TypeChange};
-use crate::parse::names;
 use crate::system::StatementContext;
 use crate::types::{EnumLabel, EnumType, POSITION_STEP};
 use crate::{Error, Result};
@@ -113,30 +113,6 @@ pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &Type
     check_free(ctx, &changed.schema, &changed.name)?;
     type_dependents::check_not_in_text(ctx, ty)?;
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&changed)
-}
-
-/// The type of a name that a statement must find. Errors: 42704, 3F000.
-pub(super) fn user_type(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TypeDef>> {
-    let (schema, last) = names::relation_name(name)?;
-    let found = ctx.get_type(schema.as_deref(), &last)?;
-    found.ok_or_else(|| undefined(schema.as_deref(), &last))
-}
-
-/// 42809, of what DROP, ALTER or COMMENT takes for a domain.
-pub(super) fn no_domain(name: &str) -> Error {
-    Error::InvalidStatement {
-        state: StatementFault::WrongObjectType,
-        message: format!("\"{name}\" is not a domain"),
-        hint: None,
-    }
-}
-
-/// 42704.
-pub(super) fn undefined(schema: Option<&str>, name: &str) -> Error {
-    Error::UndefinedObject {
-        kind: "type",
-        name: schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}")),
-    }
 }
 
 /// Schema and name of a type to be made. Errors: 42710, 3F000, 42501.
