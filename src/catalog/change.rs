@@ -168,7 +168,11 @@ impl<'a> CatalogWriter<'a> {
     /// Columns that are of other types than before depend on these.
     fn rest_on_types(&self, old: Option<&Arc<TableDef>>, new: &TableDef) -> Result<()> {
         let used_before = |oid: u32| {
-            old.is_some_and(|old| old.columns.iter().any(|column| column.types_used().any(|used| used == oid)))
+            old.is_some_and(|old| {
+                old.columns
+                    .iter()
+                    .any(|column| column.types_used().any(|used| used == oid))
+            })
         };
         let used = new.columns.iter().flat_map(ColumnDef::types_used);
         let mut new: Vec<u32> = used.filter(|oid| !used_before(*oid)).collect();

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::type_def::stored_name;
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, UserTypes, ViewDef,
+    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, UserTypes,
+    ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;

@@ -212,7 +212,9 @@ impl UserTypes {
     pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
         match ty {
             SqlType::Array(item) => SqlType::Array(Box::new(self.as_it_is(item))),
-            SqlType::Enum(labels) => self.by_oid(labels.oid).map_or_else(|| ty.clone(), |now| now.sql_type()),
+            SqlType::Enum(labels) => self
+                .by_oid(labels.oid)
+                .map_or_else(|| ty.clone(), |now| now.sql_type()),
             ty => ty.clone(),
         }
     }

@@ -100,7 +100,9 @@ pub(super) fn decode_all<'a>(
         types = UserTypes::new(made.into_iter());
         waiting = later;
         if waiting.len() == before {
-            return Err(record::corrupt("a type rests on one that is not there".to_string()));
+            return Err(record::corrupt(
+                "a type rests on one that is not there".to_string(),
+            ));
         }
     }
     Ok(types)

@@ -94,9 +94,12 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
 pub fn tag(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Bool => TAG_BOOL,
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
-            TAG_INT
-        }
+        SqlType::Int2
+        | SqlType::Int4
+        | SqlType::Int8
+        | SqlType::Oid
+        | SqlType::Regclass
+        | SqlType::Enum(_) => TAG_INT,
         SqlType::Numeric(Some(size)) if is_decimal_8(size) => TAG_DECIMAL_8,
         SqlType::Numeric(_) => TAG_DECIMAL_16,
         SqlType::Float4 => TAG_FLOAT4,

@@ -66,11 +66,11 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         | SqlType::InternalChar
         | SqlType::Unknown => Scalar::Text(text(bytes)?),
         SqlType::Array(_)
-            | SqlType::Enum(_)
-            | SqlType::Int2Vector
-            | SqlType::Char(_)
-            | SqlType::Void
-            | SqlType::Catalog(_) => {
+        | SqlType::Enum(_)
+        | SqlType::Int2Vector
+        | SqlType::Char(_)
+        | SqlType::Void
+        | SqlType::Catalog(_) => {
             return Err(damaged(&format!(
                 "a value of type {ty} where a scalar was expected"
             )));

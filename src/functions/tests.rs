@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+use crate::types::{EnumLabel, EnumType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value};
 
 /// A type that a registration stands for, and a value of it.
 fn sample(argument: T) -> (SqlType, Value) {

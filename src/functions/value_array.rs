@@ -138,13 +138,15 @@ fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Optio
         .iter()
         .map(|value| match value {
             Value::Null => Ok(None),
-            Value::Int(number) | Value::Enum(EnumValue { position: number, .. }) => match T::try_from(*number) {
-                Ok(fits) => Ok(Some(fits)),
-                Err(_) => Err(Error::NumericOutOfRange {
-                    message: format!("{ty} out of range"),
-                    detail: None,
-                }),
-            },
+            Value::Int(number) | Value::Enum(EnumValue { position: number, .. }) => {
+                match T::try_from(*number) {
+                    Ok(fits) => Ok(Some(fits)),
+                    Err(_) => Err(Error::NumericOutOfRange {
+                        message: format!("{ty} out of range"),
+                        detail: None,
+                    }),
+                }
+            }
             other => Err(Error::internal(format!(
                 "a value of another type than {ty}: {other:?}"
             ))),

@@ -31,7 +31,8 @@ fn is_array(token: &TokenWithSpan) -> bool {
 fn ends_type(tokens: &[TokenWithSpan], at: usize) -> bool {
     let name = match &tokens[at].token {
         Token::RParen => {
-            let is_modifier = |token: &&TokenWithSpan| matches!(token.token, Token::Number(..) | Token::Comma);
+            let is_modifier =
+                |token: &&TokenWithSpan| matches!(token.token, Token::Number(..) | Token::Comma);
             let inside = tokens[..at].iter().rev().take_while(is_modifier).count();
             let Some(open) = at.checked_sub(inside + 1).filter(|_| inside > 0) else {
                 return false;

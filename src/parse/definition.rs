@@ -53,6 +53,14 @@ pub enum Definition {
         name: ObjectName,
         change: Box<DomainChange>,
     },
+    /// ALTER TABLE … ALTER CONSTRAINT, and nothing else.
+    AlterConstraint {
+        table: ObjectName,
+        if_exists: bool,
+        constraint: String,
+        deferrable: Option<bool>,
+        initially_deferred: bool,
+    },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
     CommentOnConstraint {
         constraint: String,
@@ -67,7 +75,9 @@ impl Definition {
         match self {
             Definition::SchemaOwner { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
-            Definition::AlterStorage { .. } | Definition::AlterIdentity { .. } => "ALTER TABLE",
+            Definition::AlterStorage { .. }
+            | Definition::AlterIdentity { .. }
+            | Definition::AlterConstraint { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
             Definition::CreateEnum { .. } => "CREATE TYPE",
@@ -158,10 +168,7 @@ pub enum DomainChange {
     /// SET NOT NULL, DROP NOT NULL.
     NotNull(bool),
     /// ADD CONSTRAINT … CHECK.
-    AddCheck {
-        check: NewDomainCheck,
-        not_valid: bool,
-    },
+    AddCheck { check: NewDomainCheck, not_valid: bool },
     /// DROP CONSTRAINT.
     DropCheck { name: String, if_exists: bool },
     /// RENAME CONSTRAINT.

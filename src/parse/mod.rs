@@ -70,5 +70,5 @@ pub(crate) use sequence_reader::{options_of as sequence_options_of, owner_of as 
 pub(crate) use short_text::TEXT_BYTES_MAX;
 pub use short_text::{count_expressions, is_quick_to_read};
 pub(crate) use statement::is_upsert;
-pub(crate) use text_tokens::mentions_word;
 pub use statement::{ParsedStatement, Warning, parse};
+pub(crate) use text_tokens::mentions_word;

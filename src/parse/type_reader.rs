@@ -25,14 +25,23 @@ impl TokenReader<'_> {
     pub(super) fn create_type(&mut self) -> Result<Definition> {
         let name = self.object_name()?;
         if self.peek().is_none() {
-            return Err(unsupported_type("a shell type", "Give the type its labels: CREATE TYPE name AS ENUM ('a', 'b')."));
+            return Err(unsupported_type(
+                "a shell type",
+                "Give the type its labels: CREATE TYPE name AS ENUM ('a', 'b').",
+            ));
         }
         if self.token(&Token::LParen) {
-            return Err(unsupported_type("a base type", "Use CREATE DOMAIN over a type that is there."));
+            return Err(unsupported_type(
+                "a base type",
+                "Use CREATE DOMAIN over a type that is there.",
+            ));
         }
         self.expect("AS")?;
         if self.word("RANGE") {
-            return Err(unsupported_type("a range type", "Keep both ends in columns of their own."));
+            return Err(unsupported_type(
+                "a range type",
+                "Keep both ends in columns of their own.",
+            ));
         }
         if !self.word("ENUM") {
             return match self.peek() {
@@ -62,7 +71,10 @@ impl TokenReader<'_> {
         let name = self.object_name()?;
         let change = if self.word("ADD") {
             if self.word("ATTRIBUTE") {
-                return Err(unsupported_type("a composite type", "Keep the fields in a jsonb column."));
+                return Err(unsupported_type(
+                    "a composite type",
+                    "Keep the fields in a jsonb column.",
+                ));
             }
             self.expect("VALUE")?;
             self.added_value()?
@@ -248,7 +260,8 @@ impl TokenReader<'_> {
                     DomainChange::Type(TypeChange::Rename(self.name()?))
                 }
             }
-        } else if is_word_at(&self.tokens, self.at, "SET") && !is_word_at(&self.tokens, self.at + 1, "SCHEMA") {
+        } else if is_word_at(&self.tokens, self.at, "SET") && !is_word_at(&self.tokens, self.at + 1, "SCHEMA")
+        {
             self.at += 1;
             if self.word("DEFAULT") {
                 DomainChange::Default(Some(self.default()?))

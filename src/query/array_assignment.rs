@@ -24,7 +24,11 @@ impl Binder<'_> {
         let call = ast::Expr::Function(function.clone());
         let (root, chain, value) = subscript_assignment::parts(&call).ok_or_else(broken)?;
         let array = self.expression(root, place)?;
-        let Some(item) = array.ty.item_type().filter(|_| matches!(array.ty, SqlType::Array(_))) else {
+        let Some(item) = array
+            .ty
+            .item_type()
+            .filter(|_| matches!(array.ty, SqlType::Array(_)))
+        else {
             return Err(Error::DatatypeMismatch {
                 message: format!(
                     "cannot subscript type {} because it does not support subscripting",
@@ -62,7 +66,12 @@ impl Binder<'_> {
                 arguments.push((limit.expr, limit.ty));
             }
         }
-        let definition = ("array_assignment", functions::ASSIGN_PART, false, Volatility::Immutable);
+        let definition = (
+            "array_assignment",
+            functions::ASSIGN_PART,
+            false,
+            Volatility::Immutable,
+        );
         Ok(Bound::new(
             tree::call(definition, arguments, held.clone(), &self.settings),
             held,

@@ -38,7 +38,10 @@ impl Binder<'_> {
 
     /// `named`: the domain that is told of.
     fn of_one_domain(&mut self, bound: Bound, ty: &TypeDef, named: &TypeDef) -> Result<Bound> {
-        let Some(domain) = ty.domain().filter(|domain| domain.not_null || !domain.checks.is_empty()) else {
+        let Some(domain) = ty
+            .domain()
+            .filter(|domain| domain.not_null || !domain.checks.is_empty())
+        else {
             return Ok(bound);
         };
         let value_type = bound.ty.clone();
@@ -57,11 +60,18 @@ impl Binder<'_> {
                 reason: error.to_string(),
             })?;
             let name = Bound::constant(&Value::Text(check.name.clone()), SqlType::Text)?;
-            let condition = self.domain_condition(&expr, bound.clone()).map_err(Error::without_place)?;
+            let condition = self
+                .domain_condition(&expr, bound.clone())
+                .map_err(Error::without_place)?;
             arguments.push((name.expr, name.ty));
             arguments.push((condition.expr, condition.ty));
         }
-        let definition = ("domain_value", functions::DOMAIN_VALUE, false, Volatility::Immutable);
+        let definition = (
+            "domain_value",
+            functions::DOMAIN_VALUE,
+            false,
+            Volatility::Immutable,
+        );
         Ok(Bound::new(
             tree::call(definition, arguments, value_type.clone(), &self.settings),
             value_type,

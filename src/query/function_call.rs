@@ -11,8 +11,8 @@ use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::parse::subscript_assignment;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::parse::subscript_assignment;
 use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
@@ -246,7 +246,9 @@ impl Binder<'_> {
                     _ => self.as_numeric(argument)?,
                 },
                 (Some(ty), _) => self.convert(argument, &ty, CastContext::Implicit)?,
-                (None, T::AnyElement | T::AnyEnum) => self.convert(argument, &element, CastContext::Implicit)?,
+                (None, T::AnyElement | T::AnyEnum) => {
+                    self.convert(argument, &element, CastContext::Implicit)?
+                }
                 // The vectors of the catalogs are arrays that count from 0.
                 (None, T::AnyArray) if is_vector_of(&argument.ty, &element) => argument,
                 (None, T::AnyArray) => self.convert(

@@ -89,7 +89,9 @@ fn without_bounds<'a>(trimmed: &'a str, text: &str) -> Result<&'a str> {
     let mut lengths = Vec::new();
     for bound in bounds.trim_matches(is_space).split_inclusive(']') {
         let inside = bound.trim_matches(is_space).strip_prefix('[');
-        let inside = inside.and_then(|bound| bound.strip_suffix(']')).ok_or_else(malformed)?;
+        let inside = inside
+            .and_then(|bound| bound.strip_suffix(']'))
+            .ok_or_else(malformed)?;
         let (low, high) = inside.split_once(':').unwrap_or(("1", inside));
         let low: i32 = low.trim().parse().map_err(|_| malformed())?;
         let high: i32 = high.trim().parse().map_err(|_| malformed())?;

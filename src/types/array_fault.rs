@@ -64,7 +64,9 @@ fn unexpected(body: &str) -> Option<String> {
             }
             '{' if before == Before::Whole => return character('{'),
             '{' => (depth, before, holds_arrays) = (depth + 1, Before::Opening, false),
-            '}' if before == Before::Comma || before == Before::Opening && depth > 1 => return character('}'),
+            '}' if before == Before::Comma || before == Before::Opening && depth > 1 => {
+                return character('}');
+            }
             '}' => {
                 (depth, before, holds_arrays) = (depth - 1, Before::Whole, true);
                 let rest = body[at + 1..].trim_matches(is_space);

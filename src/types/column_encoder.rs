@@ -279,7 +279,9 @@ impl Source {
     /// The OID of what the lists of a list of any dimensions hold.
     fn innermost_oid(&self) -> u32 {
         match self {
-            Source::List { element, element_oid, .. } => match &element.source {
+            Source::List {
+                element, element_oid, ..
+            } => match &element.source {
                 inner @ Source::List { .. } => inner.innermost_oid(),
                 _ => *element_oid,
             },
@@ -400,8 +402,7 @@ fn put_binary_elements(out: &mut Vec<u8>, array: &ListArray, element: &ColumnEnc
 mod tests {
     use arrow::array::{
         Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, Int32Builder, LargeStringArray,
-        ListBuilder, NullArray,
-        StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
+        ListBuilder, NullArray, StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
     };
     use arrow::datatypes::{Field, Int32Type};
 

@@ -3,7 +3,9 @@
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
-use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, floats, precision, strings};
+use super::{
+    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, floats, precision, strings,
+};
 use crate::{Error, Result};
 
 const MICROS_PER_MILLISECOND: i64 = 1_000;

@@ -96,6 +96,9 @@ mod tests {
         assert_eq!(mood.range(None, Some(2)).collect::<Vec<_>>(), [1, 2]);
         let error = mood.position("Sad").unwrap_err();
         assert_eq!(error.sqlstate(), "22P02");
-        assert_eq!(error.to_string(), "invalid input value for enum \"Mood\": \"Sad\"");
+        assert_eq!(
+            error.to_string(),
+            "invalid input value for enum \"Mood\": \"Sad\""
+        );
     }
 }

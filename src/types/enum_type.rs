@@ -63,7 +63,9 @@ impl EnumType {
 
     /// The label of a value. A value that the type does not have (there is none) is no text.
     pub fn label(&self, position: i64) -> &str {
-        let found = self.labels.binary_search_by_key(&position, |label| label.position);
+        let found = self
+            .labels
+            .binary_search_by_key(&position, |label| label.position);
         found.map_or("", |at| &self.labels[at].label)
     }
 

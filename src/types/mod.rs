@@ -47,8 +47,8 @@ mod type_table;
 mod value;
 
 pub use array::dimensions;
-pub use binary_input::binary_dimensions;
 pub use arrow_type::TYPE_METADATA_KEY;
+pub use binary_input::binary_dimensions;
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::spaces::is_space;
 use super::{
-    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json,
-    precision, strings,
+    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats,
+    json, precision, strings,
 };
 use crate::{Error, Result};
 

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use super::array_quotes::quote_element;
-use super::{EnumValue, FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output};
+use super::{
+    EnumValue, FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output,
+};
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
 #[derive(Debug, Clone, PartialEq)]

@@ -87,7 +87,8 @@ async fn a_restart_keeps_types() {
         )
         .await
         .unwrap();
-    let told = "SELECT m::text, n::int, a::text, d::text, 'feeling'::regtype::oid::int8::text FROM t ORDER BY m";
+    let told =
+        "SELECT m::text, n::int, a::text, d::text, 'feeling'::regtype::oid::int8::text FROM t ORDER BY m";
     let before = client.simple_query(told).await.unwrap();
     drop(client);
     let data_dir = server.stop().await;

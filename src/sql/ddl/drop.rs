@@ -364,7 +364,11 @@ fn notice_gone(
     dependents: &Dependents<'_>,
 ) {
     let gone = dropped.iter().map(|relation| described(ctx, relation));
-    let gone = gone.chain(types.iter().map(|ty| format!("type {}", qualified(&ty.schema, &ty.name))));
+    let gone = gone.chain(
+        types
+            .iter()
+            .map(|ty| format!("type {}", qualified(&ty.schema, &ty.name))),
+    );
     let defaults = dependents.defaults.iter().map(DependentDefault::described);
     let keys = dependents.foreign_keys.iter().map(foreign_key::described);
     notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());

@@ -48,7 +48,8 @@ pub(super) async fn set_type(
             }),
         });
     }
-    let is_same_domain = domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
+    let is_same_domain =
+        domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
     if ty == column.ty && using.is_none() && is_same_domain {
         return Ok(());
     }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use sqlparser::ast::Statement;
 
 use super::{alter, notice, notice_cascade, type_lookup};
-use crate::catalog::{CatalogWriter, ColumnDef, ColumnDefault, Relation, TableDef, TypeDef, ViewDef, stored_name};
+use crate::catalog::{
+    CatalogWriter, ColumnDef, ColumnDefault, Relation, TableDef, TypeDef, ViewDef, stored_name,
+};
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
 use crate::parse::names;
@@ -42,12 +44,10 @@ pub(super) async fn drop_types(ctx: &StatementContext, statement: &TypeDrop) -> 
     let catalog = Arc::clone(&ctx.catalog);
     let found = all_dependents(&catalog, &types, &dropped);
     if !statement.cascade && !found.is_empty() {
-        let lines = found
-            .iter()
-            .map(|(dependent, on)| {
-                let of_array = dependent.is_of_array();
-                format!("{} depends on {}{of_array}", dependent.described(), described(on))
-            });
+        let lines = found.iter().map(|(dependent, on)| {
+            let of_array = dependent.is_of_array();
+            format!("{} depends on {}{of_array}", dependent.described(), described(on))
+        });
         return Err(Error::DependentObjects {
             object: match dropped.as_slice() {
                 [only] => described(only),
@@ -75,13 +75,19 @@ pub(super) async fn drop_of_schemas(
     let found = all_dependents(&catalog, &types, dropped);
     let is_left = |dependent: &&Dependent<'_>| {
         let oid = match dependent {
-            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => table.oid,
+            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
+                table.oid
+            }
             Dependent::View(view) => view.oid(),
             Dependent::Type(ty) => return dropped.iter().all(|dropped| dropped.oid != ty.oid),
         };
         gone.iter().all(|relation| relation.oid() != oid)
     };
-    let left: Vec<&Dependent<'_>> = found.iter().map(|(dependent, _)| dependent).filter(is_left).collect();
+    let left: Vec<&Dependent<'_>> = found
+        .iter()
+        .map(|(dependent, _)| dependent)
+        .filter(is_left)
+        .collect();
     let described: Vec<String> = left.iter().map(|dependent| dependent.described()).collect();
     notice_cascade(ctx, &described);
     remove(ctx, writer, left.into_iter()).await?;
@@ -138,9 +144,9 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     let named = found.iter().find(|dependent| match dependent {
         Dependent::Default(..) | Dependent::Check(..) => true,
         Dependent::View(view) => mentions_word(&view.query, &ty.name),
-        Dependent::Column(_, column) => {
-            column.generation().is_some_and(|generation| mentions_word(&generation.sql, &ty.name))
-        }
+        Dependent::Column(_, column) => column
+            .generation()
+            .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
         Dependent::Type(_) => false,
     });
     match named {
@@ -167,7 +173,12 @@ fn dropped_type(
         .as_ref()
         .filter(|schema| !ctx.catalog.schemas.contains_key(*schema));
     if let Some(schema) = missing_schema.filter(|_| statement.if_exists) {
-        notice(ctx, "00000", format!("schema \"{schema}\" does not exist, skipping"), None);
+        notice(
+            ctx,
+            "00000",
+            format!("schema \"{schema}\" does not exist, skipping"),
+            None,
+        );
         return Ok(None);
     }
     let Some(found) = ctx.get_type(schema.as_deref(), &last)? else {
@@ -181,7 +192,12 @@ fn dropped_type(
         }
         if statement.if_exists {
             let name = schema.map_or_else(|| last.clone(), |schema| format!("{schema}.{last}"));
-            notice(ctx, "00000", format!("type \"{name}\" does not exist, skipping"), None);
+            notice(
+                ctx,
+                "00000",
+                format!("type \"{name}\" does not exist, skipping"),
+                None,
+            );
             return Ok(None);
         }
         return Err(type_lookup::undefined(schema.as_deref(), &last));
@@ -243,9 +259,8 @@ fn dependents<'a>(
     for relation in catalog.relations.iter() {
         let Relation::View(view) = relation else { continue };
         let stored = stored_name(&ty.sql_type());
-        let is_of = |(_, name): &(String, String)| {
-            ty.domain().is_none() && name.trim_end_matches("[]") == stored
-        };
+        let is_of =
+            |(_, name): &(String, String)| ty.domain().is_none() && name.trim_end_matches("[]") == stored;
         if view.columns.iter().any(is_of) || mentions_word(&view.query, &ty.name) {
             found.push(Dependent::View(view));
         }

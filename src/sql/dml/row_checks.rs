@@ -4,8 +4,8 @@
 use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::compute::bool_and;
 use sqlparser::ast::{
-    self, BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments,
-    Ident, ObjectName, SelectItem,
+    self, BinaryOperator, CastKind, Expr, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, SelectItem,
 };
 
 use super::default::parse_expression;

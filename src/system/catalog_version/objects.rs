@@ -8,7 +8,8 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef, UserTypes, ViewDef,
+    Catalog, ColumnDef, ColumnDefault, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef,
+    UserTypes, ViewDef,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;

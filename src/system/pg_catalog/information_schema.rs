@@ -148,10 +148,7 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-const COLUMN: Constants = &[
-    ("is_self_referencing", "NO"),
-    ("identity_cycle", "NO"),
-];
+const COLUMN: Constants = &[("is_self_referencing", "NO"), ("identity_cycle", "NO")];
 
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     for system in system_relations() {
@@ -217,7 +214,10 @@ fn column_row(
             "generation_expression",
             column.default.clone().filter(|_| column.is_generated),
         ),
-        ("is_nullable", yes_or_no(!column.not_null && !is_never_null(column))),
+        (
+            "is_nullable",
+            yes_or_no(!column.not_null && !is_never_null(column)),
+        ),
         ("udt_catalog", text(database)),
         ("dtd_identifier", text(position)),
         ("is_identity", yes_or_no(!column.identity.is_empty())),
@@ -244,7 +244,10 @@ fn column_row(
 
 /// Whether the domain of a column has no NULL.
 fn is_never_null(column: &UserColumn) -> bool {
-    column.domain.as_ref().is_some_and(|domain| domain.is_never_null())
+    column
+        .domain
+        .as_ref()
+        .is_some_and(|domain| domain.is_never_null())
 }
 
 /// What columns and domains say of their types.

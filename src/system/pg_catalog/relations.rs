@@ -237,14 +237,23 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ("attname", text(&column.name)),
         (
             "atttypid",
-            text(column.domain.as_ref().map_or_else(|| column.ty.oid(), |domain| domain.oid)),
+            text(
+                column
+                    .domain
+                    .as_ref()
+                    .map_or_else(|| column.ty.oid(), |domain| domain.oid),
+            ),
         ),
         ("attlen", text(facts.length)),
         ("attnum", text(number)),
         ("attndims", text(column.ty.dimensions())),
         (
             "atttypmod",
-            text(if column.domain.is_some() { -1 } else { column.ty.modifier() }),
+            text(if column.domain.is_some() {
+                -1
+            } else {
+                column.ty.modifier()
+            }),
         ),
         ("attbyval", boolean(facts.by_value)),
         ("attalign", text(&facts.align)),

@@ -111,12 +111,18 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 fn constants(constants: Constants) -> Vec<(&'static str, Cell)> {
-    constants.iter().map(|(column, value)| (*column, text(value))).collect()
+    constants
+        .iter()
+        .map(|(column, value)| (*column, text(value)))
+        .collect()
 }
 
 fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {
     let facts = type_facts(&domain.ty);
-    let base = domain.over.as_ref().map_or_else(|| domain.ty.oid(), |over| over.oid);
+    let base = domain
+        .over
+        .as_ref()
+        .map_or_else(|| domain.ty.oid(), |over| over.oid);
     let [category, output, send] = match &domain.ty {
         SqlType::Enum(_) => ["E", "3505", "3533"].map(text),
         ty => OUTPUTS
@@ -140,7 +146,11 @@ fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {
         ("typbasetype", text(base)),
         (
             "typtypmod",
-            text(if domain.over.is_some() { -1 } else { domain.ty.modifier() }),
+            text(if domain.over.is_some() {
+                -1
+            } else {
+                domain.ty.modifier()
+            }),
         ),
         ("typndims", text(domain.ty.dimensions())),
         ("typcollation", text(facts.collation)),
@@ -151,12 +161,17 @@ fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {
 /// `pg_enum`.
 pub(super) fn labels(source: &Source<'_>, rows: &mut RelationRows) {
     for (_, ty) in &source.objects.types {
-        let TypeKind::Enum(labels) = &ty.kind else { continue };
+        let TypeKind::Enum(labels) = &ty.kind else {
+            continue;
+        };
         for label in &labels.labels {
             rows.push(&[
                 ("oid", text(label.oid)),
                 ("enumtypid", text(ty.oid)),
-                ("enumsortorder", text(label.position as f32 / POSITION_STEP as f32)),
+                (
+                    "enumsortorder",
+                    text(label.position as f32 / POSITION_STEP as f32),
+                ),
                 ("enumlabel", text(&label.label)),
             ]);
         }
