@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::record::{self, Head};
 use super::type_def::stored_name;
 use super::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
+use crate::Result;
 use crate::types::{EnumLabel, EnumType};
-use crate::{Error, Result};
 
 /// What stands before a type's JSON.
 const KIND: u8 = b'Y';
@@ -183,7 +183,5 @@ impl TypeDef {
 /// The oid that a record's JSON holds, for checks. Errors: corrupt.
 pub(super) fn oid_of(bytes: &[u8]) -> Result<u32> {
     let Head { json, .. } = record::open(bytes)?;
-    record::parse::<TypeRecord>(json)
-        .map(|record| record.oid)
-        .map_err(|error: Error| error)
+    Ok(record::parse::<TypeRecord>(json)?.oid)
 }

@@ -241,8 +241,7 @@ pub enum Error {
         index: String,
         key: String,
     },
-    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
-    /// empty when the table has none.
+    /// A filter without a bound on the first key column (53400); `column` is that, empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
         table: String,
@@ -594,9 +593,8 @@ impl std::fmt::Display for DuplicateKind {
 
 /// `a` or `an`.
 fn article(noun: &str) -> &'static str {
-    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => "an",
+        false => "a",
     }
 }

@@ -27,7 +27,10 @@ impl Bound {
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
-        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, None), ty))
+        // A number says nothing of the enum whose label it stands for.
+        let label = ty.enum_type().map(|_| ty.field("", true).metadata().clone());
+        let label = label.map(FieldMetadata::from);
+        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, label), ty))
     }
     /// A string literal whose type the context decides.
     pub(super) fn unknown(text: Option<String>) -> Bound {

@@ -14,8 +14,8 @@ use crate::Result;
 use crate::catalog::TableDef;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::query::type_name::named_type;
 use crate::system::StatementContext;
-use crate::system::type_name::named_type;
 use crate::tree::Expr;
 use crate::types::SqlType;
 

@@ -6,8 +6,8 @@ use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
 use crate::parse::interval_literal;
 use crate::parse::type_name::reduced_digits;
+use crate::query::type_name::{NamedType, named_type};
 use crate::system::StatementContext;
-use crate::system::type_name::{NamedType, named_type};
 use crate::types::{Numeric, NumericSize, SqlType, Value, dimensions};
 use crate::{Error, Result};
 

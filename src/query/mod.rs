@@ -71,6 +71,7 @@ mod set_returning;
 mod subquery;
 mod table_function;
 mod target_rows;
+pub(crate) mod type_name;
 mod undefined_function;
 mod values;
 mod whole_row;

@@ -9,7 +9,7 @@ pub(crate) fn known_types(ctx: &StatementContext) -> Vec<Option<SqlType>> {
     if ctx.parameter_types.is_empty() {
         return ctx.parameters.iter().map(known_type).collect();
     }
-    let decided = |ty: &SqlType| (*ty != SqlType::Unknown).then(|| ctx.catalog.types.as_it_is(ty));
+    let decided = |ty: &SqlType| (*ty != SqlType::Unknown).then(|| ctx.type_as_it_is(ty));
     ctx.parameter_types.iter().map(decided).collect()
 }
 

@@ -27,7 +27,6 @@ pub(crate) mod settings;
 pub(crate) mod small_scans;
 mod spill;
 pub(crate) mod statement_memory;
-pub(crate) mod type_name;
 
 pub use channels::Notification;
 pub use common_rows::CommonRows;

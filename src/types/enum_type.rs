@@ -61,12 +61,11 @@ impl EnumType {
             })
     }
 
-    /// The label of a value. A value that the type does not have (there is none) is no text.
+    /// The label of a value. No value stands between two labels, but the bounds of a range do: the next label says the same of
+    /// them. Behind the last there is none.
     pub fn label(&self, position: i64) -> &str {
-        let found = self
-            .labels
-            .binary_search_by_key(&position, |label| label.position);
-        found.map_or("", |at| &self.labels[at].label)
+        let at = self.labels.partition_point(|label| label.position < position);
+        self.labels.get(at).map_or("", |label| &label.label)
     }
 
     /// Its name as SQL text has it: in quotes, unless it is in lower case and plain.

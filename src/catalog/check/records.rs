@@ -138,6 +138,27 @@ impl Records {
         }
     }
 
+    /// Whether a type's record, or its name, is of the type that its key says.
+    fn check_type(&self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
+        match *kind {
+            Keyspace::Type { oid } => {
+                let found = type_record::oid_of(value)?;
+                if found != oid {
+                    return Err(damaged(format!("it is that of type {found}")));
+                }
+            }
+            Keyspace::TypeName { schema, name } => {
+                let oid = u32::from_be_bytes(fixed(value)?);
+                let named = self.types.get(schema, name);
+                if named.is_none_or(|named| named.oid != oid) {
+                    return Err(damaged(format!("no type {oid} has this name")));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
@@ -200,19 +221,7 @@ impl Records {
                 self.names.push((schema.to_string(), name.to_string(), oid));
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
-            Keyspace::Type { oid } => {
-                let found = type_record::oid_of(value)?;
-                if found != oid {
-                    return Err(damaged(format!("it is that of type {found}")));
-                }
-            }
-            Keyspace::TypeName { schema, name } => {
-                let oid = u32::from_be_bytes(fixed(value)?);
-                let named = self.types.get(schema, name);
-                if named.is_none_or(|named| named.oid != oid) {
-                    return Err(damaged(format!("no type {oid} has this name")));
-                }
-            }
+            Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
             Keyspace::AdvisoryLock(_) => {
                 return Err(damaged("nothing stands under a lock".to_string()));

@@ -335,11 +335,7 @@ async fn add_column(
         def.default = Some(generation::read(ctx, &table.name, &table.columns, &def, &expr)?);
     }
     let name = Ident::with_quote('"', &def.name);
-    // What is to pass a domain is written.
-    let missing = match &def.domain {
-        Some(_) => None,
-        None => missing_value(ctx, &def).await?,
-    };
+    let missing = missing_value(ctx, &def).await?;
     let unfilled = match missing {
         Some(missing) => {
             def.missing = missing;
@@ -402,6 +398,8 @@ async fn make_sequence(
 /// row to row.
 async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef) -> Result<Option<Value>> {
     match &column.default {
+        // What is to pass a domain is written.
+        _ if column.domain.is_some() => Ok(None),
         None => Ok(Some(Value::Null)),
         Some(ColumnDefault::Constant { value, .. }) => Ok(Some(value.clone())),
         Some(ColumnDefault::Expression { sql, .. }) => {

@@ -13,9 +13,9 @@ use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
 use crate::parse::{collation, names, sequence_options_of};
 use crate::query;
+use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::column_type;
 use crate::system::StatementContext;
-use crate::system::type_name::{NamedType, declared_type};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 

@@ -8,9 +8,9 @@ use crate::catalog::{CatalogWriter, DomainCheck, DomainDef, TableDef, TypeDef, T
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{DomainChange, NewDomain, NewDomainCheck};
 use crate::query;
+use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
-use crate::system::type_name::{NamedType, declared_type};
 use crate::types::SqlType;
 use crate::{Error, Result};
 

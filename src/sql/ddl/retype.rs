@@ -9,9 +9,9 @@ use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
 use crate::query;
+use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
-use crate::system::type_name::{NamedType, declared_type};
 use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 
@@ -69,14 +69,7 @@ pub(super) async fn set_type(
         });
     }
     retype_sequence(ctx, &change.table, &column, &ty).await?;
-    let default = match &column.default {
-        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
-            let expr = dml::parse_expression(sql)?;
-            let read = default::read(ctx, &expr, &ty, &column.name).await;
-            read.map_err(|_| default_mismatch(&column.name, &ty))?
-        }
-        other => other.clone(),
-    };
+    let default = retyped_default(ctx, &column, &ty).await?;
     // What is stored must pass a new domain: all rows are written anew, which asks them.
     let stays = using.is_none()
         && column.generation().is_none()
@@ -92,6 +85,22 @@ pub(super) async fn set_type(
         rewrite.retyped.insert(column.id, using.cloned());
     }
     check::retype_column(ctx, change, column.id)
+}
+
+/// The column's default as one of another type. Errors: 42804.
+async fn retyped_default(
+    ctx: &StatementContext,
+    column: &ColumnDef,
+    ty: &SqlType,
+) -> Result<Option<ColumnDefault>> {
+    match &column.default {
+        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
+            let expr = dml::parse_expression(sql)?;
+            let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 /// Errors: 0A000 for a column that a foreign key is over or refers to, and whose values would be stored otherwise.

@@ -14,9 +14,9 @@ use crate::error::StatementFault;
 use crate::functions::evaluate;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
+use crate::query::type_name::get_named_type;
 use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, literal};
 use crate::system::StatementContext;
-use crate::system::type_name::get_named_type;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 

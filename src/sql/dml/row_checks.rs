@@ -12,9 +12,9 @@ use super::default::parse_expression;
 use super::generated_columns::settled;
 use super::row_expressions::RowExpressions;
 use crate::catalog::{CheckConstraint, ColumnDef, TableDef, TypeDef};
+use crate::query::type_name::name_by_oid;
 use crate::query::{self, Clause, RowColumn, RowQuery, RowRelation};
 use crate::system::StatementContext;
-use crate::system::type_name::name_by_oid;
 use crate::table::{RowPages, require_not_null, row_text};
 use crate::{Error, Result};
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, yes_or_no};
+use super::type_cells::type_cells;
 use crate::catalog::{DomainCheck, DomainDef, TypeDef, TypeKind};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::{read, type_facts};
@@ -201,7 +202,7 @@ pub(super) fn domains(source: &Source<'_>, rows: &mut RelationRows) {
             ("udt_catalog", database.clone()),
             ("dtd_identifier", text(1)),
         ];
-        cells.extend(super::information_schema::type_cells(source, &domain.ty));
+        cells.extend(type_cells(source, &domain.ty));
         if matches!(domain.ty, SqlType::Array(_)) {
             cells.push(("data_type", text(domain.ty.full_base_name())));
         }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{ArrayElemTypeDef, DataType, ObjectName};
+use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName};
 
-use super::StatementContext;
 use crate::catalog::TypeDef;
 use crate::parse::{names, type_name};
+use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -19,9 +19,6 @@ pub(crate) struct NamedType {
     /// The domain that they pass.
     pub(crate) domain: Option<Arc<TypeDef>>,
 }
-
-/// What stands before an oid that names a type in an expression of ours.
-const OID_MARK: char = '@';
 
 /// The type that a name means. Errors: 42704, 3F000, 22023, 22P02; 0A000 for an array of a domain.
 pub(crate) fn named_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
@@ -43,7 +40,7 @@ pub(crate) fn get_named_type(ctx: &StatementContext, data_type: &DataType) -> Re
 
 /// The name of a domain in an expression, by its oid.
 pub(crate) fn name_by_oid(domain: &TypeDef) -> DataType {
-    let name = sqlparser::ast::Ident::with_quote('"', format!("{OID_MARK}{}", domain.oid));
+    let name = Ident::with_quote('"', format!("@{}", domain.oid));
     DataType::Custom(ObjectName::from(vec![name]), Vec::new())
 }
 
@@ -101,19 +98,5 @@ fn undefined_type(schema: Option<&str>, name: &str) -> Error {
     Error::UndefinedObject {
         kind: "type",
         name: schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}")),
-    }
-}
-
-impl StatementContext {
-    /// The type of this name that a user made, for a plan. Errors: 3F000 for a schema that is not there.
-    pub(crate) fn get_type(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TypeDef>>> {
-        if let Some(oid) = name.strip_prefix(OID_MARK).and_then(|oid| oid.parse().ok()) {
-            return Ok(self.catalog.types.by_oid(oid).cloned());
-        }
-        if let Some(schema) = schema {
-            self.catalog.schema(schema)?;
-        }
-        let path = &self.settings.search_path;
-        Ok(self.lookups.get_type(&self.catalog, schema, name, path))
     }
 }
