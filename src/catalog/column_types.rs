@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{ColumnDef, TableDef, TypeDef, TypeKind, UserTypes, stored_name};
+use super::{ColumnDef, ColumnDefault, TableDef, TypeDef, TypeKind, UserTypes, stored_name};
 use crate::Result;
-use crate::types::EnumType;
+use crate::types::{EnumType, EnumValue, SqlType, Value};
 
 impl UserTypes {
     /// The table with its types as they are now; `None`: it has them. Errors: corrupt.
@@ -16,6 +16,10 @@ impl UserTypes {
         let mut table = table.clone();
         for column in &mut table.columns {
             column.ty = self.of_stored_name(&stored_name(&column.ty))?;
+            if let Some(ColumnDefault::Constant { value, .. }) = &mut column.default {
+                *value = relabelled(value, &column.ty);
+            }
+            column.missing = relabelled(&column.missing, &column.ty);
             if let Some(domain) = &column.domain {
                 column.domain = self.by_oid(domain.oid).cloned();
             }
@@ -33,6 +37,20 @@ impl UserTypes {
             now.is_some_and(|now| matches!(&now.kind, TypeKind::Enum(now) if Arc::ptr_eq(now, labels)))
         };
         column.domain.as_ref().is_none_or(is_same_domain) && column.ty.enum_type().is_none_or(is_same_enum)
+    }
+}
+
+/// A value with the labels that its type has now.
+fn relabelled(value: &Value, ty: &SqlType) -> Value {
+    match (value, ty) {
+        (Value::Array(items), SqlType::Array(item)) => {
+            Value::Array(items.iter().map(|value| relabelled(value, item)).collect())
+        }
+        (Value::Enum(value), SqlType::Enum(labels)) => Value::Enum(EnumValue {
+            ty: Arc::clone(labels),
+            position: value.position,
+        }),
+        (value, _) => value.clone(),
     }
 }
 

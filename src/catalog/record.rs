@@ -14,7 +14,7 @@ use super::{
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{EnumValue, FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 /// The format this release writes; it reads no other.
@@ -314,20 +314,51 @@ fn constant_settings() -> FormatSettings {
     FormatSettings::default()
 }
 
-/// The text form of a constant; `None` for NULL.
+/// The text form of a constant, of an enum the number of its position, which stays when the label is renamed; `None` for NULL.
 fn constant_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
-        value => Some(value.to_text(&constant_settings())),
+        value => Some(with_positions(value.clone()).to_text(&constant_settings())),
     }
 }
 
 /// Reads [`constant_text`] back.
 fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value> {
-    match text {
-        None => Ok(Value::Null),
-        Some(text) => Value::parse(&text, ty, &constant_settings())
-            .map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}"))),
+    let Some(text) = text else {
+        return Ok(Value::Null);
+    };
+    let read = Value::parse(&text, &carrier(ty), &constant_settings());
+    let read = read.map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}")))?;
+    Ok(of_positions(read, ty))
+}
+
+/// What a constant is stored as one of.
+fn carrier(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
+        SqlType::Enum(_) => SqlType::Int8,
+        ty => ty.clone(),
+    }
+}
+
+fn with_positions(value: Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
+        Value::Enum(value) => Value::Int(value.position),
+        value => value,
+    }
+}
+
+fn of_positions(value: Value, ty: &SqlType) -> Value {
+    match (value, ty) {
+        (Value::Array(items), SqlType::Array(item)) => {
+            Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
+        }
+        (Value::Int(position), SqlType::Enum(labels)) => Value::Enum(EnumValue {
+            ty: Arc::clone(labels),
+            position,
+        }),
+        (value, _) => value,
     }
 }
 

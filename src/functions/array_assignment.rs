@@ -66,7 +66,7 @@ fn with_item(mut items: Vec<Value>, subscripts: &[i64], value: &Value) -> Result
         }]);
     }
     let is_nested = matches!(items.first(), Some(Value::Array(_)));
-    if is_nested != !inner.is_empty() {
+    if is_nested == inner.is_empty() {
         return wrong("wrong number of array subscripts");
     }
     match usize::try_from(place) {

@@ -57,11 +57,7 @@ impl Session {
             Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
             Command::Reset { name } => self.reset(name.as_deref())?,
             Command::Show { name } => return self.show(name.as_deref()),
-            Command::Prepare { name, types, text } => {
-                let types = self.prepared_types(types).await?;
-                self.prepare_from(name, text, &types, Some(whole)).await?;
-                "PREPARE"
-            }
+            Command::Prepare { name, types, text } => self.prepare_as_named(name, types, text, whole).await?,
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
             Command::ExplainExecute {
                 explain,

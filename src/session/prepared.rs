@@ -32,8 +32,21 @@ impl Session {
         self.prepare_from(name, text, types, None).await
     }
 
+    /// Carries out PREPARE. Errors: 42704, those of [`Session::prepare`].
+    pub(super) async fn prepare_as_named(
+        &mut self,
+        name: &str,
+        types: &[PreparedType],
+        text: &str,
+        whole: &Arc<str>,
+    ) -> Result<&'static str> {
+        let types = self.prepared_types(types).await?;
+        self.prepare_from(name, text, &types, Some(whole)).await?;
+        Ok("PREPARE")
+    }
+
     /// The types that PREPARE names. Errors: 42704.
-    pub(super) async fn prepared_types(&mut self, types: &[PreparedType]) -> Result<Vec<Option<SqlType>>> {
+    async fn prepared_types(&mut self, types: &[PreparedType]) -> Result<Vec<Option<SqlType>>> {
         let is_named = |ty: &PreparedType| matches!(ty, PreparedType::Named(_));
         let catalog = match types.iter().any(is_named) {
             true => self.catalog_now().await?.1,

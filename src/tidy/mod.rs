@@ -126,7 +126,6 @@ const LONG_FUNCTIONS: [(&str, &str); 35] = [
     ("sql/ddl/create_table.rs", "describe"),
     ("store/damage.rs", "plant"),
     ("system/catalog_version/cells.rs", "column"),
-    ("system/pg_catalog/information_schema.rs", "column_row"),
     ("types/column_encoder.rs", "new"),
     ("types/convert.rs", "convert"),
     ("types/text_input.rs", "parse"),

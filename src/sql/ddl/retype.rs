@@ -12,6 +12,7 @@ use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
+use crate::system::catalog_version::default_text::label_sql;
 use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 
@@ -94,7 +95,13 @@ async fn retyped_default(
     ty: &SqlType,
 ) -> Result<Option<ColumnDefault>> {
     match &column.default {
-        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
+        Some(ColumnDefault::Constant { sql, value }) => {
+            let label = column.ty.enum_type().map(|_| label_sql(value, &column.ty));
+            let expr = dml::parse_expression(label.as_ref().unwrap_or(sql))?;
+            let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        Some(ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
             let read = default::read(ctx, &expr, ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, ty))

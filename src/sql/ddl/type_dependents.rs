@@ -162,6 +162,62 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     }
 }
 
+/// Errors: 0A000 where the text of something stored names the label, which another name would break.
+pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let literal = format!("'{}'", label.replace('\'', "''"));
+    let names = |sql: &str| sql.contains(&literal);
+    let rests = |column: &ColumnDef| column.ty.enum_type().is_some_and(|labels| labels.oid == ty.oid);
+    let mut named = None;
+    for table in ctx
+        .catalog
+        .tables()
+        .filter(|table| table.columns.iter().any(rests))
+    {
+        let checks = table.checks.iter().filter(|check| names(&check.sql));
+        named = named.or(checks
+            .map(|check| format!("constraint {} on table {}", check.name, table.name))
+            .next());
+        let columns = table.columns.iter().filter(|column| match &column.default {
+            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
+            _ => column
+                .generation()
+                .is_some_and(|generation| names(&generation.sql)),
+        });
+        named = named.or(columns
+            .map(|column| format!("column {} of table {}", column.name, table.name))
+            .next());
+        let views = ctx
+            .catalog
+            .views_reading(table.oid)
+            .filter(|view| names(&view.query));
+        named = named.or(views.map(|view| format!("view {}", view.name)).next());
+    }
+    for over in ctx
+        .catalog
+        .types
+        .iter()
+        .filter(|over| over.rests_on().contains(&ty.oid))
+    {
+        let domain = over.domain();
+        let is_named = domain.is_some_and(|domain| {
+            domain.checks.iter().any(|check| names(&check.sql))
+                || domain.default.as_deref().is_some_and(names)
+        });
+        named = named.or(is_named.then(|| format!("domain {}", over.name)));
+    }
+    let views = ctx.catalog.views();
+    let mut views = views.filter(|view| names(&view.query) && mentions_word(&view.query, &ty.name));
+    named = named.or(views.next().map(|view| format!("view {}", view.name)));
+    match named {
+        None => Ok(()),
+        Some(what) => Err(Error::FeatureNotSupported {
+            feature: format!("another name for the label \"{label}\" while {what} names it"),
+            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
+        }),
+    }
+}
+
 /// The type that DROP names. Errors: 42704, 42809.
 fn dropped_type(
     ctx: &StatementContext,

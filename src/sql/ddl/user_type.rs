@@ -72,7 +72,9 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
             put_labels(ctx, &ty, added)
         }
         (TypeKind::Enum(labels), TypeChange::RenameValue { from, to }) => {
-            put_labels(ctx, &ty, with_renamed_value(labels, from, to)?)
+            let renamed = with_renamed_value(labels, from, to)?;
+            type_dependents::check_label_not_in_text(ctx, &ty, from)?;
+            put_labels(ctx, &ty, renamed)
         }
         (TypeKind::Domain(_), TypeChange::AddValue { .. } | TypeChange::RenameValue { .. }) => {
             Err(Error::InvalidStatement {

@@ -48,7 +48,7 @@ impl RowChecks {
         }
         // Casts to domains, which fail where these do not hold; what they give is of no use.
         let columns = table.visible_columns();
-        exprs.extend(columns.filter_map(|column| domain_cast(column)));
+        exprs.extend(columns.filter_map(domain_cast));
         if exprs.is_empty() {
             return Ok(RowChecks::default());
         }
