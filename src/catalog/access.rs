@@ -155,7 +155,7 @@ impl<'a> Object<'a> {
     /// The definition that it stands in: oid and version of a table or a view.
     pub(super) fn definition(self) -> (ObjectKind, u32, u64) {
         let (oid, version) = match self {
-            Object::Table(table) => (table.oid, table.version),
+            Object::Table(table) => (table.oid, table.version_with_types()),
             Object::Sequence(sequence) => (sequence.oid(), sequence.version),
             Object::View(view) => (view.oid(), view.version),
             Object::Index(table, index) => (index.oid, table.version),

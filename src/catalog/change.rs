@@ -7,11 +7,11 @@ use super::load::part_key;
 use super::reclaim::encode_dropped;
 use super::{
     COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef, SettingOverrides,
-    TableDef, ViewDef, record, record_key, written_key,
+    TableDef, TypeDef, ViewDef, record, record_key, type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
-use crate::error::Limit;
+use crate::error::{DuplicateKind, Limit};
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
@@ -66,8 +66,10 @@ impl<'a> CatalogWriter<'a> {
         }
         table.version = self.version;
         let known = self.relation_of(table.oid);
+        self.check_no_type(known, &table.schema, &table.name)?;
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
+        self.rest_on_types(known.and_then(Relation::get_table), &table)?;
         let value = record::encode_table(&table)?;
         self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
@@ -76,6 +78,7 @@ impl<'a> CatalogWriter<'a> {
     /// Writes a view's record, new or changed.
     pub fn put_view(&self, view: &ViewDef) -> Result<()> {
         let known = self.relation_of(view.oid());
+        self.check_no_type(known, &view.schema, &view.name)?;
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
         let old = match known {
             Some(Relation::View(known)) => known.depends_on.as_slice(),
@@ -123,6 +126,78 @@ impl<'a> CatalogWriter<'a> {
             false => Some(record::encode_settings(settings, self.version)?),
         };
         self.write_record(Keyspace::Settings { of: &of }, value)
+    }
+
+    /// Writes a type's record, new or changed.
+    pub fn put_type(&self, ty: &TypeDef) -> Result<()> {
+        let known = self.catalog.types.by_oid(ty.oid);
+        let (schema, name) = (ty.schema.as_str(), ty.name.as_str());
+        if known.is_none_or(|known| known.schema != schema) {
+            self.rest_on_schema(schema)?;
+        }
+        if known.is_none_or(|known| known.schema != schema || known.name != name) {
+            if let Some(known) = known {
+                self.drop_type_name(known)?;
+            }
+            let key = Keyspace::TypeName { schema, name }.encode();
+            let value = ty.oid.to_be_bytes().to_vec();
+            let mode = Some(LockMode::Replace);
+            self.txn.write(Write::Put { key, value }, mode)?;
+        }
+        if known.is_none() {
+            for oid in ty.rests_on() {
+                self.rest_on_type(oid)?;
+            }
+        }
+        let value = type_record::encode(ty, self.version)?;
+        self.write_record(Keyspace::Type { oid: ty.oid }, Some(value))
+    }
+
+    /// Removes the record of a type that nothing is of.
+    pub fn drop_type(&self, ty: &TypeDef) -> Result<()> {
+        self.drop_type_name(ty)?;
+        self.drop_record(Keyspace::Type { oid: ty.oid }, ty.oid)
+    }
+
+    fn drop_type_name(&self, ty: &TypeDef) -> Result<()> {
+        let (schema, name) = (ty.schema.as_str(), ty.name.as_str());
+        let key = Keyspace::TypeName { schema, name }.encode();
+        self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
+    }
+
+    /// Columns that are of other types than before depend on these.
+    fn rest_on_types(&self, old: Option<&Arc<TableDef>>, new: &TableDef) -> Result<()> {
+        let used_before = |oid: u32| {
+            old.is_some_and(|old| {
+                old.columns
+                    .iter()
+                    .any(|column| column.types_used().any(|used| used == oid))
+            })
+        };
+        let used = new.columns.iter().flat_map(ColumnDef::types_used);
+        let mut new: Vec<u32> = used.filter(|oid| !used_before(*oid)).collect();
+        new.sort_unstable();
+        new.dedup();
+        new.into_iter().try_for_each(|oid| self.rest_on_type(oid))
+    }
+
+    /// Something new depends on the type, which must stay. One that this statement makes is known to nobody else.
+    fn rest_on_type(&self, oid: u32) -> Result<()> {
+        if self.catalog.types.by_oid(oid).is_none() {
+            return Ok(());
+        }
+        self.txn
+            .guard_in(&Keyspace::Type { oid }.encode(), LockMode::AccessShare);
+        self.txn.mark(Keyspace::Dependents { oid }.encode())
+    }
+
+    /// Something new is in the schema, which must stay.
+    fn rest_on_schema(&self, schema: &str) -> Result<()> {
+        if let Some(known) = self.catalog.schemas.get(schema) {
+            self.txn.guard(&Keyspace::Schema { name: schema }.encode());
+            self.txn.mark(Keyspace::Dependents { oid: known.oid }.encode())?;
+        }
+        Ok(())
     }
 
     /// Removes a schema's record; what it held must be gone.
@@ -221,9 +296,8 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a relation its names, and takes those that it has no more.
     fn put_names(&self, known: Option<&Relation>, schema: &str, names: &[(&str, u32)]) -> Result<()> {
         let moves = known.is_none_or(|known| known.schema() != schema);
-        if let Some(new) = self.catalog.schemas.get(schema).filter(|_| moves) {
-            self.txn.guard(&Keyspace::Schema { name: schema }.encode());
-            self.txn.mark(Keyspace::Dependents { oid: new.oid }.encode())?;
+        if moves {
+            self.rest_on_schema(schema)?;
         }
         let old = known.map(names_of).unwrap_or_default();
         for (name, _) in &old {
@@ -242,6 +316,18 @@ impl<'a> CatalogWriter<'a> {
             }
         }
         Ok(())
+    }
+
+    /// A table or view has a row type of its name. Errors: 42710 for a new name that a type has.
+    fn check_no_type(&self, known: Option<&Relation>, schema: &str, name: &str) -> Result<()> {
+        let is_known = known.is_some_and(|known| known.schema() == schema && known.name() == name);
+        match !is_known && self.catalog.types.get(schema, name).is_some() {
+            true => Err(Error::Duplicate {
+                kind: DuplicateKind::Type,
+                name: name.to_string(),
+            }),
+            false => Ok(()),
+        }
     }
 
     fn drop_name(&self, schema: &str, name: &str) -> Result<()> {
@@ -291,6 +377,7 @@ impl<'a> CatalogWriter<'a> {
                 id: 0,
                 name,
                 ty,
+                domain: None,
                 not_null: false,
                 unverified: None,
                 default: None,

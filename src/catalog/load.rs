@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Relation, record};
+use super::{Catalog, Relation, record, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -100,20 +100,36 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
             .map(|relation| (relation.id(), relation))
             .collect();
         let records = read_ranges(txn, ranges).await?.into_iter();
-        let read = records.map(|(_, value)| record::decode_relation(&value, &known));
+        let read = records.map(|(_, value)| record::decode_relation(&value, &known, &catalog.types));
         let read = read.collect::<Result<_>>()?;
         catalog.relations.replace(is_changed, read);
     }
+    bring_types_up_to_date(&mut catalog)?;
     Ok(catalog)
 }
 
-/// Reads schemas and settings.
+/// Gives tables that were known before their types changed the new ones.
+fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
+    let mut changed = Vec::new();
+    for table in catalog.tables() {
+        changed.extend(catalog.types.brought_up_to_date(table)?);
+    }
+    for table in changed {
+        catalog.relations.insert(Relation::Table(Arc::new(table)));
+    }
+    Ok(())
+}
+
+/// Reads schemas, types and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
         let schema = record::decode_schema(&value)?;
         catalog.schemas.insert(schema.name.clone(), schema);
     }
+    let types = read_ranges(txn, vec![keyspace::types_range()]).await?;
+    let records = types.iter().map(|(_, value)| value.as_slice());
+    catalog.types = type_record::decode_all(records, &catalog.types)?;
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {
         let altered = record::decode_settings(&value)?;

@@ -4,9 +4,9 @@
 //! that belongs to it: columns (those that are not there yet among them), indexes, options, sequences.
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Access, Catalog, Object, ObjectKind, RelationName};
+use super::{Access, Catalog, Object, ObjectKind, RelationName, TypeDef};
 use crate::Result;
 
 /// What has been asked so far. Whoever shares it adds to it.
@@ -28,6 +28,12 @@ enum Lookup {
     Schema {
         name: String,
         is_there: bool,
+    },
+    Type {
+        schema: Option<String>,
+        name: String,
+        search_path: Vec<String>,
+        found: Option<(u32, u64)>,
     },
 }
 
@@ -65,6 +71,27 @@ impl Lookups {
         is_there
     }
 
+    /// As [`UserTypes::find`](super::UserTypes::find).
+    pub fn get_type(
+        &self,
+        catalog: &Catalog,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<Arc<TypeDef>> {
+        let found = catalog.types.find(schema, name, search_path);
+        self.lock().insert(Lookup::Type {
+            schema: schema.map(str::to_string),
+            name: name.to_string(),
+            search_path: match schema {
+                Some(_) => Vec::new(),
+                None => search_path.to_vec(),
+            },
+            found: found.map(|found| (found.oid, found.version_with_types())),
+        });
+        found.cloned()
+    }
+
     /// What was answered so far.
     pub fn answers(&self) -> Answers {
         Answers(self.lock().iter().cloned().collect())
@@ -99,6 +126,15 @@ impl Lookup {
                 };
                 let now = catalog.get_relation(name, Access::Name);
                 now.is_ok_and(|now| now.map(Object::definition) == *found)
+            }
+            Lookup::Type {
+                schema,
+                name,
+                search_path,
+                found,
+            } => {
+                let now = catalog.types.find(schema.as_deref(), name, search_path);
+                now.map(|now| (now.oid, now.version_with_types())) == *found
             }
             Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
         }

@@ -15,11 +15,13 @@
 //! | `Settings { of }` | a record of settings that sessions begin with (ALTER SYSTEM, DATABASE, ROLE … SET) |
 //! | `Written { table }` | the number of the table's rows (u64 BE), or empty where nobody knows: put by every transaction that writes rows of the table, filled in by the store |
 //! | `Name { schema, name }` | the oid (u32 BE) of the relation or index that has the name |
+//! | `Type { oid }` | a record of a type that a user made |
+//! | `TypeName { schema, name }` | the oid (u32 BE) of the type that has the name |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'P', 'Q', 'S', 'T' or 'V'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
-//! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them; constants as the
+//! A record is `[format u8 = 1][kind u8: 'P', 'Q', 'S', 'T', 'V' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
 //! # Invariants
@@ -50,6 +52,7 @@ mod access;
 mod change;
 pub mod check;
 mod check_constraint;
+mod column_types;
 mod foreign_key;
 mod generation;
 mod load;
@@ -61,6 +64,8 @@ mod relations;
 mod sequence_def;
 mod setting_overrides;
 mod table_def;
+mod type_def;
+mod type_record;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,6 +89,8 @@ pub use table_def::{
     TableDef, TableOptions, Unverified,
 };
 
+pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
 
 /// Schemas that are always there, with their oids (PostgreSQL's where it has them).
@@ -103,6 +110,8 @@ pub struct Catalog {
     pub schemas: BTreeMap<String, SchemaDef>,
     /// Tables, views and sequences, in the order of schema and name.
     pub relations: Relations,
+    /// The types that users made.
+    pub types: UserTypes,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
@@ -241,6 +250,7 @@ impl Catalog {
             version: 0,
             schemas,
             relations: Relations::default(),
+            types: UserTypes::default(),
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
         }

@@ -6,13 +6,15 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::type_def::stored_name;
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, ViewDef,
+    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, UserTypes,
+    ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{EnumValue, FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 /// The format this release writes; it reads no other.
@@ -49,6 +51,8 @@ struct ColumnRecord {
     name: String,
     #[serde(rename = "type")]
     ty: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    domain: Option<u32>,
     not_null: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     unverified: Option<Unverified>,
@@ -135,7 +139,11 @@ pub(super) fn decode_settings(bytes: &[u8]) -> Result<SettingOverrides> {
 }
 
 /// A table, view or sequence; one of `known` with the same version is answered without reading the JSON.
-pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Relation>) -> Result<Relation> {
+pub(super) fn decode_relation(
+    bytes: &[u8],
+    known: &HashMap<TableId, &Relation>,
+    types: &UserTypes,
+) -> Result<Relation> {
     let Head {
         kind,
         version,
@@ -147,7 +155,7 @@ pub(super) fn decode_relation(bytes: &[u8], known: &HashMap<TableId, &Relation>)
     }
     match kind {
         b'T' => {
-            let table = parse::<TableRecord>(json)?.into_def(version)?;
+            let table = parse::<TableRecord>(json)?.into_def(version, types)?;
             Ok(Relation::Table(Arc::new(table)))
         }
         b'V' => {
@@ -175,7 +183,7 @@ pub fn sequence_of_record(
             Ok(Some(Arc::clone(known)))
         }
         (b'Q', _) => {
-            let relation = decode_relation(bytes, &HashMap::new())?;
+            let relation = decode_relation(bytes, &HashMap::new(), &UserTypes::default())?;
             Ok(relation.get_sequence().cloned())
         }
         _ => Ok(None),
@@ -200,7 +208,8 @@ impl ColumnRecord {
         ColumnRecord {
             id: column.id,
             name: column.name.clone(),
-            ty: column.ty.name(),
+            ty: stored_name(&column.ty),
+            domain: column.domain.as_ref().map(|domain| domain.oid),
             not_null: column.not_null,
             unverified: column.unverified,
             default: column.default.as_ref().map(DefaultRecord::from_def),
@@ -211,8 +220,12 @@ impl ColumnRecord {
         }
     }
 
-    fn into_def(self) -> Result<ColumnDef> {
-        let ty = type_by_name(&self.ty)?;
+    fn into_def(self, types: &UserTypes) -> Result<ColumnDef> {
+        let ty = types.of_stored_name(&self.ty)?;
+        let domain = self.domain.map(|oid| {
+            let domain = types.by_oid(oid).cloned();
+            domain.ok_or_else(|| corrupt(format!("domain {oid} is not known")))
+        });
         Ok(ColumnDef {
             id: self.id,
             name: self.name,
@@ -221,6 +234,7 @@ impl ColumnRecord {
             default: self.default.map(|default| default.into_def(&ty)).transpose()?,
             missing: constant_value(self.missing, &ty)?,
             ty,
+            domain: domain.transpose()?,
             hidden: self.hidden,
             dynamic: self.dynamic,
             comment: self.comment,
@@ -270,7 +284,7 @@ impl DefaultRecord {
 }
 
 impl TableRecord {
-    fn into_def(self, version: u64) -> Result<TableDef> {
+    fn into_def(self, version: u64, types: &UserTypes) -> Result<TableDef> {
         Ok(TableDef {
             id: self.id,
             oid: self.oid,
@@ -280,7 +294,7 @@ impl TableRecord {
             columns: self
                 .columns
                 .into_iter()
-                .map(ColumnRecord::into_def)
+                .map(|column| column.into_def(types))
                 .collect::<Result<_>>()?,
             next_column_id: self.next_column_id,
             primary_key: self.primary_key,
@@ -300,37 +314,63 @@ fn constant_settings() -> FormatSettings {
     FormatSettings::default()
 }
 
-/// The text form of a constant; `None` for NULL.
+/// The text form of a constant, of an enum the number of its position, which stays when the label is renamed; `None` for NULL.
 fn constant_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
-        value => Some(value.to_text(&constant_settings())),
+        value => Some(with_positions(value.clone()).to_text(&constant_settings())),
     }
 }
 
 /// Reads [`constant_text`] back.
 fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value> {
-    match text {
-        None => Ok(Value::Null),
-        Some(text) => Value::parse(&text, ty, &constant_settings())
-            .map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}"))),
+    let Some(text) = text else {
+        return Ok(Value::Null);
+    };
+    let read = Value::parse(&text, &carrier(ty), &constant_settings());
+    let read = read.map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}")))?;
+    Ok(of_positions(read, ty))
+}
+
+/// What a constant is stored as one of.
+fn carrier(ty: &SqlType) -> SqlType {
+    match ty {
+        SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
+        SqlType::Enum(_) => SqlType::Int8,
+        ty => ty.clone(),
     }
 }
 
-/// The type that `format_type` prints as `name`.
-fn type_by_name(name: &str) -> Result<SqlType> {
-    SqlType::from_formatted(name)?.ok_or_else(|| corrupt(format!("type \"{name}\" is not known")))
+fn with_positions(value: Value) -> Value {
+    match value {
+        Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
+        Value::Enum(value) => Value::Int(value.position),
+        value => value,
+    }
+}
+
+fn of_positions(value: Value, ty: &SqlType) -> Value {
+    match (value, ty) {
+        (Value::Array(items), SqlType::Array(item)) => {
+            Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
+        }
+        (Value::Int(position), SqlType::Enum(labels)) => Value::Enum(EnumValue {
+            ty: Arc::clone(labels),
+            position,
+        }),
+        (value, _) => value,
+    }
 }
 
 /// A record taken apart.
-struct Head<'a> {
-    kind: u8,
-    version: u64,
+pub(super) struct Head<'a> {
+    pub(super) kind: u8,
+    pub(super) version: u64,
     id: TableId,
-    json: &'a [u8],
+    pub(super) json: &'a [u8],
 }
 
-fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
+pub(super) fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = vec![FORMAT, kind];
     bytes.extend_from_slice(&version.to_be_bytes());
     bytes.extend_from_slice(&id.to_be_bytes());
@@ -342,7 +382,7 @@ fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Resul
 }
 
 /// Checks format and checksum.
-fn open(bytes: &[u8]) -> Result<Head<'_>> {
+pub(super) fn open(bytes: &[u8]) -> Result<Head<'_>> {
     let short = || corrupt(format!("{} bytes are too few", bytes.len()));
     let (content, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(short)?;
     let (head, json) = content.split_first_chunk::<HEAD_BYTES>().ok_or_else(short)?;
@@ -362,11 +402,11 @@ fn open(bytes: &[u8]) -> Result<Head<'_>> {
     })
 }
 
-fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
+pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| corrupt(error.to_string()))
 }
 
-fn corrupt(reason: String) -> Error {
+pub(super) fn corrupt(reason: String) -> Error {
     Error::Corrupt {
         what: "catalog record".to_string(),
         reason,

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 
+use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
@@ -86,8 +87,10 @@ pub struct ColumnDef {
     pub id: ColumnId,
     /// Its name.
     pub name: String,
-    /// Its type.
+    /// Its type; a domain's, what the domain is over.
     pub ty: SqlType,
+    /// The domain that it is of.
+    pub domain: Option<Arc<TypeDef>>,
     /// NOT NULL: no write leaves it NULL. Whether reads may rest on it: [`ColumnDef::is_never_null`].
     pub not_null: bool,
     /// Set while ALTER TABLE verifies the rows that were there before: what is undone when it fails.

@@ -29,6 +29,7 @@ fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
         id,
         name: name.to_string(),
         ty,
+        domain: None,
         not_null: false,
         unverified: None,
         default: None,
@@ -799,15 +800,15 @@ async fn unknown_relations_name_the_nearest() {
 fn damaged_records_are_refused() {
     let table = table_def(1, "public", "t", vec![column(1, "a", SqlType::Int4)]);
     let bytes = record::encode_table(&table).unwrap();
-    assert!(record::decode_relation(&bytes, &HashMap::new()).is_ok());
+    assert!(record::decode_relation(&bytes, &HashMap::new(), &UserTypes::default()).is_ok());
     for at in 0..bytes.len() {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x20;
-        let error = record::decode_relation(&damaged, &HashMap::new()).unwrap_err();
+        let error = record::decode_relation(&damaged, &HashMap::new(), &UserTypes::default()).unwrap_err();
         assert_eq!(error.sqlstate(), "XX001", "byte {at}");
     }
     for length in 0..bytes.len() {
-        assert!(record::decode_relation(&bytes[..length], &HashMap::new()).is_err());
+        assert!(record::decode_relation(&bytes[..length], &HashMap::new(), &UserTypes::default()).is_err());
     }
     assert!(record::decode_schema(&bytes).is_err());
 }

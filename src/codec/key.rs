@@ -2,13 +2,15 @@
 //! is the bitwise complement of the whole field, tag included; tags 00 and FF never occur. The table of tags, pictures
 //! and invariants are in the docs of [`crate::codec`]. `table` and `plan` call it; it knows no limits and no tables.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use crate::types::{Numeric, NumericSize, SqlType, Value};
+use crate::types::{EnumValue, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 /// How one column stands in a key.
@@ -62,7 +64,8 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Time(_)
         | SqlType::Timestamp(_)
         | SqlType::TimestampTz(_)
-        | SqlType::Uuid => return Ok(()),
+        | SqlType::Uuid
+        | SqlType::Enum(_) => return Ok(()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
         SqlType::Numeric(_) => {
             "1.5 and 1.50 are equal and would be one key, which does not keep their digits; declare numeric(p,s) of at most \
@@ -82,7 +85,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         feature: format!("column \"{column}\" of type {ty} in a key"),
         hint: Some(format!(
             "A key column cannot be of type {}: {reason}.",
-            ty.base_name()
+            ty.full_base_name()
         )),
     })
 }
@@ -91,7 +94,12 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
 pub fn tag(ty: &SqlType) -> u8 {
     match ty {
         SqlType::Bool => TAG_BOOL,
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => TAG_INT,
+        SqlType::Int2
+        | SqlType::Int4
+        | SqlType::Int8
+        | SqlType::Oid
+        | SqlType::Regclass
+        | SqlType::Enum(_) => TAG_INT,
         SqlType::Numeric(Some(size)) if is_decimal_8(size) => TAG_DECIMAL_8,
         SqlType::Numeric(_) => TAG_DECIMAL_16,
         SqlType::Float4 => TAG_FLOAT4,
@@ -127,6 +135,7 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
         (Value::Null, _) => return out.push(null_byte(field)),
         (Value::Bool(value), _) => put(out, TAG_BOOL, &[u8::from(*value)]),
         (Value::Int(value), _) => put_i64(out, TAG_INT, *value),
+        (Value::Enum(value), _) => put_i64(out, TAG_INT, value.position),
         (Value::Float4(value), _) => put_f32(out, *value),
         (Value::Float8(value), _) => put_f64(out, *value),
         (Value::Numeric(value), SqlType::Numeric(Some(size))) => {
@@ -168,7 +177,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             TAG_INT,
             i64::from(array.as_primitive::<Int32Type>().value(row)),
         ),
-        SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
+        SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
             put_i64(out, TAG_INT, array.as_primitive::<Int64Type>().value(row));
         }
         SqlType::Float4 => put_f32(out, array.as_primitive::<Float32Type>().value(row)),
@@ -244,6 +253,10 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
         SqlType::Bool => (Value::Bool(read_bool(bytes, field)?), 2),
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
             (Value::Int(read_i64(bytes, field)?), 9)
+        }
+        SqlType::Enum(ty) => {
+            let (ty, position) = (Arc::clone(ty), read_i64(bytes, field)?);
+            (Value::Enum(EnumValue { ty, position }), 9)
         }
         SqlType::Numeric(Some(size)) => {
             let (unscaled, length) = read_decimal(bytes, size, field)?;

@@ -36,6 +36,8 @@ const NAME: u16 = 9;
 const DEPENDENTS: u16 = 10;
 const SETTINGS: u16 = 11;
 const CATALOG_PART: u16 = 12;
+const TYPE: u16 = 13;
+const TYPE_NAME: u16 = 14;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -104,6 +106,18 @@ pub enum Keyspace<'a> {
         /// Its oid.
         oid: u32,
     },
+    /// A type that a user made.
+    Type {
+        /// Its oid.
+        oid: u32,
+    },
+    /// The oid of the type that has the name.
+    TypeName {
+        /// The schema's name.
+        schema: &'a str,
+        /// The name.
+        name: &'a str,
+    },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
@@ -141,6 +155,10 @@ impl<'a> Keyspace<'a> {
             }
             Keyspace::Written { table } => system_key(WRITTEN, &[&table.to_be_bytes()]),
             Keyspace::Name { schema, name } => system_key(NAME, &[schema.as_bytes(), &[0], name.as_bytes()]),
+            Keyspace::Type { oid } => system_key(TYPE, &[&oid.to_be_bytes()]),
+            Keyspace::TypeName { schema, name } => {
+                system_key(TYPE_NAME, &[schema.as_bytes(), &[0], name.as_bytes()])
+            }
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
                 class,
@@ -193,6 +211,11 @@ impl<'a> Keyspace<'a> {
                 .ok()
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::Name { schema, name }),
+            (TYPE, 4) => id_and(rest).map(|oid| Keyspace::Type { oid }),
+            (TYPE_NAME, _) => std::str::from_utf8(rest)
+                .ok()
+                .and_then(|names| names.split_once('\0'))
+                .map(|(schema, name)| Keyspace::TypeName { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
@@ -303,6 +326,11 @@ pub fn schemas_range() -> KeyRange {
 }
 
 /// See [`relations_range`].
+pub fn types_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, TYPE)
+}
+
+/// See [`relations_range`].
 pub fn dropped_range() -> KeyRange {
     index_range(SYSTEM_TABLE, DROPPED)
 }
@@ -350,6 +378,11 @@ mod tests {
                 name: "übung",
             },
             Keyspace::Dependents { oid: 16385 },
+            Keyspace::Type { oid: 16386 },
+            Keyspace::TypeName {
+                schema: "public",
+                name: "übung",
+            },
             Keyspace::Settings { of: "role bob" },
             Keyspace::Entry {
                 table: 1,

@@ -29,6 +29,8 @@
 //! 00 00 00 00 | 00 0A | oid u32 BE                    Dependents     put by whoever makes something depend on it
 //! 00 00 00 00 | 00 0B | whose                         Settings       UTF-8 to the end of the key
 //! 00 00 00 00 | 00 0C | part u32 BE                   CatalogPart    names the state of a part of the catalog
+//! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made
+//! 00 00 00 00 | 00 0E | schema | 00 | name            TypeName       of such a type
 //! ```
 //!
 //! ## Key fields
@@ -43,6 +45,7 @@
 //! NULL, index columns only       08|F0  nothing; 08 stands before every value, F0 behind (before complement)
 //! boolean                           10  00 or 01
 //! smallint, integer, bigint         20  8 bytes, sign bit flipped
+//! enum                              20  8 bytes, the label's position, sign bit flipped
 //! numeric(p<=18,s)                  30  8 bytes, unscaled value, sign bit flipped
 //! numeric(p<=38,s)                  34  16 bytes, the same
 //! real                              40  4 bytes, IEEE: sign bit set -> all bits flipped, else sign bit flipped
@@ -93,6 +96,7 @@
 //! boolean                          00 or 01
 //! smallint / integer / bigint      2 / 4 / 8 bytes LE; a reader takes any of them, so widening rewrites nothing
 //! oid, regclass                    8 bytes LE
+//! enum                             8 bytes LE, the label's position
 //! real / double precision          4 / 8 bytes LE, IEEE
 //! numeric(p<=18,s) / (p<=38,s)     8 / 16 bytes LE, unscaled value
 //! numeric, any other               the bytes of `types::numeric::bytes`, the first of which is 60 or above; before, those

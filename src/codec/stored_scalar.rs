@@ -8,11 +8,17 @@ use super::stored_value::{
 use crate::Result;
 use crate::types::{NumericBytes, Scalar, SqlType};
 
-/// Whether values of the type are read here: all but lists, and char(n), whose blanks are not stored.
+/// Whether values of the type are read here: all but lists, enums, whose labels are not stored, and char(n), whose blanks are
+/// not.
 pub fn is_scalar(ty: &SqlType) -> bool {
     !matches!(
         ty,
-        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Char(_) | SqlType::Void | SqlType::Catalog(_)
+        SqlType::Array(_)
+            | SqlType::Enum(_)
+            | SqlType::Int2Vector
+            | SqlType::Char(_)
+            | SqlType::Void
+            | SqlType::Catalog(_)
     )
 }
 
@@ -59,7 +65,12 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => Scalar::Text(text(bytes)?),
-        SqlType::Array(_) | SqlType::Int2Vector | SqlType::Char(_) | SqlType::Void | SqlType::Catalog(_) => {
+        SqlType::Array(_)
+        | SqlType::Enum(_)
+        | SqlType::Int2Vector
+        | SqlType::Char(_)
+        | SqlType::Void
+        | SqlType::Catalog(_) => {
             return Err(damaged(&format!(
                 "a value of type {ty} where a scalar was expected"
             )));

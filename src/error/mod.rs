@@ -159,6 +159,9 @@ pub enum Error {
     /// ON CONFLICT DO UPDATE met the same row twice (21000).
     #[error("ON CONFLICT DO UPDATE command cannot affect row a second time")]
     ConflictRowTwice,
+    /// Text that is no array (22P02).
+    #[error("malformed array literal: \"{text}\"")]
+    MalformedArray { text: String, detail: String },
     /// A cast that does not exist (42846).
     #[error("cannot cast type {from} to {to}")]
     CannotCoerce { from: String, to: String },
@@ -186,6 +189,13 @@ pub enum Error {
         table: String,
         constraint: String,
         row: String,
+    },
+    /// A value that a domain does not have: NULL (23502), or one against a constraint of it (23514).
+    #[error("{}", report::domain_message(domain, constraint))]
+    DomainViolation {
+        schema: String,
+        domain: String,
+        constraint: Option<String>,
     },
     /// A row that refers to what is not there, or is referred to by another (23503).
     #[error("{message}")]
@@ -231,8 +241,7 @@ pub enum Error {
         index: String,
         key: String,
     },
-    /// A filter without a bound on the first key column (53400); `column` is the first column of its key,
-    /// empty when the table has none.
+    /// A filter without a bound on the first key column (53400); `column` is that, empty when the table has none.
     #[error("This query may be a full table scan and thus may have unpredictable performance")]
     FullScan {
         table: String,
@@ -411,6 +420,8 @@ pub enum DuplicateKind {
     Constraint,
     /// A CHECK constraint of the same statement.
     Check,
+    /// A type.
+    Type,
     /// Any other object.
     Object,
 }
@@ -459,6 +470,10 @@ pub enum StatementFault {
     NotImplemented,
     /// 42704: an object that a definition names in words of its own.
     UndefinedObject,
+    /// 42710: an object that is there, in words of its own.
+    DuplicateObject,
+    /// 42602: a name that cannot be one.
+    InvalidName,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.
@@ -570,6 +585,7 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::Cursor => "cursor",
             DuplicateKind::Constraint => "constraint",
             DuplicateKind::Check => "check constraint",
+            DuplicateKind::Type => "type",
             DuplicateKind::Object => "object",
         })
     }
@@ -577,9 +593,8 @@ impl std::fmt::Display for DuplicateKind {
 
 /// `a` or `an`.
 fn article(noun: &str) -> &'static str {
-    if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
-        "an"
-    } else {
-        "a"
+    match noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        true => "an",
+        false => "a",
     }
 }

@@ -14,6 +14,18 @@ pub struct ErrorObject<'a> {
     pub column: Option<&'a str>,
     /// The constraint.
     pub constraint: Option<&'a str>,
+    /// The data type; the schema is its own then.
+    pub data_type: Option<&'a str>,
+}
+
+/// What is told of a value that a domain does not have.
+pub(super) fn domain_message(domain: &str, constraint: &Option<String>) -> String {
+    match constraint {
+        Some(constraint) => {
+            format!("value for domain {domain} violates check constraint \"{constraint}\"")
+        }
+        None => format!("domain {domain} does not allow null values"),
+    }
 }
 
 impl Error {
@@ -53,7 +65,7 @@ impl Error {
             Error::WrongObjectType { .. } | Error::NotSupportedFor { .. } => "42809",
             Error::InvalidStatement { state, .. } => state.sqlstate(),
             Error::DatatypeMismatch { .. } => "42804",
-            Error::InvalidText { .. } | Error::InvalidJson { .. } => "22P02",
+            Error::InvalidText { .. } | Error::MalformedArray { .. } | Error::InvalidJson { .. } => "22P02",
             Error::InvalidDatetime { .. } => "22007",
             Error::DatetimeOverflow { .. } => "22008",
             Error::InvalidBinary { .. } => "22P03",
@@ -75,6 +87,8 @@ impl Error {
             Error::ForeignKeyViolation { .. } => "23503",
             Error::IncomparableReference { .. } => "42804",
             Error::CheckViolation { .. } | Error::CheckViolated { .. } => "23514",
+            Error::DomainViolation { constraint: None, .. } => "23502",
+            Error::DomainViolation { .. } => "23514",
             Error::FullScan { .. } => "53400",
             Error::TooManyKeys { .. } | Error::TooLarge { .. } => "54000",
             Error::LimitExceeded { state, .. } => state.sqlstate(),
@@ -144,6 +158,7 @@ impl Error {
             Error::DependentObjects { dependents, .. } => Some(dependents.join("\n")),
             Error::Deadlock { detail }
             | Error::InvalidJson { detail }
+            | Error::MalformedArray { detail, .. }
             | Error::GeneratedInCopy { detail, .. }
             | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
             Error::NotSupportedFor { kinds, .. } => {
@@ -188,6 +203,7 @@ impl Error {
             | Error::CannotCoerce { .. }
             | Error::ContainsNull { .. }
             | Error::CheckViolated { .. }
+            | Error::DomainViolation { .. }
             | Error::TooLarge { .. }
             | Error::LimitExceeded { .. }
             | Error::FailedTransaction
@@ -310,6 +326,7 @@ impl Error {
             | Error::UndefinedSetting { .. }
             | Error::ReadOnlySetting { .. }
             | Error::InvalidText { .. }
+            | Error::MalformedArray { .. }
             | Error::InvalidJson { .. }
             | Error::LockTimeout
             | Error::LockNotAvailable { .. }
@@ -328,6 +345,7 @@ impl Error {
             | Error::ContainsNull { .. }
             | Error::CheckViolation { .. }
             | Error::CheckViolated { .. }
+            | Error::DomainViolation { .. }
             | Error::ForeignKeyViolation { .. }
             | Error::IncomparableReference { .. }
             | Error::UniqueViolation { .. }
@@ -371,8 +389,19 @@ impl Error {
             table: Some(table),
             column,
             constraint,
+            data_type: None,
         };
         match self.bare() {
+            Error::DomainViolation {
+                schema,
+                domain,
+                constraint,
+            } => ErrorObject {
+                schema: Some(schema),
+                constraint: constraint.as_deref(),
+                data_type: Some(domain),
+                ..ErrorObject::default()
+            },
             Error::NotNullViolation {
                 schema,
                 table,
@@ -440,7 +469,10 @@ impl DuplicateKind {
             DuplicateKind::Column => "42701",
             DuplicateKind::PreparedStatement => "42P05",
             DuplicateKind::Cursor => "42P03",
-            DuplicateKind::Constraint | DuplicateKind::Check | DuplicateKind::Object => "42710",
+            DuplicateKind::Constraint
+            | DuplicateKind::Check
+            | DuplicateKind::Type
+            | DuplicateKind::Object => "42710",
         }
     }
 }
@@ -467,6 +499,8 @@ impl StatementFault {
             StatementFault::AmbiguousRoutine => "42725",
             StatementFault::InvalidCursorDefinition => "42P11",
             StatementFault::NotImplemented => "0A000",
+            StatementFault::DuplicateObject => "42710",
+            StatementFault::InvalidName => "42602",
             StatementFault::UndefinedObject => "42704",
         }
     }

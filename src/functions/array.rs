@@ -549,6 +549,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Null, _) | (_, Value::Null) => return Ok(None),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
         (Value::Int(a), Value::Int(b)) => a.cmp(b),
+        (Value::Enum(a), Value::Enum(b)) => a.compare(b),
         (Value::Float4(a), Value::Float4(b)) => {
             super::compare::order_f32(*a).total_cmp(&super::compare::order_f32(*b))
         }

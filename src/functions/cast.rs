@@ -38,6 +38,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Jsonb, b) if number(b) => true,
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
         (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
+        (S::Enum(a), S::Enum(b)) => a == b,
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
 }

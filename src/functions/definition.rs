@@ -74,6 +74,8 @@ pub enum T {
     Any,
     /// Any type, the same for all arguments marked so.
     AnyElement,
+    /// An enum type, the same for all arguments marked so.
+    AnyEnum,
     /// An array whose items are of `AnyElement`'s type.
     AnyArray,
 }
@@ -106,7 +108,7 @@ impl T {
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),
-            T::Any | T::AnyElement | T::AnyArray => return None,
+            T::Any | T::AnyElement | T::AnyEnum | T::AnyArray => return None,
         })
     }
 }

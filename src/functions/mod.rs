@@ -7,6 +7,7 @@ mod argument;
 pub mod arithmetic;
 mod array;
 mod array_aggregates;
+mod array_assignment;
 mod array_order;
 mod array_shape;
 mod backend;
@@ -24,6 +25,8 @@ mod datetime_make;
 mod datetime_period;
 mod datetime_trunc;
 mod definition;
+mod domain;
+mod enumeration;
 pub(crate) mod evaluate;
 mod exponential;
 mod float;
@@ -79,6 +82,7 @@ pub use array::{
     quantified,
 };
 pub use array_aggregates::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
+pub use array_assignment::ASSIGN_PART;
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
@@ -87,6 +91,7 @@ pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use definition::{Body, FunctionDef, Returns, T, Volatility};
+pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
@@ -138,6 +143,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    enumeration::FUNCTIONS,
     float::FUNCTIONS,
     hash::FUNCTIONS,
     integer::FUNCTIONS,

@@ -15,7 +15,7 @@ use crate::system::catalog_version::objects::{
 };
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
+use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, TYPE_CLASS};
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
@@ -321,6 +321,9 @@ static TYPE_NAMES: LazyLock<HashMap<&'static str, i64>> = LazyLock::new(|| {
 fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     if let Some(element) = text.strip_suffix("[]") {
         let element = find_type(catalog, element.trim_end())?;
+        if let Some(user) = catalog.objects().user_type(element) {
+            return Some(i64::from(user.ty.array_oid));
+        }
         let name = format!("_{}", SYSTEM.types.get(&element)?.name);
         return TYPE_NAMES.get(name.as_str()).copied();
     }
@@ -337,7 +340,18 @@ fn find_type(catalog: &CatalogContext, text: &str) -> Option<i64> {
     }
     let mut parts = split_name(text)?;
     let name = parts.pop()?;
-    match parts.pop().as_deref() {
+    let schema = parts.pop();
+    let user_type = |name: &str| {
+        let path = catalog.search_path();
+        catalog.objects().user_type_named(schema.as_deref(), name, path)
+    };
+    if let Some(found) = user_type(&name) {
+        return Some(i64::from(found.oid));
+    }
+    if let Some(element) = name.strip_prefix('_').and_then(user_type) {
+        return Some(i64::from(element.array_oid));
+    }
+    match schema.as_deref() {
         None | Some("pg_catalog") => TYPE_NAMES.get(name.as_str()).copied(),
         Some(_) => None,
     }
@@ -377,7 +391,10 @@ fn type_is_visible(catalog: &CatalogContext, oid: i64) -> Option<bool> {
             let mut schemas = path_with_catalog(catalog.search_path());
             Some(schemas.any(|schema| objects.schema_oid(schema) == Some(ty.namespace)))
         }
-        None => objects.is_visible(oid, catalog.search_path()),
+        None => match objects.user_type(oid) {
+            Some(user) => Some(user.is_visible(objects, catalog.search_path())),
+            None => objects.is_visible(oid, catalog.search_path()),
+        },
     }
 }
 
@@ -440,6 +457,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
         && let Some(Found::Index(_, index)) = objects.find(object)
     {
         return index.constraint_comment.clone();
+    }
+    if class.is_none_or(|class| class == TYPE_CLASS)
+        && let Some(user) = objects.user_type(object)
+    {
+        return user.ty.comment.clone();
     }
     let ours = objects.schemas.iter().find(|(oid, _, _)| *oid == object);
     if let (Some((_, name, comment)), 0) = (ours, column) {

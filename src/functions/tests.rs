@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{FormatSettings, Interval, Numeric, SqlType, Value};
+use crate::types::{EnumLabel, EnumType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value};
 
 /// A type that a registration stands for, and a value of it.
 fn sample(argument: T) -> (SqlType, Value) {
@@ -21,6 +21,25 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Float4 => (SqlType::Float4, Value::Float4(1.0)),
         T::Float8 => (SqlType::Float8, Value::Float8(1.0)),
         T::Numeric => (SqlType::numeric_of_scale(2), Value::Numeric(Numeric::from_i64(1))),
+        T::AnyEnum => {
+            let labels = ["1", "2"].iter().zip(1_i64..).map(|(label, position)| EnumLabel {
+                oid: 0,
+                position,
+                label: (*label).to_string(),
+            });
+            let ty = Arc::new(EnumType {
+                oid: 1,
+                array_oid: 2,
+                version: 0,
+                name: "e".to_string(),
+                labels: labels.collect(),
+            });
+            let value = Value::Enum(EnumValue {
+                ty: Arc::clone(&ty),
+                position: 1,
+            });
+            (SqlType::Enum(ty), value)
+        }
         T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
         T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
         T::Date => (SqlType::Date, Value::Date(1)),

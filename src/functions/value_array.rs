@@ -13,7 +13,7 @@ pub use datafusion_common::ScalarValue;
 
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;
-use crate::types::{Numeric, SqlType, Value, element_type, value_at};
+use crate::types::{EnumValue, Numeric, SqlType, Value, element_type, value_at};
 use crate::{Error, Result};
 
 /// An array of the Arrow type that carries `ty`. Numbers are brought to the type's width and scale; 22003 when one does
@@ -138,13 +138,15 @@ fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Optio
         .iter()
         .map(|value| match value {
             Value::Null => Ok(None),
-            Value::Int(number) => match T::try_from(*number) {
-                Ok(fits) => Ok(Some(fits)),
-                Err(_) => Err(Error::NumericOutOfRange {
-                    message: format!("{ty} out of range"),
-                    detail: None,
-                }),
-            },
+            Value::Int(number) | Value::Enum(EnumValue { position: number, .. }) => {
+                match T::try_from(*number) {
+                    Ok(fits) => Ok(Some(fits)),
+                    Err(_) => Err(Error::NumericOutOfRange {
+                        message: format!("{ty} out of range"),
+                        detail: None,
+                    }),
+                }
+            }
             other => Err(Error::internal(format!(
                 "a value of another type than {ty}: {other:?}"
             ))),

@@ -8,7 +8,8 @@ use crate::functions::json_order::JSONB_ORDER_NAME;
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
 use crate::tree::{
-    AggregateFunction, BinaryExpr, Case, Expr, FunctionCall, InList, Like, Operator, OrderKey, ScalarValue,
+    AggregateFunction, BinaryExpr, Case, Expr, FieldMetadata, FunctionCall, InList, Like, Operator, OrderKey,
+    ScalarValue,
 };
 use crate::types::{Numeric, SqlType, Value};
 
@@ -80,7 +81,7 @@ impl Printer {
             },
             Expr::Literal(scalar, metadata) => match metadata.as_ref().and_then(outer_name) {
                 Some(column) => column.to_string(),
-                None => scalar_text(scalar),
+                None => scalar_text(scalar, metadata.as_ref()),
             },
             Expr::Placeholder(placeholder) => placeholder.id.clone(),
             Expr::BinaryExpr(BinaryExpr {
@@ -236,8 +237,15 @@ fn not(negated: bool) -> &'static str {
     if negated { "NOT " } else { "" }
 }
 
-fn scalar_text(scalar: &ScalarValue) -> String {
+fn scalar_text(scalar: &ScalarValue, metadata: Option<&FieldMetadata>) -> String {
     let ty = match scalar {
+        ScalarValue::Int64(_) | ScalarValue::List(_) if metadata.is_some() => {
+            let field = Field::new("", scalar.data_type(), true);
+            let labels = metadata
+                .map(|metadata| metadata.to_hash_map())
+                .unwrap_or_default();
+            SqlType::from_field(&field.with_metadata(labels))
+        }
         ScalarValue::Utf8(_) => SqlType::Text,
         ScalarValue::List(_) => SqlType::from_field(&Field::new("", scalar.data_type(), true)),
         // Values say by themselves what they are.

@@ -2,6 +2,8 @@
 //! expression over one table. A part that they do not understand becomes `Predicate::Opaque`, so the result is true for
 //! every row for which the filter is; it is the filter itself when `has_opaque` is false.
 
+use std::sync::Arc;
+
 use arrow::datatypes::{DataType, TimeUnit};
 
 use crate::catalog::TableDef;
@@ -12,7 +14,7 @@ use crate::functions::pattern_prefix::like_literal;
 use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
-use crate::types::{Numeric, SqlType, Value};
+use crate::types::{EnumValue, Numeric, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
 pub fn from_expr(expr: &Expr, table: &TableDef) -> Predicate {
@@ -409,6 +411,10 @@ impl Operand<'_> {
             | (T::Timestamp(_), value @ (Value::Timestamp(_) | Value::Date(_)))
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
+            (T::Enum(labels), Value::Int(position)) => {
+                let ty = Arc::clone(labels);
+                Value::Enum(EnumValue { ty, position })
+            }
             // Only under a cast that says so: zones differ by nothing in UTC.
             (T::Timestamp(_), Value::TimestampTz(us)) if self.compared != T::Timestamp(None).arrow_type() => {
                 Value::Timestamp(us)

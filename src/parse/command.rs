@@ -45,7 +45,7 @@ pub enum Command {
     /// PREPARE.
     Prepare {
         name: String,
-        types: Vec<SqlType>,
+        types: Vec<PreparedType>,
         text: String,
     },
     /// EXECUTE with constants.
@@ -129,6 +129,15 @@ impl Command {
             _ => "",
         }
     }
+}
+
+/// The type of a parameter of PREPARE.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PreparedType {
+    /// One that every database has.
+    Known(SqlType),
+    /// One that a user may have made, by its name, perhaps with a schema before and brackets behind it.
+    Named(String),
 }
 
 /// Whose settings are altered: those that sessions begin with.

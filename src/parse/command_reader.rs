@@ -88,6 +88,7 @@ impl TokenReader<'_> {
             "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
             "ALTER" | "COMMENT" => self.definition(),
             "CREATE" => self.creation(),
+            "DROP" => self.drop(),
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

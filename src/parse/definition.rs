@@ -1,7 +1,7 @@
 //! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
 //! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
 
-use sqlparser::ast::ObjectName;
+use sqlparser::ast::{DataType, Expr, ObjectName};
 
 /// A change of the catalog.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,6 +40,19 @@ pub enum Definition {
         column: String,
         change: IdentityChange,
     },
+    /// CREATE TYPE … AS ENUM.
+    CreateEnum { name: ObjectName, labels: Vec<String> },
+    /// ALTER TYPE.
+    AlterType { name: ObjectName, change: TypeChange },
+    /// DROP TYPE, DROP DOMAIN.
+    DropTypes(TypeDrop),
+    /// CREATE DOMAIN.
+    CreateDomain(Box<NewDomain>),
+    /// ALTER DOMAIN.
+    AlterDomain {
+        name: ObjectName,
+        change: Box<DomainChange>,
+    },
     /// ALTER TABLE … ALTER CONSTRAINT, and nothing else.
     AlterConstraint {
         table: ObjectName,
@@ -67,9 +80,103 @@ impl Definition {
             | Definition::AlterConstraint { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
+            Definition::CreateEnum { .. } => "CREATE TYPE",
+            Definition::AlterType { .. } => "ALTER TYPE",
+            Definition::DropTypes(drop) if drop.of_domains => "DROP DOMAIN",
+            Definition::DropTypes(_) => "DROP TYPE",
+            Definition::CreateDomain(_) => "CREATE DOMAIN",
+            Definition::AlterDomain { .. } => "ALTER DOMAIN",
             Definition::CommentOnConstraint { .. } => "COMMENT",
         }
     }
+}
+
+/// What ALTER TYPE changes, of enums and of domains.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum TypeChange {
+    /// ADD VALUE.
+    AddValue {
+        label: String,
+        if_not_exists: bool,
+        place: LabelPlace,
+    },
+    /// RENAME VALUE.
+    RenameValue { from: String, to: String },
+    /// RENAME TO.
+    Rename(String),
+    /// SET SCHEMA.
+    Schema(String),
+    /// OWNER TO.
+    Owner(RoleName),
+}
+
+/// Where ADD VALUE puts a label.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LabelPlace {
+    /// Behind all others.
+    End,
+    /// Before this one.
+    Before(String),
+    /// Behind this one.
+    After(String),
+}
+
+/// DROP TYPE, DROP DOMAIN.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeDrop {
+    /// DOMAIN.
+    pub of_domains: bool,
+    /// Which.
+    pub names: Vec<ObjectName>,
+    /// IF EXISTS.
+    pub if_exists: bool,
+    /// CASCADE.
+    pub cascade: bool,
+}
+
+/// CREATE DOMAIN.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewDomain {
+    /// Its name.
+    pub name: ObjectName,
+    /// What it is over.
+    pub ty: DataType,
+    /// DEFAULT.
+    pub default: Option<Expr>,
+    /// NOT NULL, or NULL.
+    pub not_null: Option<bool>,
+    /// CHECK.
+    pub checks: Vec<NewDomainCheck>,
+}
+
+/// A CHECK constraint of a domain, as written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewDomainCheck {
+    /// CONSTRAINT.
+    pub name: Option<String>,
+    /// The condition.
+    pub expr: Expr,
+}
+
+/// What ALTER DOMAIN changes.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum DomainChange {
+    /// SET DEFAULT, DROP DEFAULT.
+    Default(Option<Expr>),
+    /// SET NOT NULL, DROP NOT NULL.
+    NotNull(bool),
+    /// ADD CONSTRAINT … CHECK.
+    AddCheck { check: NewDomainCheck, not_valid: bool },
+    /// DROP CONSTRAINT.
+    DropCheck { name: String, if_exists: bool },
+    /// RENAME CONSTRAINT.
+    RenameCheck { from: String, to: String },
+    /// VALIDATE CONSTRAINT.
+    Validate(String),
+    /// What every type takes.
+    Type(TypeChange),
 }
 
 /// How a statement names a role.

@@ -7,11 +7,15 @@ use super::command::Command;
 use super::definition::{Definition, IndexChange, StorageChange};
 
 use super::token_reader::{TokenReader, is_word_at, string_of};
+use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
 /// Whether the tokens are such a definition. Those of ALTER TABLE are when the whole of it is.
 pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
+    if is_type_definition(tokens) {
+        return true;
+    }
     match (is(0, "ALTER"), is(0, "COMMENT")) {
         (true, _) if is(1, "TABLE") => {
             let mut reader = TokenReader::new(tokens.to_vec(), text);
@@ -38,13 +42,33 @@ fn is_identity(tokens: &[TokenWithSpan], text: &str) -> bool {
 impl TokenReader<'_> {
     /// What stands behind CREATE.
     pub(super) fn creation(&mut self) -> Result<Command> {
-        self.expect("SEQUENCE")?;
-        self.create_sequence().map(Command::Define)
+        let definition = if self.word("TYPE") {
+            self.create_type()
+        } else if self.word("DOMAIN") {
+            self.create_domain()
+        } else {
+            self.expect("SEQUENCE")?;
+            self.create_sequence()
+        };
+        definition.map(Command::Define)
+    }
+
+    /// What stands behind DROP.
+    pub(super) fn drop(&mut self) -> Result<Command> {
+        let of_domains = self.word("DOMAIN");
+        if !of_domains {
+            self.expect("TYPE")?;
+        }
+        self.drop_types(of_domains).map(Command::Define)
     }
 
     /// What stands behind ALTER or COMMENT.
     pub(super) fn definition(&mut self) -> Result<Command> {
-        let definition = if self.word("INDEX") {
+        let definition = if self.word("TYPE") {
+            self.alter_type()
+        } else if self.word("DOMAIN") {
+            self.alter_domain()
+        } else if self.word("INDEX") {
             self.alter_index()
         } else if self.word("SEQUENCE") {
             self.alter_sequence()

@@ -3,6 +3,7 @@
 
 mod advice;
 mod alter;
+mod array_word;
 pub(crate) mod collation;
 pub mod command;
 mod command_reader;
@@ -42,6 +43,7 @@ mod short_text;
 mod show_from;
 mod slips;
 mod statement;
+pub(crate) mod subscript_assignment;
 mod symmetric;
 mod syntax_error;
 pub(crate) mod text_place;
@@ -52,6 +54,7 @@ mod tree;
 pub(crate) mod tree_fields;
 mod trim;
 pub(crate) mod type_name;
+mod type_reader;
 mod upkeep_reader;
 pub(crate) mod with_write;
 
@@ -69,3 +72,4 @@ pub(crate) use short_text::TEXT_BYTES_MAX;
 pub use short_text::{count_expressions, is_quick_to_read};
 pub(crate) use statement::is_upsert;
 pub use statement::{ParsedStatement, Warning, parse};
+pub(crate) use text_tokens::mentions_word;

@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::command::Command;
+use super::command::{Command, PreparedType};
 use super::token_reader::{TokenReader, string_of};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -37,10 +37,14 @@ impl TokenReader<'_> {
         let mut types = Vec::new();
         if self.token(&Token::LParen) {
             loop {
-                let ty = self.type_name()?;
-                // A parameter is as long and as exact as it is.
-                let bare = SqlType::from_oid(ty.oid(), -1).filter(|_| ty != SqlType::Unknown);
-                types.push(bare.unwrap_or(ty));
+                types.push(match self.type_name()? {
+                    // A parameter is as long and as exact as it is.
+                    PreparedType::Known(ty) => {
+                        let bare = SqlType::from_oid(ty.oid(), -1).filter(|_| ty != SqlType::Unknown);
+                        PreparedType::Known(bare.unwrap_or(ty))
+                    }
+                    named => named,
+                });
                 if !self.token(&Token::Comma) {
                     break;
                 }
@@ -58,10 +62,13 @@ impl TokenReader<'_> {
     }
 
     /// A type: its words, among them its modifiers in parentheses, and the brackets of an array; perhaps with the schema that it is of.
-    fn type_name(&mut self) -> Result<SqlType> {
+    fn type_name(&mut self) -> Result<PreparedType> {
         let mut words = vec![self.name()?];
         if words[0] == "pg_catalog" && self.token(&Token::Period) {
             words[0] = self.name()?;
+        } else if self.token(&Token::Period) {
+            let name = self.name()?;
+            words[0] = format!("{}.{name}", words[0]);
         }
         let mut modifiers = Vec::new();
         self.type_words(&mut words);
@@ -88,7 +95,10 @@ impl TokenReader<'_> {
                 name.push_str("[]");
             }
         }
-        SqlType::from_name(&name, &modifiers)?.ok_or(Error::UndefinedObject { kind: "type", name })
+        match SqlType::from_name(&name, &modifiers)? {
+            Some(ty) => Ok(PreparedType::Known(ty)),
+            None => Ok(PreparedType::Named(name)),
+        }
     }
 
     fn type_words(&mut self, words: &mut Vec<String>) {

@@ -67,6 +67,16 @@ impl TextToken<'_> {
     }
 }
 
+/// Whether a text names something so, quoted or not.
+pub(crate) fn mentions_word(text: &str, name: &str) -> bool {
+    let quoted = super::quoting::quote_ident(name);
+    let is_it = |token: &TextToken<'_>| match token.text.starts_with('"') {
+        true => token.text == quoted || token.text.trim_matches('"') == name,
+        false => token.text.to_lowercase() == name,
+    };
+    tokens(text).iter().any(is_it)
+}
+
 /// The tokens of a text, blanks and comments left out.
 pub(super) fn tokens(text: &str) -> Vec<TextToken<'_>> {
     let (mut rest, mut position) = (text, 1);

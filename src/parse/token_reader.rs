@@ -127,6 +127,11 @@ impl<'a> TokenReader<'a> {
         token.map_or(0, |token| character_position(token.span.start, self.text))
     }
 
+    /// The message, to the end of the last token.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
     pub(super) fn syntax_error(&self) -> Error {
         match (self.tokens.get(self.at), self.tokens.last()) {
             (Some(token), _) => syntax_error::near(token, self.text),

@@ -3,6 +3,8 @@
 //!
 //! - FOR UPDATE and kin go behind LIMIT, in words that it knows ([`super::row_locks`]).
 //! - WHERE CURRENT OF becomes a condition that it reads ([`super::current_of`]).
+//! - `integer ARRAY` becomes `integer[]` ([`super::array_word`]), and `SET a[1] = x` what the parser reads
+//!   ([`super::subscript_assignment`]).
 //! - A hint counts behind a verb anywhere, and ALLOW FILTERING may stand behind what ends no expression
 //!   (`ORDER BY a DESC ALLOW FILTERING LIMIT 1`).
 //! - Of `TABLE t` the parser takes three tokens, whatever they are. It becomes `SELECT * FROM t`.
@@ -19,6 +21,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::array_word;
 use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
@@ -28,6 +31,7 @@ use super::inert;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks::{self, LockStrength};
+use super::subscript_assignment;
 use super::syntax_error;
 use super::token_reader::is_word;
 use crate::{Error, Result};
@@ -109,6 +113,11 @@ struct Reader<'t> {
     has_current: bool,
     /// It has ON CONFLICT.
     has_conflict: bool,
+    /// ARRAY was met: it may be part of a type's name.
+    has_array: bool,
+    /// SET and a bracket were met: there may be an assignment to a part of an array.
+    has_set: bool,
+    has_bracket: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -124,6 +133,9 @@ impl<'t> Reader<'t> {
             has_for: false,
             has_current: false,
             has_conflict: false,
+            has_array: false,
+            has_set: false,
+            has_bracket: false,
         }
     }
 
@@ -158,6 +170,7 @@ impl<'t> Reader<'t> {
                     return Ok(());
                 }
             }
+            Token::LBracket => self.has_bracket = true,
             _ => {}
         }
         self.reach(token.span);
@@ -227,6 +240,8 @@ impl<'t> Reader<'t> {
         self.has_for |= keyword == Keyword::FOR;
         self.has_current |= keyword == Keyword::CURRENT;
         self.has_conflict |= keyword == Keyword::CONFLICT;
+        self.has_array |= keyword == Keyword::ARRAY;
+        self.has_set |= keyword == Keyword::SET;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -320,6 +335,12 @@ impl<'t> Reader<'t> {
             false => None,
         };
         self.take_allow_filtering();
+        if self.has_array {
+            array_word::spell_brackets(&mut self.tokens);
+        }
+        if self.has_set && self.has_bracket {
+            subscript_assignment::settle(&mut self.tokens);
+        }
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
         }

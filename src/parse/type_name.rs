@@ -48,6 +48,23 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
     }
 }
 
+/// As `sql_type`, with a dimension for each pair of brackets: what a column is declared as, which holds arrays of so many.
+pub(crate) fn declared_type(data_type: &DataType) -> Result<SqlType> {
+    let mut brackets = 0;
+    let mut element = data_type;
+    while let DataType::Array(
+        ArrayElemTypeDef::SquareBracket(inner, _)
+        | ArrayElemTypeDef::AngleBracket(inner)
+        | ArrayElemTypeDef::Parenthesis(inner),
+    ) = element
+    {
+        brackets += 1;
+        element = inner;
+    }
+    let nested = |ty, _| SqlType::Array(Box::new(ty));
+    Ok((1..brackets).fold(sql_type(data_type)?, nested))
+}
+
 /// What to warn of when a type's name asks for more digits behind the second than there are.
 pub(crate) fn reduced_digits(data_type: &DataType) -> Option<String> {
     let digits = match data_type {
@@ -61,14 +78,6 @@ pub(crate) fn reduced_digits(data_type: &DataType) -> Option<String> {
             ty.reduced_digits(digits)
         }
         _ => None,
-    }
-}
-
-/// As `sql_type`; `None` for a name that is no type. Errors: 22023.
-pub(crate) fn get_sql_type(data_type: &DataType) -> Result<Option<SqlType>> {
-    match sql_type(data_type) {
-        Err(Error::UndefinedObject { .. }) => Ok(None),
-        found => found.map(Some),
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         (Value::Text(left), Value::Text(right) | Value::Unknown(right)) => {
             Some(compare_text(ty, left, right))
         }
+        (Value::Enum(left), Value::Enum(right)) => Some(left.compare(right)),
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
         (Value::Bytes(left), Value::Bytes(right)) => Some(left.cmp(right)),
         (Value::Uuid(left), Value::Uuid(right)) => Some(left.cmp(right)),
@@ -89,6 +90,7 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Timestamp(_), Value::Timestamp(_))
         | (SqlType::TimestampTz(_), Value::TimestampTz(_))
         | (SqlType::Uuid, Value::Uuid(_)) => true,
+        (SqlType::Enum(ty), Value::Enum(value)) => *ty == value.ty,
         (SqlType::Numeric(_), Value::Numeric(number)) => ty.fixed_size().is_none_or(|size| {
             number.scale() == Some(size.shown_scale())
                 && number

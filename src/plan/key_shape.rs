@@ -5,6 +5,8 @@
 //! in its *domain* span. For types of fixed width the domain runs from the smallest field to the one after the largest,
 //! so that `a > 5 AND a < 7` on an integer and "everything from the type's maximum" are single points like any other.
 
+use std::sync::Arc;
+
 use std::cmp::Ordering;
 
 use super::column_set::{ColumnSet, Span};
@@ -15,7 +17,7 @@ use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
-use crate::types::{Numeric, SqlType, Value, power_of_ten};
+use crate::types::{EnumValue, Numeric, SqlType, Value, power_of_ten};
 
 /// Microseconds in a day: `24:00` is the last time of day.
 const DAY_US: i64 = 86_400_000_000;
@@ -370,6 +372,13 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Time(_) => both(Value::Time(0), Value::Time(DAY_US)),
         SqlType::Timestamp(_) => both(Value::Timestamp(i64::MIN), Value::Timestamp(i64::MAX)),
         SqlType::TimestampTz(_) => both(Value::TimestampTz(i64::MIN), Value::TimestampTz(i64::MAX)),
+        SqlType::Enum(labels) => {
+            let value = |position| {
+                let ty = Arc::clone(labels);
+                Value::Enum(EnumValue { ty, position })
+            };
+            both(value(i64::MIN), value(i64::MAX))
+        }
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Some((Value::Text(String::new()), None)),
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),

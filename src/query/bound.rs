@@ -27,7 +27,10 @@ impl Bound {
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
-        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, None), ty))
+        // A number says nothing of the enum whose label it stands for.
+        let label = ty.enum_type().map(|_| ty.field("", true).metadata().clone());
+        let label = label.map(FieldMetadata::from);
+        Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, label), ty))
     }
     /// A string literal whose type the context decides.
     pub(super) fn unknown(text: Option<String>) -> Bound {
@@ -39,7 +42,7 @@ impl Bound {
     /// It as a column of this name, with a label where the Arrow type does not tell a numeric, or char of no length: what is above
     /// a projection knows its columns by their fields.
     pub(super) fn named(self, name: &str) -> Expr {
-        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) {
+        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) && self.ty.enum_type().is_none() {
             return self.expr.alias(name);
         }
         let label = self.ty.field(name, true).metadata().clone();

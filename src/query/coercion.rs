@@ -114,7 +114,8 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
     let is_moment = |ty: &S| matches!(ty, S::Date | S::Timestamp(_) | S::TimestampTz(_));
     let is_instant = |ty: &S| matches!(ty, S::Timestamp(_) | S::TimestampTz(_));
     match (from, to) {
-        (S::Array(from), S::Array(to)) => is_assignable(from, to),
+        // How many dimensions a value has is told by the value.
+        (S::Array(from), S::Array(to)) => is_assignable(from.innermost(), to.innermost()),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,

@@ -61,7 +61,11 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
 
 /// The name a cast gives: the type's name in the catalog, `int4` for integer.
 fn type_column_name(data_type: &ast::DataType) -> Option<String> {
-    Some(match sql_type(data_type).ok()? {
+    let ty = match sql_type(data_type) {
+        Ok(ty) => ty,
+        Err(_) => return user_type_name(data_type),
+    };
+    Some(match ty {
         SqlType::Bool => "bool".to_string(),
         SqlType::Int2 => "int2".to_string(),
         SqlType::Int4 => "int4".to_string(),
@@ -78,6 +82,19 @@ fn type_column_name(data_type: &ast::DataType) -> Option<String> {
         SqlType::Array(item) => SqlType::name(&item),
         other => other.name(),
     })
+}
+
+/// The name of a type that a user made, as it is written.
+fn user_type_name(data_type: &ast::DataType) -> Option<String> {
+    match data_type {
+        ast::DataType::Custom(name, _) => name.0.last()?.as_ident().map(fold),
+        ast::DataType::Array(
+            ast::ArrayElemTypeDef::SquareBracket(inner, _)
+            | ast::ArrayElemTypeDef::AngleBracket(inner)
+            | ast::ArrayElemTypeDef::Parenthesis(inner),
+        ) => user_type_name(inner),
+        _ => None,
+    }
 }
 
 fn subquery_name(body: &ast::SetExpr) -> Option<(String, u8)> {

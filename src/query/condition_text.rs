@@ -12,8 +12,9 @@ use super::row_query::{RowColumn, RowRelation};
 use super::scope::Scope;
 use crate::Result;
 use crate::catalog::TableDef;
+use crate::parse::names;
 use crate::parse::quoting::quote_ident;
-use crate::parse::{names, type_name};
+use crate::query::type_name::named_type;
 use crate::system::StatementContext;
 use crate::tree::Expr;
 use crate::types::SqlType;
@@ -29,10 +30,20 @@ pub(crate) fn condition_text(
         ty: column.ty.clone(),
         origin: None,
     });
+    condition_text_over(ctx, columns.collect(), &table.name, condition)
+}
+
+/// The same, over these columns of a relation of this name.
+pub(super) fn condition_text_over(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    name: &str,
+    condition: &ast::Expr,
+) -> Result<(String, String)> {
     let relation = RowRelation {
-        name: table.name.clone(),
+        name: name.to_string(),
         schema: None,
-        columns: columns.collect(),
+        columns,
     };
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);
@@ -376,7 +387,8 @@ impl Printer<'_> {
         let ast::Expr::Cast { data_type, .. } = expr else {
             return self.as_written(expr);
         };
-        let Ok(ty) = type_name::sql_type(data_type) else {
+        let named = named_type(self.binder.ctx, data_type).ok();
+        let Some(ty) = named.filter(|named| named.domain.is_none()).map(|named| named.ty) else {
             return self.as_written(expr);
         };
         let inner = self.print(inner);

@@ -12,6 +12,7 @@ use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
+use crate::parse::subscript_assignment;
 use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
 use crate::types::{SqlType, Value, element_type};
 use crate::{Error, Result};
@@ -53,6 +54,9 @@ impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
         let mut parts = name_parts(&function.name)?;
         let name = parts.pop().unwrap_or_default();
+        if name == subscript_assignment::MARK {
+            return self.array_assignment(function, place);
+        }
         if let [schema] = parts.as_slice()
             && !matches!(
                 schema.as_str(),
@@ -242,7 +246,9 @@ impl Binder<'_> {
                     _ => self.as_numeric(argument)?,
                 },
                 (Some(ty), _) => self.convert(argument, &ty, CastContext::Implicit)?,
-                (None, T::AnyElement) => self.convert(argument, &element, CastContext::Implicit)?,
+                (None, T::AnyElement | T::AnyEnum) => {
+                    self.convert(argument, &element, CastContext::Implicit)?
+                }
                 // The vectors of the catalogs are arrays that count from 0.
                 (None, T::AnyArray) if is_vector_of(&argument.ty, &element) => argument,
                 (None, T::AnyArray) => self.convert(
@@ -255,11 +261,11 @@ impl Binder<'_> {
         }
         let types: Vec<SqlType> = converted.iter().map(|argument| argument.ty.clone()).collect();
         let returns = match row.returns {
-            Returns::Type(T::AnyElement) => element,
+            Returns::Type(T::AnyElement | T::AnyEnum) => element,
             Returns::Type(T::AnyArray) => SqlType::Array(Box::new(element)),
             Returns::Type(T::Any) => types.first().cloned().unwrap_or(SqlType::Text),
             Returns::Type(ty) => ty.sql_type().unwrap_or(SqlType::Text),
-            Returns::ArrayOf(T::AnyElement) => SqlType::Array(Box::new(element)),
+            Returns::ArrayOf(T::AnyElement | T::AnyEnum) => SqlType::Array(Box::new(element)),
             Returns::ArrayOf(ty) => SqlType::Array(Box::new(ty.sql_type().unwrap_or(SqlType::Text))),
             Returns::Computed(compute) => {
                 let literals = converted.iter().map(Bound::literal).collect::<Result<Vec<_>>>()?;
@@ -284,7 +290,7 @@ impl Binder<'_> {
         let Some(wanted) = expanded(row, types.len()) else {
             return false;
         };
-        let is_polymorphic = |wanted: &T| matches!(wanted, T::AnyElement | T::AnyArray);
+        let is_polymorphic = |wanted: &T| matches!(wanted, T::AnyElement | T::AnyEnum | T::AnyArray);
         !wanted.iter().any(is_polymorphic) || self.element_type(row.name, &wanted, types).is_ok()
     }
 
@@ -294,12 +300,15 @@ impl Binder<'_> {
             .iter()
             .zip(types)
             .filter_map(|(wanted, ty)| match wanted {
-                T::AnyElement => Some(ty.clone()),
+                T::AnyElement | T::AnyEnum => Some(ty.clone()),
                 T::AnyArray => ty.item_type().cloned(),
                 _ => None,
             })
             .collect();
-        common_type(&known).ok_or_else(|| no_function(name, types, false))
+        let is_enum = |ty: &SqlType| matches!(ty, SqlType::Enum(_));
+        let fits = |ty: &SqlType| is_enum(ty) || !wanted.contains(&T::AnyEnum);
+        let common = common_type(&known).filter(fits);
+        common.ok_or_else(|| no_function(name, types, false))
     }
 
     pub(super) fn coalesce(&mut self, arguments: Vec<Bound>) -> Result<Bound> {

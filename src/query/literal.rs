@@ -5,7 +5,8 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place};
 use super::coercion::CastContext;
 use crate::parse::interval_literal;
-use crate::parse::type_name::{reduced_digits, sql_type};
+use crate::parse::type_name::reduced_digits;
+use crate::query::type_name::{NamedType, named_type};
 use crate::system::StatementContext;
 use crate::types::{Numeric, NumericSize, SqlType, Value, dimensions};
 use crate::{Error, Result};
@@ -14,14 +15,18 @@ impl Binder<'_> {
     /// `DATE '2024-02-29'`: a constant whose type is written before it.
     pub(super) fn typed_string(&mut self, typed: &ast::TypedString) -> Result<Bound> {
         let text = typed.value.value.clone().into_string().unwrap_or_default();
-        let ty = self.written_type(&typed.data_type)?;
-        self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)
+        let NamedType { ty, domain } = self.written_type(&typed.data_type)?;
+        let bound = self.convert(Bound::unknown(Some(text)), &ty, CastContext::Explicit)?;
+        match domain {
+            Some(domain) => self.of_domain(bound, &domain),
+            None => Ok(bound),
+        }
     }
 
     /// The type that a name in the statement means, with a warning of digits that it cannot have.
-    fn written_type(&self, data_type: &ast::DataType) -> Result<SqlType> {
+    pub(super) fn written_type(&self, data_type: &ast::DataType) -> Result<NamedType> {
         warn_of_digits(self.ctx, data_type);
-        sql_type(data_type)
+        named_type(self.ctx, data_type)
     }
 
     /// A literal of SQL text.
@@ -59,7 +64,15 @@ impl Binder<'_> {
         data_type: &ast::DataType,
         place: Place<'_>,
     ) -> Result<Bound> {
-        let target = self.written_type(data_type)?;
+        let NamedType { ty, domain } = self.written_type(data_type)?;
+        let bound = self.cast_to(expr, ty, place)?;
+        match domain {
+            Some(domain) => self.of_domain(bound, &domain),
+            None => Ok(bound),
+        }
+    }
+
+    fn cast_to(&mut self, expr: &ast::Expr, target: SqlType, place: Place<'_>) -> Result<Bound> {
         if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target)
             && array.elem.is_empty()
         {
@@ -68,7 +81,7 @@ impl Binder<'_> {
         }
         let bound = self.expression(expr, place)?;
         let target = match bound.literal()? {
-            Some(Value::Unknown(text) | Value::Text(text)) => of_dimensions(target, dimensions(&text)),
+            Some(Value::Unknown(text) | Value::Text(text)) => target.with_dimensions(dimensions(&text)),
             _ => nested_like(&bound.ty, target),
         };
         if target == SqlType::Numeric(None) && bound.ty.fixed_size().is_some() {
@@ -92,20 +105,6 @@ impl Binder<'_> {
 pub(crate) fn warn_of_digits(ctx: &StatementContext, data_type: &ast::DataType) {
     if let Some(message) = reduced_digits(data_type) {
         ctx.warn_of_parameter(message);
-    }
-}
-
-/// Dimensions that an array has at most.
-const DIMENSIONS_MAX: usize = 6;
-
-/// An array type with as many dimensions as a literal shows.
-fn of_dimensions(ty: SqlType, count: usize) -> SqlType {
-    match ty {
-        SqlType::Array(item) if !matches!(*item, SqlType::Array(_)) => {
-            let nested = |ty, _| SqlType::Array(Box::new(ty));
-            (1..count.clamp(1, DIMENSIONS_MAX)).fold(SqlType::Array(item), nested)
-        }
-        ty => ty,
     }
 }
 

@@ -76,6 +76,7 @@ pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
         Some(wanted) => base(&wanted) == base(ty),
         None => match wanted {
             T::AnyArray => ty.item_type().is_some(),
+            T::AnyEnum => matches!(ty, SqlType::Enum(_)),
             _ => true,
         },
     }
@@ -87,6 +88,7 @@ pub(super) fn accepts(wanted: T, ty: &SqlType) -> bool {
         Some(wanted) => coercion::implicit(ty, &wanted),
         None => match wanted {
             T::AnyArray => ty.item_type().is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
+            T::AnyEnum => matches!(ty, SqlType::Enum(_) | SqlType::Unknown | SqlType::Void),
             _ => true,
         },
     }

@@ -548,7 +548,7 @@ fn with_type_labels(
         .zip(names)
         .enumerate()
         .map(|(index, (ty, name))| {
-            let label = HashMap::from([(TYPE_METADATA_KEY.to_string(), ty.name())]);
+            let label = HashMap::from([(TYPE_METADATA_KEY.to_string(), ty.metadata())]);
             let column = wrap(
                 Expr::Column(Column::from(plan.schema().qualified_field(index))),
                 ty,

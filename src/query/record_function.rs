@@ -7,7 +7,7 @@ use super::coercion::CastContext;
 use super::undefined_function::no_function;
 use crate::Result;
 use crate::error::StatementFault;
-use crate::parse::type_name::sql_type;
+
 use crate::types::{SqlType, Value};
 
 /// These functions.
@@ -55,7 +55,7 @@ impl Binder<'_> {
         };
         let mut sets = Vec::with_capacity(columns.len());
         for (name, ty) in columns {
-            let ty = sql_type(ty)?;
+            let ty = self.written_type(ty)?.ty;
             let members = match ty {
                 SqlType::Json | SqlType::Jsonb => "record_values",
                 _ => "record_texts",

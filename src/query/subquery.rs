@@ -235,6 +235,8 @@ impl Binder<'_> {
 
     /// Over an array: a constant one becomes an IN list or comparisons, any other a function of both.
     fn quantified_array(&mut self, operand: Bound, symbol: &str, array: Bound, all: bool) -> Result<Bound> {
+        // Items count, not the dimensions in which they stand.
+        let array = self.flattened(array);
         let array = match array.ty {
             SqlType::Unknown | SqlType::Void => {
                 let item = match operand.ty {

@@ -450,7 +450,7 @@ fn gives_back(name: &str, ty: &SqlType, is_exact: bool) -> bool {
 fn has_no_range(ty: &SqlType) -> bool {
     matches!(
         ty,
-        SqlType::Bytea | SqlType::Uuid | SqlType::Time(_) | SqlType::Jsonb
+        SqlType::Bytea | SqlType::Uuid | SqlType::Time(_) | SqlType::Jsonb | SqlType::Enum(_)
     ) || ty.is_variable_numeric()
 }
 

@@ -57,11 +57,7 @@ impl Session {
             Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
             Command::Reset { name } => self.reset(name.as_deref())?,
             Command::Show { name } => return self.show(name.as_deref()),
-            Command::Prepare { name, types, text } => {
-                let types: Vec<_> = types.iter().cloned().map(Some).collect();
-                self.prepare_from(name, text, &types, Some(whole)).await?;
-                "PREPARE"
-            }
+            Command::Prepare { name, types, text } => self.prepare_as_named(name, types, text, whole).await?,
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
             Command::ExplainExecute {
                 explain,
@@ -309,11 +305,7 @@ impl Session {
                 (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
             })
             .collect::<Result<_>>()?;
-        Ok(Parameters {
-            values: parameters.into(),
-            types: prepared.types.clone(),
-            are_constants: false,
-        })
+        Ok(Parameters::bound(parameters, &prepared.types))
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {

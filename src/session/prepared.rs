@@ -4,19 +4,24 @@ use std::sync::Arc;
 
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Session};
-use crate::catalog::Lookups;
+use crate::catalog::{Catalog, Lookups};
 use crate::error::DuplicateKind;
-use crate::parse::command::Command;
+use crate::parse::command::{Command, PreparedType};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Description, Statement};
 use crate::system::{Parameters, PreparedRow, StatementContext, now_us};
-use crate::types::{FormatSettings, SqlType, Value, WireFormat};
+use crate::txn::Transaction;
+use crate::types::{FormatSettings, SqlType, Value, WireFormat, dimensions};
 use crate::{Error, Result};
 
-/// A parameter given as text. The name of an object stays text, which the statement looks up. Errors: as `Value::parse`.
+/// A parameter given as text. The name of an object stays text, which the statement looks up, and so does the label of an enum: which
+/// there are is known when the statement runs. An array has the dimensions that it shows, for PostgreSQL has one type for all.
+/// Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
-    let is_name = ty.object_kind().is_some();
-    Value::parse(text, if is_name { &SqlType::Unknown } else { ty }, format)
+    match ty.object_kind().is_some() || ty.enum_type().is_some() {
+        true => Value::parse(text, &SqlType::Unknown, format),
+        false => Value::parse(text, &ty.with_dimensions(dimensions(text)), format),
+    }
 }
 
 impl Session {
@@ -25,6 +30,56 @@ impl Session {
     /// there are too many.
     pub async fn prepare(&mut self, name: &str, text: &str, types: &[Option<SqlType>]) -> Result<()> {
         self.prepare_from(name, text, types, None).await
+    }
+
+    /// Carries out PREPARE. Errors: 42704, those of [`Session::prepare`].
+    pub(super) async fn prepare_as_named(
+        &mut self,
+        name: &str,
+        types: &[PreparedType],
+        text: &str,
+        whole: &Arc<str>,
+    ) -> Result<&'static str> {
+        let types = self.prepared_types(types).await?;
+        self.prepare_from(name, text, &types, Some(whole)).await?;
+        Ok("PREPARE")
+    }
+
+    /// The types that PREPARE names. Errors: 42704.
+    async fn prepared_types(&mut self, types: &[PreparedType]) -> Result<Vec<Option<SqlType>>> {
+        let is_named = |ty: &PreparedType| matches!(ty, PreparedType::Named(_));
+        let catalog = match types.iter().any(is_named) {
+            true => self.catalog_now().await?.1,
+            false => Arc::default(),
+        };
+        let search_path = &self.settings().search_path;
+        let named = |ty: &PreparedType| match ty {
+            PreparedType::Known(ty) => Ok(Some(ty.clone())),
+            PreparedType::Named(name) => match catalog.types.named(name, search_path) {
+                Some(ty) => Ok(Some(ty)),
+                None => Err(Error::UndefinedObject {
+                    kind: "type",
+                    name: name.clone(),
+                }),
+            },
+        };
+        types.iter().map(named).collect()
+    }
+
+    /// A transaction that sees what the session does now, and the catalog as it is there.
+    async fn catalog_now(&mut self) -> Result<(Arc<Transaction>, Arc<Catalog>)> {
+        let deadline = self.deadline();
+        let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
+        let snapshot = async {
+            if self.transaction.block == Block::None {
+                let txn = instance.begin(instance.transaction_options()).await?;
+                let catalog = instance.catalog(&txn, None).await?;
+                Ok((txn, catalog))
+            } else {
+                self.block_transaction().await
+            }
+        };
+        interrupt.guard(deadline, snapshot).await
     }
 
     /// As [`Session::prepare`]. `command`: the text of the PREPARE that asks for it.
@@ -116,11 +171,7 @@ impl Session {
             });
         }
         let portal = Portal {
-            parameters: Parameters {
-                values: parameters.into(),
-                types: statement.types.clone(),
-                are_constants: false,
-            },
+            parameters: Parameters::bound(parameters, &statement.types),
             statement,
             formats: formats.into(),
             state: PortalState::Ready,
@@ -192,17 +243,8 @@ impl Session {
             });
         }
         let deadline = self.deadline();
-        let (instance, interrupt) = (self.instance.clone(), self.interrupt.clone());
-        let snapshot = async {
-            if self.transaction.block == Block::None {
-                let txn = instance.begin(instance.transaction_options()).await?;
-                let catalog = instance.catalog(&txn, None).await?;
-                Ok((txn, catalog))
-            } else {
-                self.block_transaction().await
-            }
-        };
-        let (txn, catalog) = interrupt.guard(deadline, snapshot).await?;
+        let interrupt = self.interrupt.clone();
+        let (txn, catalog) = self.catalog_now().await?;
         let ctx = StatementContext {
             lookups,
             ..self.context(txn, catalog, parsed, Parameters::default())

@@ -1,15 +1,16 @@
 //! Which types a column may have. Asked by CREATE and ALTER TABLE, and by writes that add columns.
 
 use crate::error::StatementFault;
-use crate::types::SqlType;
+use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
 /// Whether rows store values of the type. Errors: 0A000, 42P16 for pseudo-types.
 pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
     match ty {
-        SqlType::Array(_) | SqlType::Int2Vector => Err(Error::unsupported(
+        SqlType::Array(element) => check_stored(element),
+        SqlType::Int2Vector => Err(Error::unsupported(
             format!("a column of type {ty}"),
-            Some("Keep the elements in a jsonb column, or one row an element."),
+            Some("Use smallint[]."),
         )),
         SqlType::Unknown | SqlType::Void => Err(Error::InvalidStatement {
             state: StatementFault::InvalidTableDefinition,
@@ -19,6 +20,15 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
         SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Name => Err(Error::unsupported(
             format!("a column of type {ty}"),
             Some("Use text or bigint."),
+        )),
+        SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray) => Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: format!("column has pseudo-type {ty}"),
+            hint: None,
+        }),
+        SqlType::Catalog(_) => Err(Error::unsupported(
+            format!("a column of type {ty}"),
+            Some("Use text, with a CHECK constraint for its form."),
         )),
         _ => Ok(()),
     }

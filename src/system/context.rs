@@ -12,7 +12,7 @@ use super::{
 };
 use crate::Result;
 use crate::catalog::{
-    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef,
+    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef, TypeDef,
 };
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
@@ -223,6 +223,23 @@ impl StatementContext {
         self.lookups.get_relation(&self.catalog, name, access)
     }
 
+    /// The type of this name that a user made, for a plan. Errors: 3F000 for a schema that is not there.
+    pub(crate) fn get_type(&self, schema: Option<&str>, name: &str) -> Result<Option<Arc<TypeDef>>> {
+        if let Some(oid) = name.strip_prefix(TYPE_OID_MARK).and_then(|oid| oid.parse().ok()) {
+            return Ok(self.catalog.types.by_oid(oid).cloned());
+        }
+        if let Some(schema) = schema {
+            self.catalog.schema(schema)?;
+        }
+        let path = &self.settings.search_path;
+        Ok(self.lookups.get_type(&self.catalog, schema, name, path))
+    }
+
+    /// The type with the labels that it has by now.
+    pub(crate) fn type_as_it_is(&self, ty: &SqlType) -> SqlType {
+        self.catalog.types.as_it_is(ty)
+    }
+
     /// Whether there is a schema of this name, for a plan.
     pub fn has_schema(&self, name: &str) -> bool {
         self.lookups.has_schema(&self.catalog, name)
@@ -257,6 +274,33 @@ pub struct Parameters {
     pub types: Arc<[SqlType]>,
     /// They stood in the statement's text: what they look like counts, for nobody declared a type.
     pub are_constants: bool,
+}
+
+/// What stands before an oid that names a type in an expression of ours.
+const TYPE_OID_MARK: char = '@';
+
+impl Parameters {
+    /// Those that a client bound to a statement described with these types. An array brings the dimensions that it has.
+    pub fn bound(values: Vec<Value>, types: &Arc<[SqlType]>) -> Parameters {
+        let is_other = |(value, ty): (&Value, &SqlType)| value.dimensions() > ty.dimensions().max(1);
+        let types = match values.iter().zip(types.iter()).any(is_other) {
+            false => Arc::clone(types),
+            true => {
+                let pairs = values.iter().zip(types.iter());
+                pairs
+                    .map(|(value, ty)| match is_other((value, ty)) {
+                        true => ty.with_dimensions(value.dimensions()),
+                        false => ty.clone(),
+                    })
+                    .collect()
+            }
+        };
+        Parameters {
+            values: values.into(),
+            types,
+            are_constants: false,
+        }
+    }
 }
 
 /// A NOTICE or WARNING to the client.

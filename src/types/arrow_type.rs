@@ -18,7 +18,7 @@ impl SqlType {
             SqlType::Bool => DataType::Boolean,
             SqlType::Int2 => DataType::Int16,
             SqlType::Int4 => DataType::Int32,
-            SqlType::Int8 | SqlType::Oid | SqlType::Regclass => DataType::Int64,
+            SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => DataType::Int64,
             SqlType::Float4 => DataType::Float32,
             SqlType::Float8 => DataType::Float64,
             SqlType::Numeric(Some(size)) if size.is_fixed() => {
@@ -64,7 +64,7 @@ impl SqlType {
         if SqlType::from_arrow(field.data_type()) == *self {
             return field;
         }
-        field.with_metadata(HashMap::from([(TYPE_METADATA_KEY.to_string(), self.name())]))
+        field.with_metadata(HashMap::from([(TYPE_METADATA_KEY.to_string(), self.metadata())]))
     }
 
     /// The SQL type of an Arrow field: by metadata when present and true to the Arrow type (an expression may have
@@ -73,7 +73,7 @@ impl SqlType {
         let declared = field
             .metadata()
             .get(TYPE_METADATA_KEY)
-            .and_then(|name| SqlType::from_formatted(name).ok().flatten());
+            .and_then(|name| SqlType::of_metadata(name));
         match declared {
             Some(ty) if same_carrier(&ty.arrow_type(), field.data_type()) => ty,
             _ => SqlType::from_arrow(field.data_type()),
@@ -109,10 +109,7 @@ impl SqlType {
             | DataType::LargeList(item)
             | DataType::FixedSizeList(item, _)
             | DataType::ListView(item)
-            | DataType::LargeListView(item) => match SqlType::from_field(item) {
-                nested @ SqlType::Array(_) => nested,
-                element => SqlType::Array(Box::new(element)),
-            },
+            | DataType::LargeListView(item) => SqlType::Array(Box::new(SqlType::from_field(item))),
             DataType::Dictionary(_, value) => SqlType::from_arrow(value),
             DataType::RunEndEncoded(_, value) => SqlType::from_field(value),
             DataType::Utf8

@@ -1,7 +1,7 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
-use super::{CatalogType, Interval, Numeric, SqlType, Value, json, precision, strings};
+use super::{CatalogType, EnumValue, Interval, Numeric, SqlType, Value, array, json, precision, strings};
 use crate::{Error, Result};
 
 impl Value {
@@ -69,12 +69,19 @@ impl Value {
                     microseconds,
                 })
             }
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&utf8(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
         };
         precision::fit(value, ty)
     }
+}
+
+/// How many dimensions the binary form of an array shows.
+pub fn binary_dimensions(bytes: &[u8]) -> usize {
+    let first = bytes.first_chunk().map(|word| i32::from_be_bytes(*word));
+    first.and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
@@ -114,6 +121,7 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
     })
 }
 
+/// An array of the element, which may be an array itself: then one of more dimensions.
 fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<Value>> {
     let damaged = || Error::InvalidBinary { parameter };
     let mut rest = bytes;
@@ -124,37 +132,63 @@ fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<V
     };
     let dimensions = word().ok_or_else(damaged)?;
     let (_has_null, _element_oid) = (word().ok_or_else(damaged)?, word().ok_or_else(damaged)?);
-    match dimensions {
-        0 => return Ok(Vec::new()),
-        1 => {}
-        _ => {
-            return Err(Error::unsupported("an array of more than one dimension", None));
+    if dimensions == 0 {
+        return Ok(Vec::new());
+    }
+    let nested = element.dimensions() + 1;
+    match usize::try_from(dimensions) {
+        Ok(dimensions) if dimensions == nested => {}
+        Ok(dimensions) if dimensions > nested => return Err(array::more_dimensions()),
+        Ok(_) => return Err(array::fewer_dimensions()),
+        Err(_) => return Err(damaged()),
+    }
+    let mut lengths = Vec::with_capacity(nested);
+    for _ in 0..nested {
+        let length = word().and_then(|count| usize::try_from(count).ok());
+        lengths.push(length.ok_or_else(damaged)?);
+        let lower_bound = word().ok_or_else(damaged)?;
+        if lower_bound != 1 && !matches!(lower_bound, 0 if nested == 1) {
+            return Err(array::other_bounds(lower_bound));
         }
     }
-    let count = word()
-        .and_then(|count| usize::try_from(count).ok())
-        .ok_or_else(damaged)?;
-    let _lower_bound = word().ok_or_else(damaged)?;
-    if count > rest.len() / 4 {
+    let elements = read_elements(&mut rest, &lengths, element, parameter)?;
+    match rest.is_empty() {
+        true => Ok(elements),
+        false => Err(damaged()),
+    }
+}
+
+/// The elements of one dimension, and of those inside it. Each takes four bytes at least, which bounds what is reserved.
+fn read_elements(
+    rest: &mut &[u8],
+    lengths: &[usize],
+    element: &SqlType,
+    parameter: usize,
+) -> Result<Vec<Value>> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let Some((count, inner)) = lengths.split_first() else {
+        return Err(damaged());
+    };
+    if *count > rest.len() / 4 {
         return Err(damaged());
     }
-    let mut elements = Vec::with_capacity(count);
-    for _ in 0..count {
+    let mut elements = Vec::with_capacity(*count);
+    for _ in 0..*count {
+        if let (SqlType::Array(item), [_, ..]) = (element, inner) {
+            elements.push(Value::Array(read_elements(rest, inner, item, parameter)?));
+            continue;
+        }
         let (length, after) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
-        rest = after;
+        *rest = after;
         match i32::from_be_bytes(*length) {
             -1 => elements.push(Value::Null),
             length => {
                 let length = usize::try_from(length).map_err(|_| damaged())?;
                 let (data, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
-                rest = after;
+                *rest = after;
                 elements.push(Value::from_binary(data, element, parameter)?);
             }
         }
     }
-    if rest.is_empty() {
-        Ok(elements)
-    } else {
-        Err(damaged())
-    }
+    Ok(elements)
 }

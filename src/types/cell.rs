@@ -1,12 +1,14 @@
 //! One cell of an Arrow array as a `Value`: for what works value by value (assignments, keys, parameters, texts).
 
+use std::sync::Arc;
+
 use arrow::array::{Array, AsArray};
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{Numeric, SqlType, Value};
+use super::{EnumValue, Numeric, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -19,7 +21,16 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::Boolean => Value::Bool(array.as_boolean().value(row)),
         DataType::Int16 => Value::Int(i64::from(array.as_primitive::<Int16Type>().value(row))),
         DataType::Int32 => Value::Int(i64::from(array.as_primitive::<Int32Type>().value(row))),
-        DataType::Int64 => Value::Int(array.as_primitive::<Int64Type>().value(row)),
+        DataType::Int64 => {
+            let number = array.as_primitive::<Int64Type>().value(row);
+            match ty {
+                SqlType::Enum(ty) => Value::Enum(EnumValue {
+                    ty: Arc::clone(ty),
+                    position: number,
+                }),
+                _ => Value::Int(number),
+            }
+        }
         DataType::Float32 => Value::Float4(array.as_primitive::<Float32Type>().value(row)),
         DataType::Float64 => Value::Float8(array.as_primitive::<Float64Type>().value(row)),
         DataType::Decimal128(_, scale) => Value::Numeric(Numeric::from_i128(

@@ -15,7 +15,7 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::array_quotes::quote_element;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, FormatSettings, NumericBytes, SqlType};
+use super::{CatalogType, EnumType, FormatSettings, NumericBytes, SqlType};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -36,6 +36,8 @@ pub(super) enum Source {
     Int8(Int64Array),
     /// oid, regclass.
     Oid(Int64Array),
+    /// The positions of labels.
+    Enum(Int64Array, Arc<EnumType>),
     Float4(Float32Array),
     Float8(Float64Array),
     Decimal128 {
@@ -157,6 +159,7 @@ impl Source {
             SqlType::Int4 => Source::Int4(array.as_primitive().clone()),
             SqlType::Int8 => Source::Int8(array.as_primitive().clone()),
             SqlType::Oid | SqlType::Regclass => Source::Oid(array.as_primitive().clone()),
+            SqlType::Enum(ty) => Source::Enum(array.as_primitive().clone(), Arc::clone(ty)),
             SqlType::Float4 => Source::Float4(array.as_primitive().clone()),
             SqlType::Float8 => Source::Float8(array.as_primitive().clone()),
             SqlType::Numeric(_) => Source::of_numeric(array)?,
@@ -252,6 +255,7 @@ impl Source {
             Source::Int4(array) => Scalar::Int4(array.value(row)),
             Source::Int8(array) => Scalar::Int8(array.value(row)),
             Source::Oid(array) => Scalar::Oid(array.value(row)),
+            Source::Enum(array, ty) => Scalar::Text(ty.label(array.value(row)).as_bytes()),
             Source::Float4(array) => Scalar::Float4(array.value(row)),
             Source::Float8(array) => Scalar::Float8(array.value(row)),
             Source::Decimal128 { array, scale } => Scalar::Decimal128 {
@@ -272,6 +276,19 @@ impl Source {
         })
     }
 
+    /// The OID of what the lists of a list of any dimensions hold.
+    fn innermost_oid(&self) -> u32 {
+        match self {
+            Source::List {
+                element, element_oid, ..
+            } => match &element.source {
+                inner @ Source::List { .. } => inner.innermost_oid(),
+                _ => *element_oid,
+            },
+            _ => 0,
+        }
+    }
+
     /// Appends the list of a row.
     fn put_list(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
         match (self, format) {
@@ -285,14 +302,9 @@ impl Source {
             (Source::Vector { array, element, .. }, WireFormat::Text) => {
                 put_elements(out, array, element, row, b' ', false);
             }
-            (
-                Source::List {
-                    array,
-                    element,
-                    element_oid,
-                },
-                WireFormat::Binary,
-            ) => put_binary_elements(out, array, element, *element_oid, 1, row),
+            (Source::List { array, element, .. }, WireFormat::Binary) => {
+                put_binary_array(out, array, element, self.innermost_oid(), 1, row);
+            }
             (
                 Source::Vector {
                     array,
@@ -300,7 +312,7 @@ impl Source {
                     element_oid,
                 },
                 WireFormat::Binary,
-            ) => put_binary_elements(out, array, element, *element_oid, 0, row),
+            ) => put_binary_array(out, array, element, *element_oid, 0, row),
             _ => {}
         }
     }
@@ -334,8 +346,9 @@ fn put_elements(
     }
 }
 
-/// Dimensions, whether there are NULLs, the element's OID, length and lower bound, then each element behind its length.
-fn put_binary_elements(
+/// Dimensions, whether there are NULLs, the element's OID, length and lower bound of each dimension, then each element
+/// behind its length.
+fn put_binary_array(
     out: &mut Vec<u8>,
     array: &ListArray,
     element: &ColumnEncoder,
@@ -343,33 +356,60 @@ fn put_binary_elements(
     lower_bound: i32,
     row: usize,
 ) {
-    let rows = element_rows(array, row);
-    let has_null = rows.clone().any(|row| array.values().is_null(row));
-    out.extend_from_slice(&i32::from(!rows.is_empty()).to_be_bytes());
-    out.extend_from_slice(&i32::from(has_null).to_be_bytes());
+    let start = out.len();
+    let lengths = lengths(array, element, row);
+    out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
+    out.extend_from_slice(&0_i32.to_be_bytes());
     out.extend_from_slice(&oid.to_be_bytes());
+    for length in &lengths {
+        out.extend_from_slice(&length.to_be_bytes());
+        out.extend_from_slice(&lower_bound.to_be_bytes());
+    }
+    if !lengths.is_empty() && put_binary_elements(out, array, element, row) {
+        out[start + 4..start + 8].copy_from_slice(&1_i32.to_be_bytes());
+    }
+}
+
+/// The length in each dimension, none of an empty array: the arrays of an array are all as long as the first.
+fn lengths(array: &ListArray, element: &ColumnEncoder, row: usize) -> Vec<i32> {
+    let rows = element_rows(array, row);
     if rows.is_empty() {
-        return;
+        return Vec::new();
     }
-    out.extend_from_slice(&(rows.len() as i32).to_be_bytes());
-    out.extend_from_slice(&lower_bound.to_be_bytes());
-    for row in rows {
-        element.encode_field(row, out);
+    let mut all = vec![rows.len() as i32];
+    if let Source::List { array, element, .. } = &element.source {
+        all.extend(lengths(array, element, rows.start));
     }
+    all
+}
+
+/// Appends the elements of a row, those of its lists one behind the other; answers whether one is NULL.
+fn put_binary_elements(out: &mut Vec<u8>, array: &ListArray, element: &ColumnEncoder, row: usize) -> bool {
+    let mut has_null = false;
+    for row in element_rows(array, row) {
+        match &element.source {
+            Source::List { array, element, .. } => has_null |= put_binary_elements(out, array, element, row),
+            _ => {
+                has_null |= element.nulls.as_ref().is_some_and(|nulls| nulls.is_null(row));
+                element.encode_field(row, out);
+            }
+        }
+    }
+    has_null
 }
 
 #[cfg(test)]
 mod tests {
     use arrow::array::{
-        Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, LargeStringArray, NullArray,
-        StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
+        Date64Array, DictionaryArray, DurationMicrosecondArray, Int8Array, Int32Builder, LargeStringArray,
+        ListBuilder, NullArray, StringViewArray, StructArray, TimestampNanosecondArray, UInt64Array,
     };
     use arrow::datatypes::{Field, Int32Type};
 
     use chrono_tz::Tz;
 
     use super::*;
-    use crate::types::Numeric;
+    use crate::types::{Numeric, Value};
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -468,6 +508,30 @@ mod tests {
         let damaged: ArrayRef = Arc::new(BinaryArray::from_iter_values([b"1.50"]));
         let settings = FormatSettings::default();
         assert!(ColumnEncoder::new(&SqlType::Numeric(None), &damaged, WireFormat::Text, &settings).is_err());
+    }
+
+    #[test]
+    fn arrays_of_arrays_are_sent_with_their_dimensions() {
+        let ty = SqlType::from_formatted("integer[][]").unwrap().unwrap();
+        let settings = FormatSettings::default();
+        let mut lists = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
+        for row in [[Some(1), Some(2)], [Some(3), None]] {
+            lists.values().append_value(row);
+        }
+        lists.append(true);
+        lists.append(true);
+        let lists: ArrayRef = Arc::new(lists.finish());
+        let encoder = ColumnEncoder::new(&ty, &lists, WireFormat::Binary, &settings).unwrap();
+        for (row, text, dimensions) in [(0, "{{1,2},{3,NULL}}", 2), (1, "{}", 0)] {
+            let mut sent = Vec::new();
+            encoder.encode(row, &mut sent);
+            assert_eq!(crate::types::binary_dimensions(&sent), dimensions);
+            let read = Value::from_binary(&sent, &ty, 1).unwrap();
+            assert_eq!(read, Value::parse(text, &ty, &settings).unwrap());
+            for end in 0..sent.len() {
+                assert!(Value::from_binary(&sent[..end], &ty, 1).is_err());
+            }
+        }
     }
 
     #[test]

@@ -3,7 +3,9 @@
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
-use super::{CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, floats, precision, strings};
+use super::{
+    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, floats, precision, strings,
+};
 use crate::{Error, Result};
 
 const MICROS_PER_MILLISECOND: i64 = 1_000;
@@ -95,6 +97,10 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             };
             Some(to_string_type(text, ty, kind))
         }
+        SqlType::Enum(ty) => match value {
+            Value::Enum(value) if value.ty == *ty => Some(Ok(Value::Enum(value))),
+            _ => None,
+        },
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
         SqlType::Date => to_date(value, settings),
@@ -353,9 +359,14 @@ fn to_array(value: Value, element: &SqlType, settings: &FormatSettings, kind: Ki
     let Value::Array(elements) = value else {
         return None;
     };
+    let nests = matches!(element, SqlType::Array(_));
     let converted: Option<Result<Vec<Value>>> = elements
         .into_iter()
-        .map(|value| convert(value, element, settings, kind))
+        .map(|value| match (&value, nests) {
+            (Value::Array(_), false) => Some(Err(array::more_dimensions())),
+            (Value::Array(_) | Value::Null, _) | (_, false) => convert(value, element, settings, kind),
+            (_, true) => Some(Err(array::fewer_dimensions())),
+        })
         .collect();
     converted.map(|elements| elements.map(Value::Array))
 }

@@ -8,9 +8,10 @@
 //!
 //! What is kept of PostgreSQL's types and what is not: timestamps reach from 4714 BC to 294246 AD (PostgreSQL: 294276),
 //! because they count from 1970; interval microseconds to 292 years, because Arrow counts nanoseconds; numeric(p,s) of at
-//! most 38 digits takes no NaN; arrays have one dimension.
+//! most 38 digits takes no NaN; an array has the dimensions of its type and counts from 1.
 
 mod array;
+mod array_fault;
 mod array_quotes;
 mod arrow_type;
 mod binary_input;
@@ -26,6 +27,8 @@ mod datetime_output;
 mod datetime_tokens;
 mod datetime_words;
 mod digits;
+mod enum_carrier;
+mod enum_type;
 mod floats;
 mod format_settings;
 mod interval;
@@ -45,6 +48,7 @@ mod value;
 
 pub use array::dimensions;
 pub use arrow_type::TYPE_METADATA_KEY;
+pub use binary_input::binary_dimensions;
 pub use cell::{element_type, value_at};
 pub use column_encoder::ColumnEncoder;
 pub use convert::epoch_milliseconds;
@@ -53,6 +57,7 @@ pub(crate) use convert::{
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};

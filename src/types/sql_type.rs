@@ -1,7 +1,9 @@
 //! `SqlType`: every type a column, parameter or result may have. Names and OIDs stand in `type_names`, the Arrow types
 //! that carry them in `arrow_type`. Everybody uses it; it knows nothing of values.
 
-use super::IntervalRange;
+use std::sync::Arc;
+
+use super::{EnumType, IntervalRange};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -9,6 +11,8 @@ pub const FIXED_PRECISION_MAX: u16 = 38;
 pub(super) const NUMERIC_PRECISION_MAX: i64 = 1_000;
 /// The most digits behind the second: microseconds.
 pub(crate) const SECOND_DIGITS_MAX: u8 = 6;
+/// Dimensions that an array has at most; PostgreSQL's.
+const DIMENSIONS_MAX: usize = 6;
 /// The longest varchar(n) and char(n), in characters; PostgreSQL's.
 pub(super) const CHARACTERS_MAX: u32 = 10_485_760;
 
@@ -94,6 +98,8 @@ pub enum SqlType {
     Oid,
     /// A regclass: Int64 in memory.
     Regclass,
+    /// Int64: the position of the label.
+    Enum(Arc<EnumType>),
     /// List of the element.
     Array(Box<SqlType>),
     /// int2vector of the catalogs: List(Int16), printed `1 2`.
@@ -192,6 +198,33 @@ impl SqlType {
             SqlType::Int2Vector => Some(&SqlType::Int2),
             SqlType::Catalog(CatalogType::OidVector) => Some(&SqlType::Oid),
             _ => None,
+        }
+    }
+
+    /// What an array of any dimensions holds; itself, if it is none.
+    pub fn innermost(&self) -> &SqlType {
+        match self {
+            SqlType::Array(item) => item.innermost(),
+            ty => ty,
+        }
+    }
+
+    /// The dimensions of the arrays that a column of it holds (pg_attribute.attndims); 0 of what is no array.
+    pub fn dimensions(&self) -> usize {
+        match self {
+            SqlType::Array(item) => 1 + item.dimensions(),
+            _ => 0,
+        }
+    }
+
+    /// An array type with as many dimensions as a value shows; any other type stays.
+    pub fn with_dimensions(&self, count: usize) -> SqlType {
+        match self {
+            SqlType::Array(_) => {
+                let nested = |ty, _| SqlType::Array(Box::new(ty));
+                (0..count.clamp(1, DIMENSIONS_MAX)).fold(self.innermost().clone(), nested)
+            }
+            ty => ty.clone(),
         }
     }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use super::spaces::is_space;
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats, json,
-    precision, strings,
+    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats,
+    json, precision, strings,
 };
 use crate::{Error, Result};
 
@@ -65,6 +65,7 @@ impl Value {
                 let text = fields.map_or(text.into(), |fields| Cow::Owned(fields.with_units(text)));
                 Value::Interval(Interval::parse(&text, settings.interval_style)?)
             }
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(text, ty)?),
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::Json => {
                 json::check(text)?;

@@ -2,7 +2,7 @@
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
 use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, SECOND_DIGITS_MAX};
-use super::type_table::{TYPES, TypeRow};
+use super::type_table::{ENUM, TYPES, TypeRow};
 use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, NumericSize, SqlType};
 use crate::{Error, Result};
 
@@ -27,7 +27,11 @@ impl SqlType {
     /// PostgreSQL's OID of the type. Unknown and Void answer text's, because that is what clients are told.
     pub fn oid(&self) -> u32 {
         match self {
-            SqlType::Array(element) => element.type_row().array_oid,
+            SqlType::Array(element) => match element.innermost() {
+                SqlType::Enum(ty) => ty.array_oid,
+                element => element.type_row().array_oid,
+            },
+            SqlType::Enum(ty) => ty.oid,
             SqlType::Unknown | SqlType::Void => TEXT_OID,
             other => other.type_row().oid,
         }
@@ -67,6 +71,7 @@ impl SqlType {
         let base = self.base_name();
         match self {
             SqlType::Array(element) => format!("{}[]", element.name()),
+            SqlType::Enum(ty) => ty.quoted_name(),
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
             SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
@@ -92,9 +97,10 @@ impl SqlType {
 
     /// The name without modifier, as PostgreSQL's conversion errors give it: `numeric`, `character varying`. For an
     /// array it is its element's.
-    pub fn base_name(&self) -> &'static str {
+    pub fn base_name(&self) -> &str {
         match self {
             SqlType::Array(element) => element.base_name(),
+            SqlType::Enum(ty) => &ty.name,
             other => other.type_row().sql_name,
         }
     }
@@ -102,7 +108,8 @@ impl SqlType {
     /// The name without modifier, `[]` included: how PostgreSQL names types in `column … is of type …`.
     pub fn full_base_name(&self) -> String {
         match self {
-            SqlType::Array(element) => format!("{}[]", element.base_name()),
+            SqlType::Array(element) => format!("{}[]", element.innermost().full_base_name()),
+            SqlType::Enum(ty) => ty.quoted_name(),
             other => other.base_name().to_string(),
         }
     }
@@ -110,13 +117,14 @@ impl SqlType {
     /// pg_type.typname: `int4`, `varchar`, `_text`.
     pub fn catalog_name(&self) -> String {
         match self {
-            SqlType::Array(element) => format!("_{}", element.catalog_name()),
+            SqlType::Array(element) => format!("_{}", element.innermost().catalog_name()),
+            SqlType::Enum(ty) => ty.name.clone(),
             other => other.type_row().catalog_name.to_string(),
         }
     }
 
     /// The kind of object whose oid it is: `regclass`, `regproc` …; `None` for any other type.
-    pub fn object_kind(&self) -> Option<&'static str> {
+    pub fn object_kind(&self) -> Option<&str> {
         matches!(
             self,
             SqlType::Regclass
@@ -149,17 +157,13 @@ impl SqlType {
 
     /// The type that a name in SQL text means, any alias of PostgreSQL's and Lindorm's (`int`, `varchar`, `double`,
     /// `tinyint`, `varbinary`, `decimal` …), lower case, with its modifiers: `from_name("varchar", &[10])`; a trailing
-    /// `[]` or a leading `_` makes an array. `None`: unknown. More digits behind the second than six are six.
+    /// `[]` or a leading `_` makes an array, each a dimension. `None`: unknown. More digits behind the second than six are six.
     /// Errors: 22023 for a modifier out of range, 42601 where the type takes none.
     pub fn from_name(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
         let name = name.trim();
         if let Some(element) = name.strip_suffix("[]").or_else(|| name.strip_prefix('_')) {
             let element = SqlType::from_name(element, modifiers)?;
-            // Arrays of arrays are the same type in PostgreSQL.
-            return Ok(element.map(|element| match element {
-                SqlType::Array(_) => element,
-                element => SqlType::Array(Box::new(element)),
-            }));
+            return Ok(element.map(|element| SqlType::Array(Box::new(element))));
         }
         if let Some(fields) = name.strip_prefix("interval ") {
             return match IntervalRange::from_name(fields) {
@@ -191,6 +195,7 @@ impl SqlType {
     pub fn type_row(&self) -> &'static TypeRow {
         let family = match self {
             SqlType::Array(element) => return element.type_row(),
+            SqlType::Enum(_) => return &ENUM,
             SqlType::Numeric(_) => &SqlType::Numeric(None),
             SqlType::Varchar(_) => &SqlType::Varchar(None),
             SqlType::Char(_) => &SqlType::Char(Some(1)),

@@ -51,6 +51,9 @@ const fn catalog_row(
     row(SqlType::Catalog(ty), oids, catalog_name, sql_name, length, &[])
 }
 
+/// What all enum types have in common; names and OIDs are each one's own.
+pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
+
 /// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
 pub static TYPES: &[TypeRow] = &[
     row(SqlType::Bool, (16, 1000), "bool", "boolean", 1, &[]),

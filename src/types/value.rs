@@ -1,8 +1,12 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
 //! many: rows travel as Arrow arrays. Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
+use std::sync::Arc;
+
 use super::array_quotes::quote_element;
-use super::{FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output};
+use super::{
+    EnumValue, FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output,
+};
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +41,8 @@ pub enum Value {
     Interval(Interval),
     /// uuid.
     Uuid([u8; 16]),
+    /// A value of an enum type.
+    Enum(EnumValue),
     /// A one-dimensional array (of a parameter or constant, for `= ANY`).
     Array(Vec<Value>),
 }
@@ -70,6 +76,7 @@ impl Value {
                 interval_output::put_interval(out, *interval, settings.interval_style)
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
+            Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
             Value::Array(elements) => {
                 out.push(b'{');
                 for (i, element) in elements.iter().enumerate() {
@@ -84,6 +91,14 @@ impl Value {
                 }
                 out.push(b'}');
             }
+        }
+    }
+
+    /// How many dimensions it has; 0 of what is no array.
+    pub fn dimensions(&self) -> usize {
+        match self {
+            Value::Array(items) => 1 + items.first().map_or(0, Value::dimensions),
+            _ => 0,
         }
     }
 
@@ -105,6 +120,7 @@ impl Value {
             Value::TimestampTz(_) => SqlType::TimestampTz(None),
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
+            Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
             Value::Array(elements) => {
                 let element = elements.iter().find(|element| **element != Value::Null);
                 SqlType::Array(Box::new(element.map_or(

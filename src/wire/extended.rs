@@ -17,7 +17,7 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{FormatSettings, SqlType, Value, WireFormat};
+use crate::types::{FormatSettings, SqlType, Value, WireFormat, binary_dimensions};
 use crate::{Error, Result};
 
 impl Responder {
@@ -315,8 +315,14 @@ fn decode_parameters(
         let code = wire_format(code)?;
         match bytes {
             None => Ok(Value::Null),
-            Some(bytes) if *ty == SqlType::Unknown => Ok(Value::Unknown(utf8(bytes)?.to_string())),
-            Some(bytes) if code == WireFormat::Binary => Value::from_binary(bytes, ty, index + 1),
+            Some(bytes) if matches!(ty, SqlType::Unknown | SqlType::Enum(_)) => {
+                Ok(Value::Unknown(utf8(bytes)?.to_string()))
+            }
+            // PostgreSQL has one type for arrays of all dimensions.
+            Some(bytes) if code == WireFormat::Binary => {
+                let ty = ty.with_dimensions(binary_dimensions(bytes)).without_labels();
+                Value::from_binary(bytes, &ty, index + 1)
+            }
             Some(bytes) => text_parameter(utf8(bytes)?, ty, format),
         }
     };

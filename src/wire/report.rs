@@ -22,6 +22,7 @@ pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage
         (b's', object.schema),
         (b't', object.table),
         (b'c', object.column),
+        (b'd', object.data_type),
         (b'n', object.constraint),
     ];
     fields.extend(

@@ -72,6 +72,47 @@ async fn a_restart_keeps_tables_rows_and_schema_changes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_types() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client
+        .batch_execute(
+            "CREATE TYPE mood AS ENUM ('sad', 'happy');
+             CREATE DOMAIN small AS int DEFAULT 1 CHECK (value < 10);
+             CREATE TABLE t (m mood PRIMARY KEY, n small, a mood[] DEFAULT '{sad}', d int[][]);
+             INSERT INTO t VALUES ('happy', 2, DEFAULT, '{{1,2}}'), ('sad', DEFAULT, '{}', NULL);
+             ALTER TYPE mood ADD VALUE 'fine' BEFORE 'happy';
+             INSERT INTO t VALUES ('fine', 3, '{fine}');
+             ALTER TYPE mood RENAME VALUE 'sad' TO 'blue'; ALTER TYPE mood RENAME TO feeling",
+        )
+        .await
+        .unwrap();
+    let told =
+        "SELECT m::text, n::int, a::text, d::text, 'feeling'::regtype::oid::int8::text FROM t ORDER BY m";
+    let before = client.simple_query(told).await.unwrap();
+    drop(client);
+    let data_dir = server.stop().await;
+    let report = check_data_dir(data_dir.path(), &mut |_| {}).await.unwrap();
+    assert!(report.is_sound(), "{report}");
+
+    let server = TestServer::start_at("sled", data_dir).await;
+    let client = server.connect().await;
+    let after = client.simple_query(told).await.unwrap();
+    assert_eq!(format!("{before:?}"), format!("{after:?}"));
+    let rows = client.query(told, &[]).await.unwrap();
+    let labels: Vec<&str> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(labels, ["blue", "fine", "happy"]);
+    for (statement, state) in [
+        ("UPDATE t SET n = 10 WHERE m = 'fine'", "23514"),
+        ("INSERT INTO t VALUES ('sad')", "22P02"),
+        ("DROP TYPE feeling", "2BP01"),
+    ] {
+        let error = client.batch_execute(statement).await.expect_err(statement);
+        assert_eq!(error.code().map(|code| code.code()), Some(state), "{statement}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sigterm_ends_the_server_cleanly_while_a_client_is_connected() {
     let data_dir = TempDir::new().unwrap();
     let server = ServerProcess::start(data_dir.path(), &[]);

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
-use crate::catalog::{Relation, SchemaDef, TableDef, record};
-use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range};
+use crate::catalog::{Relation, SchemaDef, TableDef, UserTypes, record, type_record};
+use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
 use crate::{Error, Result};
@@ -23,6 +23,8 @@ pub(super) struct Records {
     pub(super) relations: Vec<Stored<Relation>>,
     pub(super) counters: Vec<Counter>,
     pub(super) dropped: Vec<(TableId, IndexId)>,
+    /// The types that users made.
+    pub(super) types: UserTypes,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
     /// Names with the schemas that they are in, and the oids of whose they are.
@@ -85,6 +87,7 @@ impl Records {
     /// Reads all of them. Errors: as [`Walk::next_page`].
     pub(super) async fn read(snapshot: &dyn Snapshot, faults: &mut Faults) -> Result<Records> {
         let mut records = Records::default();
+        records.read_types(snapshot, faults).await?;
         let mut walk = Walk::new(snapshot, vec![table_range(SYSTEM_TABLE)], false);
         let mut page = Page::new();
         loop {
@@ -96,6 +99,24 @@ impl Records {
                 records.take(key, value, faults);
             }
         }
+    }
+
+    /// Reads the types, which tables are of.
+    async fn read_types(&mut self, snapshot: &dyn Snapshot, faults: &mut Faults) -> Result<()> {
+        let mut walk = Walk::new(snapshot, vec![types_range()], false);
+        let (mut page, mut read) = (Page::new(), Vec::new());
+        loop {
+            walk.next_page(&mut page, None, faults).await?;
+            if page.is_empty() {
+                break;
+            }
+            read.extend(page.iter().map(|(_, value)| value.to_vec()));
+        }
+        match type_record::decode_all(read.iter().map(Vec::as_slice), &UserTypes::default()) {
+            Ok(types) => self.types = types,
+            Err(error) => faults.add(FaultKind::Record, None, "types".to_string(), error.to_string()),
+        }
+        Ok(())
     }
 
     /// The tables among the relations.
@@ -117,6 +138,27 @@ impl Records {
         }
     }
 
+    /// Whether a type's record, or its name, is of the type that its key says.
+    fn check_type(&self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
+        match *kind {
+            Keyspace::Type { oid } => {
+                let found = type_record::oid_of(value)?;
+                if found != oid {
+                    return Err(damaged(format!("it is that of type {found}")));
+                }
+            }
+            Keyspace::TypeName { schema, name } => {
+                let oid = u32::from_be_bytes(fixed(value)?);
+                let named = self.types.get(schema, name);
+                if named.is_none_or(|named| named.oid != oid) {
+                    return Err(damaged(format!("no type {oid} has this name")));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
@@ -135,7 +177,7 @@ impl Records {
             Keyspace::Relation { id } => {
                 let head_id = record::id_of(value)?;
                 self.relations.push(Stored {
-                    def: record::decode_relation(value, &HashMap::new())?,
+                    def: record::decode_relation(value, &HashMap::new(), &self.types)?,
                     head_id,
                     key_id: id,
                     key: key_name(kind),
@@ -179,6 +221,7 @@ impl Records {
                 self.names.push((schema.to_string(), name.to_string(), oid));
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
+            Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
             Keyspace::AdvisoryLock(_) => {
                 return Err(damaged("nothing stands under a lock".to_string()));
@@ -204,6 +247,8 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Settings { of } => format!("settings of {of}"),
         Keyspace::Written { table } => format!("mark of writes to table {table}"),
         Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
+        Keyspace::Type { oid } => format!("type {oid}"),
+        Keyspace::TypeName { schema, name } => format!("name \"{name}\" of a type of schema \"{schema}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
         Keyspace::AdvisoryLock(key) => format!("advisory lock {key:?}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),

@@ -21,6 +21,7 @@ fn column(id: u16, name: &str) -> ColumnDef {
         id,
         name: name.to_string(),
         ty: SqlType::Int8,
+        domain: None,
         not_null: false,
         unverified: None,
         default: None,

@@ -158,5 +158,6 @@ fn is_key_as_it_is(ty: &SqlType) -> bool {
             | SqlType::Timestamp(_)
             | SqlType::TimestampTz(_)
             | SqlType::Uuid
+            | SqlType::Enum(_)
     )
 }

@@ -417,6 +417,8 @@ async fn make_sequence(
 /// row to row.
 async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDef) -> Result<Option<Value>> {
     match &column.default {
+        // What is to pass a domain is written.
+        _ if column.domain.is_some() => Ok(None),
         None => Ok(Some(Value::Null)),
         Some(ColumnDefault::Constant { value, .. }) => Ok(Some(value.clone())),
         Some(ColumnDefault::Expression { sql, .. }) => {

@@ -11,8 +11,9 @@ use super::key::{check_characteristics, read_unique};
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
-use crate::parse::{collation, names, sequence_options_of, type_name};
+use crate::parse::{collation, names, sequence_options_of};
 use crate::query;
+use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::column_type;
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -44,17 +45,21 @@ pub(super) async fn read(
 ) -> Result<NewColumn> {
     let name = names::fold(&column.name);
     let serial = serial_type(&column.data_type);
-    let ty = match &serial {
-        Some(ty) => ty.clone(),
+    let NamedType { ty, domain } = match &serial {
+        Some(ty) => NamedType {
+            ty: ty.clone(),
+            domain: None,
+        },
         None => {
             query::warn_of_digits(ctx, &column.data_type);
-            stored_type(&column.data_type)?
+            stored_type(ctx, &column.data_type)?
         }
     };
     let def = ColumnDef {
         id: 0,
         name,
         ty,
+        domain,
         not_null: serial.is_some(),
         unverified: None,
         default: serial
@@ -197,19 +202,20 @@ pub(super) fn check_identity_type(ty: &SqlType) -> Result<()> {
 }
 
 /// The type of a column. Errors: 42704, 0A000 for types that no row stores.
-fn stored_type(data_type: &DataType) -> Result<SqlType> {
+fn stored_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
     if matches!(data_type, DataType::Unspecified) {
         return Err(Error::Syntax {
             message: "a column definition takes a type".to_string(),
             position: 0,
         });
     }
-    let ty = match type_name::sql_type(data_type)? {
+    let named = declared_type(ctx, data_type)?;
+    let ty = match named.ty {
         SqlType::Char(None) => SqlType::Text,
         ty => ty,
     };
     column_type::check_stored(&ty)?;
-    Ok(ty)
+    Ok(NamedType { ty, ..named })
 }
 
 /// The integer type behind serial, bigserial and smallserial.

@@ -1,11 +1,12 @@
-//! COMMENT ON TABLE, COLUMN, VIEW, INDEX, SEQUENCE, CONSTRAINT and SCHEMA.
+//! COMMENT ON TABLE, COLUMN, VIEW, INDEX, SEQUENCE, CONSTRAINT, TYPE, DOMAIN and SCHEMA.
 
 use std::sync::Arc;
 
 use sqlparser::ast::{CommentObject, ObjectName, Statement};
 
+use super::type_lookup;
 use crate::catalog::{
-    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, ViewDef,
+    Access, CatalogWriter, IndexDef, Object, ObjectKind, SchemaDef, SequenceDef, TableDef, TypeDef, ViewDef,
     is_system_schema,
 };
 use crate::parse::names;
@@ -79,9 +80,29 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_schema(&changed)?;
         }
+        CommentObject::Type => comment_type(ctx, object_name, false, comment)?,
+        CommentObject::Domain => comment_type(ctx, object_name, true, comment)?,
         other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }
     Ok("COMMENT".to_string())
+}
+
+/// COMMENT ON TYPE, COMMENT ON DOMAIN. Errors: 42704, 42809.
+fn comment_type(
+    ctx: &StatementContext,
+    name: &ObjectName,
+    is_domain: bool,
+    comment: Option<String>,
+) -> Result<()> {
+    let ty = type_lookup::user_type(ctx, name)?;
+    if is_domain && ty.domain().is_none() {
+        return Err(type_lookup::no_domain(&ty.name));
+    }
+    let changed = TypeDef {
+        comment,
+        ..TypeDef::clone(&ty)
+    };
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&changed)
 }
 
 /// COMMENT ON CONSTRAINT. Errors: 42P01, 42704.

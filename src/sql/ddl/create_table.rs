@@ -570,6 +570,7 @@ fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
         id,
         name,
         ty,
+        domain: None,
         not_null: false,
         unverified: None,
         default: None,

@@ -1,19 +1,21 @@
 //! DROP TABLE, VIEW, SEQUENCE, INDEX and SCHEMA, with CASCADE to the views that read what goes and the defaults that take of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
-use super::{foreign_key, notice, notice_cascade, sequence};
+use super::{foreign_key, notice, notice_cascade, sequence, type_dependents};
 use crate::catalog::{
     Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
-    SequenceDef, TableDef,
+    SequenceDef, TableDef, TypeDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::parse::quoting::qualified;
 use crate::sql::relation::{relation_if_exists, table};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -328,8 +330,13 @@ fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[Index
 }
 
 /// Errors: 2BP01 for what a schema holds.
-fn check_holds_nothing(ctx: &StatementContext, schema: &str, held: &[&Relation]) -> Result<()> {
-    if held.is_empty() {
+fn check_holds_nothing(
+    ctx: &StatementContext,
+    schema: &str,
+    held: &[&Relation],
+    types: &[Arc<TypeDef>],
+) -> Result<()> {
+    if held.is_empty() && types.is_empty() {
         return Ok(());
     }
     let lines = held.iter().map(|relation| {
@@ -339,6 +346,10 @@ fn check_holds_nothing(ctx: &StatementContext, schema: &str, held: &[&Relation])
             relation.schema()
         )
     });
+    let lines = lines.chain(types.iter().map(|ty| {
+        let name = qualified(&ty.schema, &ty.name);
+        format!("type {name} depends on schema {}", ty.schema)
+    }));
     Err(Error::DependentObjects {
         object: format!("schema {schema}"),
         dependents: lines.collect(),
@@ -346,8 +357,18 @@ fn check_holds_nothing(ctx: &StatementContext, schema: &str, held: &[&Relation])
 }
 
 /// Says all that goes with a schema.
-fn notice_gone(ctx: &StatementContext, dropped: &[&Relation], dependents: &Dependents<'_>) {
+fn notice_gone(
+    ctx: &StatementContext,
+    dropped: &[&Relation],
+    types: &[Arc<TypeDef>],
+    dependents: &Dependents<'_>,
+) {
     let gone = dropped.iter().map(|relation| described(ctx, relation));
+    let gone = gone.chain(
+        types
+            .iter()
+            .map(|ty| format!("type {}", qualified(&ty.schema, &ty.name))),
+    );
     let defaults = dependents.defaults.iter().map(DependentDefault::described);
     let keys = dependents.foreign_keys.iter().map(foreign_key::described);
     notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
@@ -394,13 +415,18 @@ async fn drop_schemas(
     let held = |relation: &&Relation| {
         schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
     };
+    let types = ctx.catalog.types.iter();
+    let types: Vec<Arc<TypeDef>> = types
+        .filter(|ty| schemas.iter().any(|schema| schema.name == ty.schema))
+        .cloned()
+        .collect();
     let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
     if let Some(first) = schemas.first().filter(|_| !cascade) {
-        check_holds_nothing(ctx, &first.name, &dropped)?;
+        check_holds_nothing(ctx, &first.name, &dropped, &types)?;
     }
     let dependents = dependents_of(ctx, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
-    notice_gone(ctx, &dropped, &dependents);
+    notice_gone(ctx, &dropped, &types, &dependents);
     drop_all(
         ctx,
         &writer,
@@ -408,6 +434,7 @@ async fn drop_schemas(
         (&dependents.defaults, &dependents.foreign_keys),
     )
     .await?;
+    type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
     schemas
         .into_iter()
         .try_for_each(|schema| writer.drop_schema(schema))

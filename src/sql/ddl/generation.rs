@@ -164,6 +164,7 @@ fn hidden(columns: &[ColumnDef], name: String, sql: String, inputs: Vec<ColumnId
         id: columns.last().map_or(0, |last| last.id) + 1,
         name,
         ty,
+        domain: None,
         not_null: true,
         unverified: None,
         default: Some(ColumnDefault::Generated(Generation { sql, inputs })),

@@ -191,6 +191,7 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
         hidden: true,
         dynamic: false,
         comment: None,
+        domain: None,
     })
 }
 

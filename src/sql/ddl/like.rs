@@ -54,18 +54,19 @@ pub(super) fn read(ctx: &StatementContext, like: &Like) -> Result<Likeness> {
     let source = ObjectName::from(parts.collect::<Vec<_>>());
     match relation(ctx, &source, Access::Like)? {
         Object::Table(table) => of_table(ctx, table, like),
-        Object::View(view) => Ok(of_view(view, like)),
+        Object::View(view) => Ok(of_view(ctx, view, like)),
         Object::Index(..) | Object::Sequence(_) => Err(Error::internal("a relation that LIKE does not take")),
     }
 }
 
-fn of_view(view: &ViewDef, like: &Like) -> Likeness {
+fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
     let comment = |name: &str| view.column_comments.get(name).cloned();
     let column = |(name, ty): &(String, String)| {
         let def = ColumnDef {
             id: 0,
             name: name.clone(),
-            ty: type_by_format(ty),
+            ty: type_by_format(&ctx.catalog.types, ty),
+            domain: None,
             not_null: false,
             unverified: None,
             default: None,

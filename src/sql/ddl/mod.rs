@@ -17,6 +17,7 @@ mod create_index;
 mod create_table;
 mod default;
 mod default_dependents;
+mod domain;
 mod drop;
 mod drop_column;
 mod foreign_key;
@@ -43,7 +44,10 @@ mod settings;
 mod storage;
 mod table_change;
 mod truncate;
+mod type_dependents;
+mod type_lookup;
 mod upkeep;
+mod user_type;
 mod verification;
 mod view;
 mod view_text;
@@ -147,6 +151,11 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             if_exists,
             changes,
         } => alter_storage::execute(ctx, name, *if_exists, changes),
+        Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
+        Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
+        Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
+        Definition::CreateDomain(new) => domain::create(ctx, new).await,
+        Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
         Definition::CommentOnConstraint {
             constraint,
             table,

@@ -8,10 +8,11 @@ use super::{check, default, foreign_key, generation, index_expression, sequence}
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
-use crate::parse::type_name;
 use crate::query;
+use crate::query::type_name::{NamedType, declared_type};
 use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
+use crate::system::catalog_version::default_text::label_sql;
 use crate::types::{SqlType, Value, keeps_all_times};
 use crate::{Error, Result};
 
@@ -23,7 +24,7 @@ pub(super) async fn set_type(
     written: &DataType,
     using: Option<&Expr>,
 ) -> Result<()> {
-    let ty = type_name::sql_type(written)?;
+    let NamedType { ty, domain } = declared_type(ctx, written)?;
     query::warn_of_digits(ctx, written);
     column_type::check_stored(&ty)?;
     let column = change.table.columns[at].clone();
@@ -35,7 +36,9 @@ pub(super) async fn set_type(
         });
     }
     check_no_dependents(&change.table, &column)?;
-    if ty == column.ty && using.is_none() {
+    let is_same_domain =
+        domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
+    if ty == column.ty && using.is_none() && is_same_domain {
         return Ok(());
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
@@ -54,16 +57,14 @@ pub(super) async fn set_type(
         });
     }
     retype_sequence(ctx, &change.table, &column, &ty).await?;
-    let default = match &column.default {
-        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
-            let expr = dml::parse_expression(sql)?;
-            let read = default::read(ctx, &expr, &ty, &column.name).await;
-            read.map_err(|_| default_mismatch(&column.name, &ty))?
-        }
-        other => other.clone(),
-    };
-    let stays = using.is_none() && column.generation().is_none() && is_stored_alike(&column.ty, &ty);
+    let default = retyped_default(ctx, &column, &ty).await?;
+    // What is stored must pass a new domain: all rows are written anew, which asks them.
+    let stays = using.is_none()
+        && column.generation().is_none()
+        && is_stored_alike(&column.ty, &ty)
+        && (is_same_domain || domain.is_none());
     let retyped = &mut change.table.columns[at];
+    retyped.domain = domain;
     retyped.default = default;
     retyped.ty = ty;
     if !stays {
@@ -94,6 +95,28 @@ fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
         });
     }
     Ok(())
+}
+
+/// The column's default as one of another type. Errors: 42804.
+async fn retyped_default(
+    ctx: &StatementContext,
+    column: &ColumnDef,
+    ty: &SqlType,
+) -> Result<Option<ColumnDefault>> {
+    match &column.default {
+        Some(ColumnDefault::Constant { sql, value }) => {
+            let label = column.ty.enum_type().map(|_| label_sql(value, &column.ty));
+            let expr = dml::parse_expression(label.as_ref().unwrap_or(sql))?;
+            let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        Some(ColumnDefault::Expression { sql, .. }) => {
+            let expr = dml::parse_expression(sql)?;
+            let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 /// Errors: 0A000 for a column that a foreign key is over or refers to, and whose values would be stored otherwise.

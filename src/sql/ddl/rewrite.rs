@@ -98,7 +98,11 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
 fn becomes(from: &SqlType, to: &SqlType) -> bool {
     use SqlType::{Date, Interval, Json, Jsonb, Time, Timestamp, TimestampTz, Unknown};
-    let is_same = std::mem::discriminant(from) == std::mem::discriminant(to);
+    let is_same = match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
+        (SqlType::Enum(from), SqlType::Enum(to)) => from == to,
+        _ => std::mem::discriminant(from) == std::mem::discriminant(to),
+    };
     let is_number = |ty: &SqlType| {
         ty.is_integer() || matches!(ty, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_))
     };

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
 use super::{creation_target, notice};
-use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef};
+use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef, stored_name};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
 use crate::parse::row_locks::without_row_locks;
@@ -66,7 +66,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     let columns: Vec<(String, String)> = column_names
         .iter()
         .zip(&planned.columns)
-        .map(|(name, output)| (name.clone(), view_type(&output.ty).name()))
+        .map(|(name, output)| (name.clone(), stored_name(&view_type(&output.ty))))
         .collect();
     if let Some(replaced) = replaced {
         check_replacement(replaced, &columns)?;

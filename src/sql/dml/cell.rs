@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
-use sqlparser::ast::{Expr, Value as Literal};
+use sqlparser::ast::{DataType, Expr, Value as Literal};
 
 use super::assign::{assign_value, check_assignable, result_value};
 use super::row_expressions::rows_of_nothing;
@@ -14,7 +14,7 @@ use crate::error::StatementFault;
 use crate::functions::evaluate;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
-use crate::parse::type_name::get_sql_type;
+use crate::query::type_name::get_named_type;
 use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, literal};
 use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType, Value};
@@ -183,8 +183,8 @@ impl CellValues<'_> {
     fn declared_type(&self, cell: &Cell, expr: &Expr) -> Option<SqlType> {
         match (expr, cell) {
             (Expr::Nested(inner), _) => self.declared_type(cell, inner),
-            (Expr::Cast { data_type, .. }, _) => get_sql_type(data_type).ok().flatten(),
-            (Expr::TypedString(typed), _) => get_sql_type(&typed.data_type).ok().flatten(),
+            (Expr::Cast { data_type, .. }, _) => named(self.ctx, data_type),
+            (Expr::TypedString(typed), _) => named(self.ctx, &typed.data_type),
             (_, Cell::Parameter(at)) if !self.ctx.parameters_are_constants => {
                 let ty = self.ctx.parameter_types.get(*at)?;
                 (*ty != SqlType::Unknown).then(|| ty.clone())
@@ -228,6 +228,12 @@ impl Cell {
         }
         Ok(self)
     }
+}
+
+/// The type that a name means, if it is one.
+fn named(ctx: &StatementContext, data_type: &DataType) -> Option<SqlType> {
+    let found = get_named_type(ctx, data_type).ok().flatten();
+    found.map(|found| found.ty)
 }
 
 /// A cell that needs no binding.

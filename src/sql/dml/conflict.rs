@@ -97,8 +97,7 @@ impl DoUpdate {
         let relations = both_relations(target);
         let items: Vec<SelectItem> = computed
             .into_iter()
-            .cloned()
-            .map(SelectItem::UnnamedExpr)
+            .map(|expr| SelectItem::UnnamedExpr(expr.into_owned()))
             .collect();
         let query = over_both(&relations, &items, update.selection.as_ref());
         let expressions = RowExpressions::bind(ctx, query, types)?;

@@ -31,22 +31,28 @@ impl DefaultPlan {
     /// That of a column. Errors: those of the expression, 42804.
     pub(super) fn bind(ctx: &StatementContext, column: &ColumnDef) -> Result<DefaultPlan> {
         Ok(match &column.default {
-            None | Some(ColumnDefault::Generated(_)) => DefaultPlan::Value(Value::Null),
+            None => match domain_default(column) {
+                Some(sql) => DefaultPlan::of_expression(ctx, sql, column)?,
+                None => DefaultPlan::Value(Value::Null),
+            },
+            Some(ColumnDefault::Generated(_)) => DefaultPlan::Value(Value::Null),
             Some(ColumnDefault::Constant { value, .. }) => DefaultPlan::Value(value.clone()),
             Some(ColumnDefault::RowId) => DefaultPlan::RowId,
             Some(ColumnDefault::Sequence { oid } | ColumnDefault::Identity { oid, .. }) => {
                 DefaultPlan::Sequence(*oid)
             }
-            Some(ColumnDefault::Expression { sql, .. }) => {
-                let expr = parse_expression(sql)?;
-                match constant(ctx, &expr)? {
-                    Some(constant) => {
-                        let settings = ctx.format_settings();
-                        DefaultPlan::Value(assign_value(constant.value, &constant.ty, column, &settings)?)
-                    }
-                    None => DefaultPlan::Computed(bind_expression(ctx, &expr)?),
-                }
+            Some(ColumnDefault::Expression { sql, .. }) => DefaultPlan::of_expression(ctx, sql, column)?,
+        })
+    }
+
+    fn of_expression(ctx: &StatementContext, sql: &str, column: &ColumnDef) -> Result<DefaultPlan> {
+        let expr = parse_expression(sql)?;
+        Ok(match constant(ctx, &expr)? {
+            Some(constant) => {
+                let settings = ctx.format_settings();
+                DefaultPlan::Value(assign_value(constant.value, &constant.ty, column, &settings)?)
             }
+            None => DefaultPlan::Computed(bind_expression(ctx, &expr)?),
         })
     }
 
@@ -103,6 +109,13 @@ impl DefaultPlan {
         values.iter().try_for_each(|value| builder.append_value(value))?;
         Ok(builder.finish())
     }
+}
+
+/// The default of a column's domain, where the column has none: the innermost domain that has one counts least.
+fn domain_default(column: &ColumnDef) -> Option<&str> {
+    let domains = column.domain.as_ref()?.domains();
+    let mut defaults = domains.into_iter().rev().filter_map(|domain| domain.domain());
+    defaults.find_map(|domain| domain.default.as_deref())
 }
 
 /// Evaluates a default once. Errors: those of the expression, 42804.

@@ -46,7 +46,7 @@ pub(crate) use generated_columns::{check_generation, compile_generated, computed
 pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use referenced_keys::verify_foreign_key;
 pub(crate) use references::References;
-pub(crate) use row_checks::{check_condition, verify_checks};
+pub(crate) use row_checks::{check_condition, verify_checks, verify_domain};
 pub(crate) use settling::{run_write, settle};
 pub(crate) use with_writes::{PartPlan, WithWrites, rows_of_writes};
 pub(crate) use write_plan::{Operation, RowsRead, WritePlan};

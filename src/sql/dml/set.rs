@@ -1,11 +1,12 @@
 //! `SetPlan`: the SET clause of UPDATE and of ON CONFLICT DO UPDATE, bound: which columns change, and where their values come
 //! from. It knows the row as it will be: what is set, then what is generated of it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use arrow::array::{Array, ArrayRef, RecordBatch};
 use arrow::compute::kernels::cmp::distinct;
-use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned};
+use sqlparser::ast::{self, AssignmentTarget, Expr, Ident, Spanned};
 use sqlparser::tokenizer::Span;
 
 use super::assign::{assign_array, check_assignable, repeated, with_columns};
@@ -17,7 +18,7 @@ use super::target::{Target, column_name, dynamic_type_of};
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::parse::text_place;
+use crate::parse::{subscript_assignment, text_place};
 use crate::query::{Clause, literal};
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -57,14 +58,35 @@ impl SetPlan {
         target: &Target,
         assignments: &'a [ast::Assignment],
         types: &mut Vec<Option<SqlType>>,
-    ) -> Result<(SetPlan, Vec<&'a Expr>)> {
-        let (mut columns, mut expressions): (Vec<SetColumn>, _) = (Vec::new(), Vec::new());
+    ) -> Result<(SetPlan, Vec<Cow<'a, Expr>>)> {
+        let (mut columns, mut expressions): (Vec<SetColumn>, Vec<Cow<'a, Expr>>) = (Vec::new(), Vec::new());
+        // Where the expressions of columns of whose arrays parts are assigned stand.
+        let mut parts: Vec<(usize, usize)> = Vec::new();
         let (settings, mut leaves_out) = (ctx.format_settings(), false);
         for (name, span, expr) in pairs(assignments, &target.table.name)? {
             let Some(position) = text_place::at_span(target.column(&name), span)? else {
                 leaves_out = true;
                 continue;
             };
+            if subscript_assignment::parts(expr).is_some() {
+                check_writable(&target.table.columns[position], Writing::Update)?;
+                if let Some((_, at)) = parts.iter().find(|(known, _)| *known == position) {
+                    let before = expressions[*at].clone().into_owned();
+                    expressions[*at] = Cow::Owned(subscript_assignment::with_root(expr, before));
+                    continue;
+                }
+                if columns.iter().all(|known| known.position != position) {
+                    let column = Expr::CompoundIdentifier(vec![
+                        Ident::with_quote('"', target.name()),
+                        Ident::with_quote('"', &name),
+                    ]);
+                    parts.push((position, expressions.len()));
+                    expressions.push(Cow::Owned(subscript_assignment::with_root(expr, column)));
+                    let value = SetValue::Computed;
+                    columns.push(SetColumn { position, value });
+                    continue;
+                }
+            }
             if columns.iter().any(|known| known.position == position) {
                 return Err(syntax(format!("multiple assignments to same column \"{name}\"")));
             }
@@ -80,7 +102,7 @@ impl SetPlan {
             } else if let Some(constant) = literal(expr)? {
                 SetValue::Cell(Cell::Constant(constant).for_column(column, types, &settings)?)
             } else {
-                expressions.push(expr);
+                expressions.push(Cow::Borrowed(expr));
                 SetValue::Computed
             };
             columns.push(SetColumn { position, value });

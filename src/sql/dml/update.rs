@@ -87,6 +87,7 @@ impl UpdatePlan {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<UpdatePlan> {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
+        let computed: Vec<&Expr> = computed.iter().map(|expr| &**expr).collect();
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let keys_move = set.changes_keys(&target.table);
         let unique_keys_move = set.may_move_unique_keys(&target.table);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, SequenceDef};
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 
 /// The sequences of a catalog, findable by oid.
 pub(super) type SequencesByOid<'a> = HashMap<u32, &'a SequenceDef>;
@@ -41,12 +41,25 @@ fn sequence_sql(sequences: &SequencesByOid<'_>, oid: u32) -> String {
     format!("'{}'::regclass", name.replace('\'', "''"))
 }
 
+/// A constant of an enum, or of an array of one, as SQL.
+pub(crate) fn label_sql(value: &Value, ty: &SqlType) -> String {
+    match value {
+        Value::Null => format!("NULL::{ty}"),
+        value => {
+            let text = value.to_text(&FormatSettings::default());
+            format!("'{}'::{}", text.replace('\'', "''"), ty.full_base_name())
+        }
+    }
+}
+
 /// A constant default as PostgreSQL prints it: string literals carry the type they became.
 fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
     let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
     match value {
+        // The label may have been renamed.
+        value if ty.enum_type().is_some() => label_sql(value, ty),
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
-        _ if written_as_string => format!("{sql}::{}", ty.base_name()),
+        _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),
     }
 }

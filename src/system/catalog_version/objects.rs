@@ -3,10 +3,14 @@
 //! catalog functions read from here. Knows nothing of Arrow or of queries.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
+use crate::catalog::{
+    Catalog, ColumnDef, ColumnDefault, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef,
+    UserTypes, ViewDef,
+};
 use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -50,6 +54,8 @@ pub(crate) struct UserRelation {
 pub(crate) struct UserColumn {
     pub(crate) name: String,
     pub(crate) ty: SqlType,
+    /// The domain that it is of.
+    pub(crate) domain: Option<Arc<TypeDef>>,
     pub(crate) not_null: bool,
     /// The default as `pg_get_expr` prints it.
     pub(crate) default: Option<String>,
@@ -144,6 +150,21 @@ pub(crate) enum Found<'a> {
     Index(&'a UserRelation, &'a UserIndex),
 }
 
+/// A type that a user made, or the array type of one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct UserType<'a> {
+    pub(crate) ty: &'a TypeDef,
+    pub(crate) is_array: bool,
+}
+
+impl UserType<'_> {
+    /// Whether its bare name means it.
+    pub(crate) fn is_visible(&self, objects: &Objects, search_path: &[String]) -> bool {
+        let found = objects.user_type_named(None, &self.ty.name, search_path);
+        found.is_some_and(|found| found.oid == self.ty.oid)
+    }
+}
+
 /// All relations of ours, findable by oid and by name.
 #[derive(Debug)]
 pub(crate) struct Objects {
@@ -151,6 +172,8 @@ pub(crate) struct Objects {
     pub(crate) relations: Vec<UserRelation>,
     /// Oid and name of every schema that is ours.
     pub(crate) schemas: Vec<(i64, String, Option<String>)>,
+    /// Types that users made, and the oids of their schemas.
+    pub(crate) types: Vec<(i64, Arc<TypeDef>)>,
     by_oid: HashMap<i64, (usize, Option<usize>)>,
     by_name: HashMap<(String, String), i64>,
     /// Constraints that are no indexes: the positions of their tables, and theirs there.
@@ -193,7 +216,13 @@ impl Objects {
             })
             .map(|schema| (i64::from(schema.oid), schema.name.clone(), schema.comment.clone()))
             .collect();
+        let types = catalog
+            .types
+            .iter()
+            .map(|ty| (namespace_oid(catalog, &ty.schema), Arc::clone(ty)))
+            .collect();
         Objects {
+            types,
             relations,
             schemas,
             by_oid,
@@ -216,6 +245,41 @@ impl Objects {
     pub(crate) fn constraint(&self, oid: i64) -> Option<&UserConstraint> {
         let (relation, at) = self.constraints.get(&oid)?;
         self.relations.get(*relation)?.constraints.get(*at)
+    }
+
+    /// The type that a user made with this oid, or with this oid of its array type.
+    pub(crate) fn user_type(&self, oid: i64) -> Option<UserType<'_>> {
+        let is_it = |found: u32| i64::from(found) == oid;
+        let mut types = self.types.iter().map(|(_, ty)| ty);
+        let ty = types.find(|ty| is_it(ty.oid) || is_it(ty.array_oid))?;
+        Some(UserType {
+            ty,
+            is_array: is_it(ty.array_oid),
+        })
+    }
+
+    /// The condition of a domain with this oid.
+    pub(crate) fn domain_check(&self, oid: i64) -> Option<&DomainCheck> {
+        let domains = self.types.iter().filter_map(|(_, ty)| ty.domain());
+        let mut checks = domains.flat_map(|domain| &domain.checks);
+        checks.find(|check| i64::from(check.oid) == oid)
+    }
+
+    /// The type that a user made and that a name means, in a schema or along a search path.
+    pub(crate) fn user_type_named(
+        &self,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Option<&TypeDef> {
+        let find = |schema: &str| {
+            let mut types = self.types.iter().map(|(_, ty)| &**ty);
+            types.find(|ty| ty.schema == schema && ty.name == name)
+        };
+        match schema {
+            Some(schema) => find(schema),
+            None => search_path.iter().find_map(|schema| find(schema)),
+        }
     }
 
     /// The table of ours with this oid.
@@ -446,6 +510,7 @@ fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn
     UserColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
+        domain: column.domain.clone(),
         not_null: column.is_never_null(),
         default,
         sequences: column.sequences_used(),
@@ -461,7 +526,8 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         .iter()
         .map(|(name, ty)| UserColumn {
             name: name.clone(),
-            ty: type_by_format(ty),
+            ty: type_by_format(&catalog.types, ty),
+            domain: None,
             not_null: false,
             default: None,
             sequences: Vec::new(),
@@ -497,6 +563,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
     let column = |(name, ty): &(&str, SqlType)| UserColumn {
         name: (*name).to_string(),
         ty: ty.clone(),
+        domain: None,
         not_null: true,
         default: None,
         sequences: Vec::new(),
@@ -530,10 +597,7 @@ fn namespace_oid(catalog: &Catalog, schema: &str) -> i64 {
     }
 }
 
-/// The type that a name as `format_type` prints it stands for; text for one we do not have.
-pub(crate) fn type_by_format(name: &str) -> SqlType {
-    SqlType::from_formatted(name)
-        .ok()
-        .flatten()
-        .unwrap_or(SqlType::Text)
+/// The type that a record names so; text for one we do not have.
+pub(crate) fn type_by_format(types: &UserTypes, name: &str) -> SqlType {
+    types.of_stored_name(name).unwrap_or(SqlType::Text)
 }

@@ -155,7 +155,29 @@ fn number(cell: &Cell) -> i64 {
 pub(crate) fn type_facts(ty: &SqlType) -> &'static SystemType {
     static TEXT: LazyLock<&'static SystemType> =
         LazyLock::new(|| SYSTEM.types.get(&25).expect("text is a type of every database"));
-    SYSTEM.types.get(&i64::from(ty.oid())).unwrap_or(&TEXT)
+    static ENUM: LazyLock<SystemType> = LazyLock::new(|| SystemType {
+        namespace: 0,
+        name: "enum".to_string(),
+        length: 4,
+        by_value: true,
+        align: "i".to_string(),
+        storage: "p".to_string(),
+        collation: 0,
+        element: 0,
+        is_array: false,
+    });
+    static ENUM_ARRAY: LazyLock<SystemType> = LazyLock::new(|| SystemType {
+        length: -1,
+        by_value: false,
+        storage: "x".to_string(),
+        is_array: true,
+        ..ENUM.clone()
+    });
+    match (ty.enum_type(), ty) {
+        (Some(_), SqlType::Enum(_)) => &ENUM,
+        (Some(_), _) => &ENUM_ARRAY,
+        (None, ty) => SYSTEM.types.get(&i64::from(ty.oid())).unwrap_or(&TEXT),
+    }
 }
 
 /// Whether a built-in object's bare name means it.

@@ -1,6 +1,7 @@
 //! Rows of the catalogs that tell of constraints: `pg_constraint`, and information_schema's.
 
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
+use super::type_rows::domain_checks;
 use crate::catalog::ReferentialAction;
 use crate::parse::quoting::quote_ident;
 use crate::system::catalog_version::cells::Cell;
@@ -54,6 +55,20 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             cells.extend(cells_of_kind(constraint));
             rows.push(&cells);
         }
+    }
+    for (namespace, ty, check) in domain_checks(source) {
+        rows.push(&[
+            ("oid", text(check.oid)),
+            ("conname", text(&check.name)),
+            ("connamespace", text(namespace)),
+            ("contype", text('c')),
+            ("conrelid", text(0)),
+            ("contypid", text(ty.oid)),
+            ("conindid", text(0)),
+            ("convalidated", boolean(!check.not_valid)),
+            ("connoinherit", boolean(false)),
+            ("conbin", text(&check.text)),
+        ]);
     }
 }
 

@@ -121,6 +121,11 @@ pub(crate) fn get_constraintdef(objects: &Objects, oid: i64, pretty: bool) -> Ce
             false => constraint.definition.clone(),
         });
     }
+    if let Some(check) = objects.domain_check(oid) {
+        let not_valid = if check.not_valid { " NOT VALID" } else { "" };
+        let text = if pretty { &check.pretty_text } else { &check.text };
+        return Some(format!("CHECK ({text}){not_valid}"));
+    }
     match objects.find(oid) {
         Some(Found::Index(relation, index)) if index.constraint => {
             Some(constraint_definition(relation, index))

@@ -12,9 +12,11 @@ use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES};
 use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
 use super::session_rows::role_names;
+use super::type_cells::type_cells;
+use super::type_rows;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn, type_facts};
-use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
+use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn};
+use crate::types::SqlType;
 
 /// Every relation of information_schema with rows.
 static RELATIONS: &[Filled] = &[
@@ -24,6 +26,10 @@ static RELATIONS: &[Filled] = &[
     ("views", VIEW, views),
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
+    ("element_types", ELEMENT_TYPE, element_types),
+    ("domains", &[], type_rows::domains),
+    ("domain_constraints", &[], type_rows::domain_constraints),
+    ("column_domain_usage", &[], type_rows::column_domain_usage),
     ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
     ("check_constraints", &[], check_constraints),
     ("referential_constraints", &[], referential_constraints),
@@ -142,19 +148,15 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
-const COLUMN: Constants = &[
-    ("udt_schema", "pg_catalog"),
-    ("is_self_referencing", "NO"),
-    ("identity_cycle", "NO"),
-];
+const COLUMN: Constants = &[("is_self_referencing", "NO"), ("identity_cycle", "NO")];
 
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
-    let database = &source.ctx.database;
     for system in system_relations() {
         for (position, field) in system.fields.fields().iter().enumerate() {
             let column = UserColumn {
                 name: field.name().clone(),
                 ty: SqlType::from_field(field),
+                domain: None,
                 not_null: false,
                 default: None,
                 sequences: Vec::new(),
@@ -163,8 +165,8 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 comment: None,
             };
             column_row(
+                source,
                 rows,
-                database,
                 (system.schema, system.name),
                 position + 1,
                 &column,
@@ -176,33 +178,25 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in relations.filter(|relation| relation.kind != 'S') {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
-            column_row(rows, database, name, position + 1, column, relation.kind == 'r');
+            column_row(source, rows, name, position + 1, column, relation.kind == 'r');
         }
     }
 }
 
 fn column_row(
+    source: &Source<'_>,
     rows: &mut RelationRows,
-    database: &str,
     (schema, table): (&str, &str),
     position: usize,
     column: &UserColumn,
     updatable: bool,
 ) {
-    let ty = &column.ty;
-    let characters = match ty {
-        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length),
-        _ => None,
-    };
-    // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.
-    let octets = match (characters, is_character(ty)) {
-        (Some(length), _) => Some(u64::from(length) * 4),
-        (None, true) => Some(1_073_741_824),
-        (None, false) => None,
-    };
-    let (precision, radix, scale) = numeric_facts(ty);
-    let is_array = matches!(ty, SqlType::Array(_));
-    rows.push(&[
+    let database = source.ctx.database.as_ref();
+    let domain = column.domain.as_ref();
+    let mut cells = vec![
+        ("domain_catalog", domain.map(|_| database.to_string())),
+        ("domain_schema", domain.map(|domain| domain.schema.clone())),
+        ("domain_name", domain.map(|domain| domain.name.clone())),
         ("table_catalog", text(database)),
         ("table_schema", text(schema)),
         ("table_name", text(table)),
@@ -220,26 +214,11 @@ fn column_row(
             "generation_expression",
             column.default.clone().filter(|_| column.is_generated),
         ),
-        ("is_nullable", yes_or_no(!column.not_null)),
-        ("data_type", text(if is_array { "ARRAY" } else { ty.base_name() })),
         (
-            "character_maximum_length",
-            characters.map(|length| length.to_string()),
+            "is_nullable",
+            yes_or_no(!column.not_null && !is_never_null(column)),
         ),
-        ("character_octet_length", octets.map(|length| length.to_string())),
-        (
-            "numeric_precision",
-            precision.map(|precision| precision.to_string()),
-        ),
-        ("numeric_precision_radix", radix.map(|radix| radix.to_string())),
-        ("numeric_scale", scale.map(|scale| scale.to_string())),
-        (
-            "datetime_precision",
-            datetime_precision(ty).map(|precision| precision.to_string()),
-        ),
-        ("interval_type", interval_type(ty)),
         ("udt_catalog", text(database)),
-        ("udt_name", text(ty.catalog_name())),
         ("dtd_identifier", text(position)),
         ("is_identity", yes_or_no(!column.identity.is_empty())),
         (
@@ -251,54 +230,57 @@ fn column_row(
             },
         ),
         ("is_updatable", yes_or_no(updatable)),
-    ]);
-}
-
-fn is_character(ty: &SqlType) -> bool {
-    matches!(ty, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_))
-}
-
-/// Precision, radix and scale of a number.
-fn numeric_facts(ty: &SqlType) -> (Option<u32>, Option<u32>, Option<u32>) {
-    match ty {
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => (
-            Some(u32::from(type_facts(ty).length.unsigned_abs()) * 8),
-            Some(2),
-            Some(0),
-        ),
-        SqlType::Float4 => (Some(24), Some(2), None),
-        SqlType::Float8 => (Some(53), Some(2), None),
-        SqlType::Numeric(Some(NumericSize { precision, scale })) => {
-            (Some(u32::from(*precision)), Some(10), u32::try_from(*scale).ok())
-        }
-        SqlType::Numeric(None) => (None, Some(10), None),
-        _ => (None, None, None),
+    ];
+    cells.extend(type_cells(source, &column.ty));
+    if let Some(over) = domain.and_then(|domain| domain.domain()?.over.as_ref()) {
+        cells.extend([
+            ("data_type", text("USER-DEFINED")),
+            ("udt_schema", text(&over.schema)),
+            ("udt_name", text(&over.name)),
+        ]);
     }
+    rows.push(&cells);
 }
 
-/// The fields that an interval keeps, as SQL writes them with its digits.
-fn interval_type(ty: &SqlType) -> Option<String> {
-    let SqlType::Interval(Some(size)) = ty else {
-        return None;
-    };
-    let fields = size.fields?.name().to_uppercase();
-    let digits = size
-        .digits
-        .map_or_else(String::new, |digits| format!("({digits})"));
-    Some(format!("{fields}{digits}"))
+/// Whether the domain of a column has no NULL.
+fn is_never_null(column: &UserColumn) -> bool {
+    column
+        .domain
+        .as_ref()
+        .is_some_and(|domain| domain.is_never_null())
 }
 
-fn datetime_precision(ty: &SqlType) -> Option<u32> {
-    match ty {
-        SqlType::Date => Some(0),
-        SqlType::Time(digits) | SqlType::Timestamp(digits) | SqlType::TimestampTz(digits) => {
-            Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
+const ELEMENT_TYPE: Constants = &[("object_type", "TABLE")];
+
+/// What the arrays of columns hold.
+fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
+    let database = text(&source.ctx.database);
+    let relations = source.objects.relations.iter();
+    for relation in relations.filter(|relation| relation.kind != 'S') {
+        for (position, column) in relation.columns.iter().enumerate() {
+            let SqlType::Array(_) = &column.ty else {
+                continue;
+            };
+            let element = column.ty.innermost();
+            let user = source.objects.user_type(i64::from(element.oid()));
+            rows.push(&[
+                ("object_catalog", database.clone()),
+                ("object_schema", text(&relation.schema)),
+                ("object_name", text(&relation.name)),
+                ("collection_type_identifier", text(position + 1)),
+                (
+                    "data_type",
+                    text(user.map_or(element.base_name(), |_| "USER-DEFINED")),
+                ),
+                ("udt_catalog", database.clone()),
+                (
+                    "udt_schema",
+                    text(user.map_or("pg_catalog", |user| user.ty.schema.as_str())),
+                ),
+                ("udt_name", text(element.catalog_name())),
+                ("dtd_identifier", text(format!("a{}", position + 1))),
+            ]);
         }
-        SqlType::Interval(size) => {
-            let digits = size.and_then(|size| size.digits);
-            Some(u32::from(digits.unwrap_or(SECOND_DIGITS_MAX)))
-        }
-        _ => None,
     }
 }
 

@@ -28,6 +28,8 @@ mod relation_rows;
 pub(crate) mod relations;
 mod sequence_rows;
 pub(crate) mod session_rows;
+mod type_cells;
+mod type_rows;
 
 #[cfg(test)]
 pub(crate) mod tests;

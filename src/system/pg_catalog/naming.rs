@@ -74,6 +74,13 @@ pub(crate) fn format_type(
         };
         return name + &plain_modifier(modifier);
     }
+    if let Some(user) = objects.user_type(oid) {
+        let name = match user.is_visible(objects, search_path) {
+            true => quote_ident(&user.ty.name),
+            false => qualified(&user.ty.schema, &user.ty.name),
+        };
+        return name + if user.is_array { "[]" } else { "" };
+    }
     // The row type of a table shares its oid.
     objects
         .relation_display_name(oid, search_path)

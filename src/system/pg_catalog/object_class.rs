@@ -2,6 +2,8 @@
 
 /// pg_class.
 pub(crate) const CLASS_CLASS: i64 = 1259;
+/// pg_type.
+pub(crate) const TYPE_CLASS: i64 = 1247;
 /// pg_constraint.
 pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
 /// pg_namespace.

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, default_oid};
+use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
-use super::{constraint_rows, sequence_rows, session_rows};
+use super::{constraint_rows, sequence_rows, session_rows, type_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
@@ -26,7 +26,8 @@ static RELATIONS: &[Filled] = &[
     ("pg_class", CLASS, classes),
     ("pg_attribute", ATTRIBUTE, attributes),
     ("pg_attrdef", &[], column_defaults),
-    ("pg_type", ROW_TYPE, row_types),
+    ("pg_type", type_rows::TYPE, type_rows::types),
+    ("pg_enum", &[], type_rows::labels),
     ("pg_index", INDEX, indexes),
     (
         "pg_constraint",
@@ -209,7 +210,6 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
 
 const ATTRIBUTE: Constants = &[
     ("attstattarget", "-1"),
-    ("attndims", "0"),
     ("attcacheoff", "-1"),
     ("attcompression", ""),
     ("atthasmissing", "f"),
@@ -236,10 +236,26 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
     rows.push(&[
         ("attrelid", text(relation)),
         ("attname", text(&column.name)),
-        ("atttypid", text(column.ty.oid())),
+        (
+            "atttypid",
+            text(
+                column
+                    .domain
+                    .as_ref()
+                    .map_or_else(|| column.ty.oid(), |domain| domain.oid),
+            ),
+        ),
         ("attlen", text(facts.length)),
         ("attnum", text(number)),
-        ("atttypmod", text(column.ty.modifier())),
+        ("attndims", text(column.ty.dimensions())),
+        (
+            "atttypmod",
+            text(if column.domain.is_some() {
+                -1
+            } else {
+                column.ty.modifier()
+            }),
+        ),
         ("attbyval", boolean(facts.by_value)),
         ("attalign", text(&facts.align)),
         ("attstorage", text(&facts.storage)),
@@ -266,46 +282,6 @@ fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
                 ]);
             }
         }
-    }
-}
-
-const ROW_TYPE: Constants = &[
-    ("typowner", "10"),
-    ("typlen", "-1"),
-    ("typbyval", "f"),
-    ("typtype", "c"),
-    ("typcategory", "C"),
-    ("typispreferred", "f"),
-    ("typisdefined", "t"),
-    ("typdelim", ","),
-    ("typsubscript", "0"),
-    ("typelem", "0"),
-    ("typarray", "0"),
-    ("typinput", "2290"),
-    ("typoutput", "2291"),
-    ("typreceive", "2402"),
-    ("typsend", "2403"),
-    ("typmodin", "0"),
-    ("typmodout", "0"),
-    ("typanalyze", "0"),
-    ("typalign", "d"),
-    ("typstorage", "x"),
-    ("typnotnull", "f"),
-    ("typbasetype", "0"),
-    ("typtypmod", "-1"),
-    ("typndims", "0"),
-    ("typcollation", "0"),
-];
-
-fn row_types(source: &Source<'_>, rows: &mut RelationRows) {
-    let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
-        rows.push(&[
-            ("oid", text(relation.oid)),
-            ("typname", text(&relation.name)),
-            ("typnamespace", text(relation.namespace)),
-            ("typrelid", text(relation.oid)),
-        ]);
     }
 }
 
@@ -398,6 +374,9 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
         for constraint in &relation.constraints {
             push(constraint.oid, CONSTRAINT_CLASS, 0, &constraint.comment);
         }
+    }
+    for (_, ty) in &source.objects.types {
+        push(i64::from(ty.oid), TYPE_CLASS, 0, &ty.comment);
     }
     for (oid, name, comment) in &source.objects.schemas {
         let standard = (name == "public").then(|| "standard public schema".to_string());

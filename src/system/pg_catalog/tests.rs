@@ -17,6 +17,7 @@ use crate::types::{NumericSize, SqlType, Value};
 
 fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
     ColumnDef {
+        domain: None,
         id,
         name: name.to_string(),
         ty,

@@ -1,0 +1,232 @@
+//! Types that users make: enums and domains, each a record; and `UserTypes`, those of a catalog. What a column or an
+//! expression is of brings along what it needs of its type, so that none is looked up by whoever reads values.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::types::{EnumType, SqlType};
+use crate::{Error, Result};
+
+/// A type's record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TypeDef {
+    /// Its oid in pg_type.
+    pub oid: u32,
+    /// The oid of its array type.
+    pub array_oid: u32,
+    /// The catalog version that last changed this record.
+    pub version: u64,
+    /// Schema and name.
+    pub schema: String,
+    /// See `schema`.
+    pub name: String,
+    /// COMMENT ON TYPE, COMMENT ON DOMAIN.
+    pub comment: Option<String>,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// What a type is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TypeKind {
+    /// CREATE TYPE … AS ENUM.
+    Enum(Arc<EnumType>),
+    /// CREATE DOMAIN.
+    Domain(DomainDef),
+}
+
+/// A domain: another type whose values pass conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DomainDef {
+    /// What its values are: no domain.
+    pub ty: SqlType,
+    /// The domain that it is over, if it is over one.
+    pub over: Option<Arc<TypeDef>>,
+    /// DEFAULT, as SQL text.
+    pub default: Option<String>,
+    /// NOT NULL.
+    pub not_null: bool,
+    /// CHECK constraints, by name.
+    pub checks: Vec<DomainCheck>,
+}
+
+/// A CHECK constraint of a domain.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct DomainCheck {
+    /// pg_constraint.oid.
+    pub oid: u32,
+    /// Its name.
+    pub name: String,
+    /// The condition over VALUE, as SQL text.
+    pub sql: String,
+    /// The same as `pg_get_constraintdef` prints it.
+    pub text: String,
+    /// The same without parentheses that it can do without.
+    pub pretty_text: String,
+    /// NOT VALID.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_valid: bool,
+}
+
+impl TypeDef {
+    /// The type of its values.
+    pub fn sql_type(&self) -> SqlType {
+        match &self.kind {
+            TypeKind::Enum(labels) => SqlType::Enum(Arc::clone(labels)),
+            TypeKind::Domain(domain) => domain.ty.clone(),
+        }
+    }
+
+    /// The domain, if it is one.
+    pub fn domain(&self) -> Option<&DomainDef> {
+        match &self.kind {
+            TypeKind::Domain(domain) => Some(domain),
+            TypeKind::Enum(_) => None,
+        }
+    }
+
+    /// What messages and statements call its kind.
+    pub fn kind_word(&self) -> &'static str {
+        match self.kind {
+            TypeKind::Domain(_) => "domain",
+            TypeKind::Enum(_) => "type",
+        }
+    }
+
+    /// The domains that a value of it passes, the innermost first.
+    pub fn domains(&self) -> Vec<&TypeDef> {
+        let mut all = match self.domain().and_then(|domain| domain.over.as_deref()) {
+            Some(over) => over.domains(),
+            None => Vec::new(),
+        };
+        if self.domain().is_some() {
+            all.push(self);
+        }
+        all
+    }
+
+    /// Whether no value of it is NULL.
+    pub fn is_never_null(&self) -> bool {
+        let mut domains = self.domains().into_iter().filter_map(TypeDef::domain);
+        domains.any(|domain| domain.not_null)
+    }
+
+    /// Its version and those of what it rests on as one number.
+    pub fn version_with_types(&self) -> u64 {
+        let labels = self.domain().and_then(|domain| domain.ty.enum_type());
+        let versions = self.domains().into_iter().map(|domain| domain.version);
+        let versions = versions.chain(labels.map(|labels| labels.version));
+        match self.kind {
+            TypeKind::Enum(_) => self.version,
+            TypeKind::Domain(_) => versions.fold(0, u64::wrapping_add),
+        }
+    }
+
+    /// The oids of the types that it rests on.
+    pub fn rests_on(&self) -> Vec<u32> {
+        let Some(domain) = self.domain() else {
+            return Vec::new();
+        };
+        let over = domain.over.iter().map(|over| over.oid);
+        over.chain(domain.ty.enum_type().map(|ty| ty.oid)).collect()
+    }
+}
+
+/// The types that users made. Copied with each change of a catalog; shares the definitions.
+#[derive(Debug, Clone, Default)]
+pub struct UserTypes {
+    by_name: Arc<BTreeMap<(String, String), Arc<TypeDef>>>,
+}
+
+impl UserTypes {
+    /// Of these types.
+    pub(super) fn new(types: impl Iterator<Item = Arc<TypeDef>>) -> UserTypes {
+        let by_name = types.map(|ty| ((ty.schema.clone(), ty.name.clone()), ty));
+        UserTypes {
+            by_name: Arc::new(by_name.collect()),
+        }
+    }
+
+    /// All of them, by schema and name.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<TypeDef>> {
+        self.by_name.values()
+    }
+
+    /// The one of this name.
+    pub fn get(&self, schema: &str, name: &str) -> Option<&Arc<TypeDef>> {
+        self.by_name.get(&(schema.to_string(), name.to_string()))
+    }
+
+    /// The one of this name that a search path finds, or that the schema has.
+    pub fn find(&self, schema: Option<&str>, name: &str, search_path: &[String]) -> Option<&Arc<TypeDef>> {
+        match schema {
+            Some(schema) => self.get(schema, name),
+            None => search_path.iter().find_map(|schema| self.get(schema, name)),
+        }
+    }
+
+    /// What a name of words means: perhaps with a schema before and brackets behind it.
+    pub fn named(&self, name: &str, search_path: &[String]) -> Option<SqlType> {
+        let element = name.trim_end_matches("[]");
+        let found = match element.split_once('.') {
+            Some((schema, name)) => self.get(schema, name),
+            None => self.find(None, element, search_path),
+        }?;
+        Some(match element == name {
+            true => found.sql_type(),
+            false => SqlType::Array(Box::new(found.sql_type())),
+        })
+    }
+
+    /// The one with this oid.
+    pub fn by_oid(&self, oid: u32) -> Option<&Arc<TypeDef>> {
+        self.iter().find(|ty| ty.oid == oid)
+    }
+
+    /// The type that a client means by an oid, its own or its array's.
+    pub fn sql_type(&self, oid: u32) -> Option<SqlType> {
+        let found = self.iter().find(|ty| ty.oid == oid || ty.array_oid == oid)?;
+        Some(match found.oid == oid {
+            true => found.sql_type(),
+            false => SqlType::Array(Box::new(found.sql_type())),
+        })
+    }
+
+    /// The type that [`stored_name`] names. Errors: corrupt.
+    pub fn of_stored_name(&self, name: &str) -> Result<SqlType> {
+        let corrupt = || Error::Corrupt {
+            what: "catalog record".to_string(),
+            reason: format!("type \"{name}\" is not known"),
+        };
+        let Some(oid) = name.strip_prefix(OID_MARK) else {
+            return SqlType::from_formatted(name)?.ok_or_else(corrupt);
+        };
+        let digits = oid.trim_end_matches("[]");
+        let dimensions = (oid.len() - digits.len()) / 2;
+        let found = digits.parse().ok().and_then(|oid| self.by_oid(oid));
+        let found = found.ok_or_else(corrupt)?.sql_type();
+        Ok((0..dimensions).fold(found, |ty, _| SqlType::Array(Box::new(ty))))
+    }
+
+    /// The type with the labels that it has by now.
+    pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
+        match ty {
+            SqlType::Array(item) => SqlType::Array(Box::new(self.as_it_is(item))),
+            SqlType::Enum(labels) => self
+                .by_oid(labels.oid)
+                .map_or_else(|| ty.clone(), |now| now.sql_type()),
+            ty => ty.clone(),
+        }
+    }
+}
+
+/// What stands before the oid of a type in a stored name.
+const OID_MARK: &str = "@";
+
+/// The name by which a record names a type: as `format_type` prints it, or by its oid, which stays when it is renamed.
+pub fn stored_name(ty: &SqlType) -> String {
+    match ty.enum_type() {
+        Some(labels) => format!("{OID_MARK}{}{}", labels.oid, "[]".repeat(ty.dimensions())),
+        None => ty.name(),
+    }
+}

@@ -1,0 +1,159 @@
+//! `SET tags[2] = 'x'` and `SET tags[1:2] = '{a,b}'`: the parser knows columns alone before `=`. Called by `tokens`, which
+//! gives it what it reads, and by `sql::dml`, which asks what an assignment is one of.
+//!
+//! ```text
+//! SET tags[2] = 'x', a = 1   =>  SET tags = ""(tags[2], 'x'), a = 1
+//! ```
+//!
+//! No function's name is empty, so that the empty one marks such an assignment.
+
+use sqlparser::ast::{AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+/// The name of the call that stands for one.
+pub(crate) const MARK: &str = "";
+
+/// Puts what the parser reads for every assignment to a part of an array.
+pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 0;
+    while at < tokens.len() {
+        at += 1;
+        if keyword(tokens, at - 1) != Keyword::SET {
+            continue;
+        }
+        while let Some(end) = settle_one(tokens, at) {
+            match tokens.get(end).map(|token| &token.token) {
+                Some(Token::Comma) => at = end + 1,
+                _ => break,
+            }
+        }
+    }
+}
+
+/// Settles the assignment that begins at a place; answers where it ends. `None`: there is none.
+fn settle_one(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<usize> {
+    let is = |tokens: &[TokenWithSpan], at: usize, wanted: &Token| {
+        tokens.get(at).is_some_and(|token| token.token == *wanted)
+    };
+    if is(tokens, at, &Token::LParen) {
+        let close = closing(tokens, at)?;
+        return is(tokens, close + 1, &Token::Eq).then(|| end_of_value(tokens, close + 2));
+    }
+    let mut behind = at + 1;
+    matches!(tokens.get(at)?.token, Token::Word(_)).then_some(())?;
+    while is(tokens, behind, &Token::Period) {
+        behind += 2;
+    }
+    let names = behind - at;
+    while is(tokens, behind, &Token::LBracket) {
+        behind = closing(tokens, behind)? + 1;
+    }
+    if !is(tokens, behind, &Token::Eq) {
+        return None;
+    }
+    let mut end = end_of_value(tokens, behind + 1);
+    if behind == at + names || end == behind + 1 {
+        return Some(end);
+    }
+    let spanned = |token, at: usize, tokens: &[TokenWithSpan]| TokenWithSpan {
+        token,
+        span: tokens[at].span,
+    };
+    let close = spanned(Token::RParen, end - 1, tokens);
+    tokens.insert(end, close);
+    tokens[behind].token = Token::Comma;
+    let mut before: Vec<TokenWithSpan> = tokens[at..at + names].to_vec();
+    before.push(spanned(Token::Eq, at, tokens));
+    before.push(spanned(Token::make_word(MARK, Some('"')), at, tokens));
+    before.push(spanned(Token::LParen, at, tokens));
+    end += before.len() + 1;
+    tokens.splice(at..at, before);
+    Some(end)
+}
+
+/// Where the parenthesis or bracket at a place is closed.
+fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where the value that begins at a place ends: before a comma, what closes, or the clause behind SET.
+fn end_of_value(tokens: &[TokenWithSpan], start: usize) -> usize {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(start) {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket if depth == 0 => return at,
+            Token::RParen | Token::RBracket => depth -= 1,
+            Token::Comma if depth == 0 => return at,
+            Token::Word(_) if depth == 0 => match keyword(tokens, at) {
+                Keyword::WHERE | Keyword::RETURNING => return at,
+                // IS DISTINCT FROM is part of a value.
+                Keyword::FROM if keyword(tokens, at - 1) != Keyword::DISTINCT => return at,
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    tokens.len()
+}
+
+fn keyword(tokens: &[TokenWithSpan], at: usize) -> Keyword {
+    match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) if word.quote_style.is_none() => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}
+
+/// The array, subscripts and value of an assignment to a part of an array, where an expression is one.
+pub(crate) fn parts(expr: &Expr) -> Option<(&Expr, &[AccessExpr], &Expr)> {
+    let Expr::Function(function) = expr else {
+        return None;
+    };
+    let FunctionArguments::List(list) = arguments(function)? else {
+        return None;
+    };
+    match list.args.as_slice() {
+        [
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundFieldAccess { root, access_chain })),
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(value)),
+        ] => Some((root, access_chain, value)),
+        _ => None,
+    }
+}
+
+/// The same assignment to the array that another expression gives.
+pub(crate) fn with_root(expr: &Expr, array: Expr) -> Expr {
+    let mut assignment = expr.clone();
+    if let Expr::Function(Function {
+        args: FunctionArguments::List(list),
+        ..
+    }) = &mut assignment
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(Expr::CompoundFieldAccess { root, .. }))) =
+            list.args.first_mut()
+    {
+        **root = array;
+    }
+    assignment
+}
+
+fn arguments(function: &Function) -> Option<&FunctionArguments> {
+    let [name] = function.name.0.as_slice() else {
+        return None;
+    };
+    let is_marked = name.as_ident().is_some_and(|name| name.value == MARK);
+    is_marked.then_some(&function.args)
+}

@@ -1,0 +1,102 @@
+//! The type that a name in a statement means: one of every database's, or one that a user made. Asked by binders, definitions
+//! and writes; what is asked of the catalog is kept with the statement's plans.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName};
+
+use crate::catalog::TypeDef;
+use crate::parse::{names, type_name};
+use crate::system::StatementContext;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// A type as it is named.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedType {
+    /// What its values are.
+    pub(crate) ty: SqlType,
+    /// The domain that they pass.
+    pub(crate) domain: Option<Arc<TypeDef>>,
+}
+
+/// The type that a name means. Errors: 42704, 3F000, 22023, 22P02; 0A000 for an array of a domain.
+pub(crate) fn named_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
+    resolve(ctx, data_type, type_name::sql_type(data_type), 1)
+}
+
+/// The same, with a dimension for each pair of brackets: what a column is declared as.
+pub(crate) fn declared_type(ctx: &StatementContext, data_type: &DataType) -> Result<NamedType> {
+    resolve(ctx, data_type, type_name::declared_type(data_type), usize::MAX)
+}
+
+/// The type, where the name may be none. Errors: as [`named_type`] but 42704.
+pub(crate) fn get_named_type(ctx: &StatementContext, data_type: &DataType) -> Result<Option<NamedType>> {
+    match named_type(ctx, data_type) {
+        Err(Error::UndefinedObject { .. }) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// The name of a domain in an expression, by its oid.
+pub(crate) fn name_by_oid(domain: &TypeDef) -> DataType {
+    let name = Ident::with_quote('"', format!("@{}", domain.oid));
+    DataType::Custom(ObjectName::from(vec![name]), Vec::new())
+}
+
+/// `known`: what the name means in every database.
+fn resolve(
+    ctx: &StatementContext,
+    data_type: &DataType,
+    known: Result<SqlType>,
+    dimensions_max: usize,
+) -> Result<NamedType> {
+    let undefined = match known {
+        Ok(ty) => return Ok(NamedType { ty, domain: None }),
+        Err(error @ Error::UndefinedObject { .. }) => error,
+        Err(error) => return Err(error),
+    };
+    let (mut element, mut brackets) = (data_type, 0);
+    while let DataType::Array(
+        ArrayElemTypeDef::SquareBracket(inner, _)
+        | ArrayElemTypeDef::AngleBracket(inner)
+        | ArrayElemTypeDef::Parenthesis(inner),
+    ) = element
+    {
+        (element, brackets) = (inner, brackets + 1);
+    }
+    let (schema, name) = match element {
+        DataType::Custom(name, modifiers) if modifiers.is_empty() => names::relation_name(name)?,
+        DataType::Custom(..) | DataType::Array(_) => return Err(undefined),
+        other => (None, other.to_string().to_lowercase()),
+    };
+    let (found, is_array) = match ctx.get_type(schema.as_deref(), &name)? {
+        Some(found) => (Some(found), false),
+        None => match name.strip_prefix('_') {
+            Some(element) => (ctx.get_type(schema.as_deref(), element)?, true),
+            None => (None, false),
+        },
+    };
+    let Some(found) = found else {
+        return Err(undefined_type(schema.as_deref(), &name));
+    };
+    let brackets = usize::from(is_array).max(brackets).min(dimensions_max);
+    if brackets > 0 && found.domain().is_some() {
+        return Err(Error::unsupported(
+            format!("an array of domain {}", found.name),
+            Some("Declare an array of the type that the domain is over, with a CHECK constraint."),
+        ));
+    }
+    let ty = (0..brackets).fold(found.sql_type(), |ty, _| SqlType::Array(Box::new(ty)));
+    Ok(NamedType {
+        ty,
+        domain: found.domain().is_some().then(|| Arc::clone(&found)),
+    })
+}
+
+fn undefined_type(schema: Option<&str>, name: &str) -> Error {
+    Error::UndefinedObject {
+        kind: "type",
+        name: schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}")),
+    }
+}

@@ -1,0 +1,375 @@
+//! DROP TYPE and DROP DOMAIN, and what depends on a type: columns, domains, and stored expressions and views whose text names it.
+//! What goes with CASCADE goes by the statements that would remove it alone.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sqlparser::ast::Statement;
+
+use super::{alter, notice, notice_cascade, type_lookup};
+use crate::catalog::{
+    CatalogWriter, ColumnDef, ColumnDefault, Relation, TableDef, TypeDef, ViewDef, stored_name,
+};
+use crate::error::StatementFault;
+use crate::parse::definition::TypeDrop;
+use crate::parse::names;
+use crate::parse::quoting::{qualified, quote_ident};
+use crate::parse::{mentions_word, parse};
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// Something that cannot stay without a type.
+enum Dependent<'a> {
+    Column(&'a TableDef, &'a ColumnDef),
+    Default(&'a TableDef, &'a ColumnDef),
+    Check(&'a TableDef, &'a str),
+    View(&'a Arc<ViewDef>),
+    Type(&'a Arc<TypeDef>),
+}
+
+/// Runs DROP TYPE or DROP DOMAIN. Errors: 42704, 42809, 2BP01 without CASCADE.
+pub(super) async fn drop_types(ctx: &StatementContext, statement: &TypeDrop) -> Result<()> {
+    let mut dropped: Vec<Arc<TypeDef>> = Vec::new();
+    for name in &statement.names {
+        if let Some(ty) = dropped_type(ctx, name, statement)?
+            && !dropped.iter().any(|known| known.oid == ty.oid)
+        {
+            dropped.push(ty);
+        }
+    }
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    let types = ctx.catalog.types.clone();
+    let catalog = Arc::clone(&ctx.catalog);
+    let found = all_dependents(&catalog, &types, &dropped);
+    if !statement.cascade && !found.is_empty() {
+        let lines = found.iter().map(|(dependent, on)| {
+            let of_array = dependent.is_of_array();
+            format!("{} depends on {}{of_array}", dependent.described(), described(on))
+        });
+        return Err(Error::DependentObjects {
+            object: match dropped.as_slice() {
+                [only] => described(only),
+                _ => "desired object(s)".to_string(),
+            },
+            dependents: lines.collect(),
+        });
+    }
+    let gone: Vec<String> = found.iter().map(|(dependent, _)| dependent.described()).collect();
+    notice_cascade(ctx, &gone);
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    remove(ctx, &writer, found.iter().map(|(dependent, _)| dependent)).await?;
+    dropped.iter().try_for_each(|ty| writer.drop_type(ty))
+}
+
+/// Removes the types of schemas that are dropped with all they hold (`gone` among it), and what depends on the types elsewhere.
+pub(super) async fn drop_of_schemas(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    dropped: &[Arc<TypeDef>],
+    gone: &[&Relation],
+) -> Result<()> {
+    let types = ctx.catalog.types.clone();
+    let catalog = Arc::clone(&ctx.catalog);
+    let found = all_dependents(&catalog, &types, dropped);
+    let is_left = |dependent: &&Dependent<'_>| {
+        let oid = match dependent {
+            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
+                table.oid
+            }
+            Dependent::View(view) => view.oid(),
+            Dependent::Type(ty) => return dropped.iter().all(|dropped| dropped.oid != ty.oid),
+        };
+        gone.iter().all(|relation| relation.oid() != oid)
+    };
+    let left: Vec<&Dependent<'_>> = found
+        .iter()
+        .map(|(dependent, _)| dependent)
+        .filter(is_left)
+        .collect();
+    let described: Vec<String> = left.iter().map(|dependent| dependent.described()).collect();
+    notice_cascade(ctx, &described);
+    remove(ctx, writer, left.into_iter()).await?;
+    dropped.iter().try_for_each(|ty| writer.drop_type(ty))
+}
+
+/// Removes what depends on types.
+async fn remove<'a>(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    found: impl Iterator<Item = &'a Dependent<'a>>,
+) -> Result<()> {
+    let mut tables: Vec<(&TableDef, Vec<String>)> = Vec::new();
+    for dependent in found {
+        match dependent {
+            Dependent::View(view) => writer.drop_view(view)?,
+            Dependent::Type(ty) => writer.drop_type(ty)?,
+            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
+                let action = match dependent {
+                    // The key goes before its column.
+                    Dependent::Column(table, column) if table.is_key_column(column.id) => {
+                        let key = quote_ident(&table.primary_key.name);
+                        format!("DROP CONSTRAINT IF EXISTS {key} CASCADE, {}", dependent.removal())
+                    }
+                    dependent => dependent.removal(),
+                };
+                match tables.iter_mut().find(|(known, _)| known.oid == table.oid) {
+                    Some((_, actions)) => actions.push(action),
+                    None => tables.push((table, vec![action])),
+                }
+            }
+        }
+    }
+    for (table, actions) in tables {
+        let text = format!(
+            "ALTER TABLE {} {}",
+            qualified(&table.schema, &table.name),
+            actions.join(", ")
+        );
+        match parse(&text)?.pop().map(|statement| statement.ast) {
+            Some(Statement::AlterTable(alter)) => drop(Box::pin(alter::execute(ctx, &alter)).await?),
+            _ => return Err(Error::internal("a definition that does not read")),
+        }
+    }
+    Ok(())
+}
+
+/// Errors: 0A000 where the text of something stored names the type, which another name would break.
+pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<()> {
+    // Nor may anybody be making such a thing.
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let types = ctx.catalog.types.clone();
+    let found = dependents(&ctx.catalog, &types, ty);
+    let named = found.iter().find(|dependent| match dependent {
+        Dependent::Default(..) | Dependent::Check(..) => true,
+        Dependent::View(view) => mentions_word(&view.query, &ty.name),
+        Dependent::Column(_, column) => column
+            .generation()
+            .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
+        Dependent::Type(_) => false,
+    });
+    match named {
+        None => Ok(()),
+        Some(dependent) => Err(Error::FeatureNotSupported {
+            feature: format!(
+                "another name for {} while {} names it",
+                described(ty),
+                dependent.described()
+            ),
+            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
+        }),
+    }
+}
+
+/// Errors: 0A000 where the text of something stored names the label, which another name would break.
+pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let literal = format!("'{}'", label.replace('\'', "''"));
+    let names = |sql: &str| sql.contains(&literal);
+    let rests = |column: &ColumnDef| column.ty.enum_type().is_some_and(|labels| labels.oid == ty.oid);
+    let mut named = None;
+    for table in ctx
+        .catalog
+        .tables()
+        .filter(|table| table.columns.iter().any(rests))
+    {
+        let checks = table.checks.iter().filter(|check| names(&check.sql));
+        named = named.or(checks
+            .map(|check| format!("constraint {} on table {}", check.name, table.name))
+            .next());
+        let columns = table.columns.iter().filter(|column| match &column.default {
+            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
+            _ => column
+                .generation()
+                .is_some_and(|generation| names(&generation.sql)),
+        });
+        named = named.or(columns
+            .map(|column| format!("column {} of table {}", column.name, table.name))
+            .next());
+        let views = ctx
+            .catalog
+            .views_reading(table.oid)
+            .filter(|view| names(&view.query));
+        named = named.or(views.map(|view| format!("view {}", view.name)).next());
+    }
+    for over in ctx
+        .catalog
+        .types
+        .iter()
+        .filter(|over| over.rests_on().contains(&ty.oid))
+    {
+        let domain = over.domain();
+        let is_named = domain.is_some_and(|domain| {
+            domain.checks.iter().any(|check| names(&check.sql))
+                || domain.default.as_deref().is_some_and(names)
+        });
+        named = named.or(is_named.then(|| format!("domain {}", over.name)));
+    }
+    let views = ctx.catalog.views();
+    let mut views = views.filter(|view| names(&view.query) && mentions_word(&view.query, &ty.name));
+    named = named.or(views.next().map(|view| format!("view {}", view.name)));
+    match named {
+        None => Ok(()),
+        Some(what) => Err(Error::FeatureNotSupported {
+            feature: format!("another name for the label \"{label}\" while {what} names it"),
+            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
+        }),
+    }
+}
+
+/// The type that DROP names. Errors: 42704, 42809.
+fn dropped_type(
+    ctx: &StatementContext,
+    name: &sqlparser::ast::ObjectName,
+    statement: &TypeDrop,
+) -> Result<Option<Arc<TypeDef>>> {
+    let (schema, last) = names::relation_name(name)?;
+    let missing_schema = schema
+        .as_ref()
+        .filter(|schema| !ctx.catalog.schemas.contains_key(*schema));
+    if let Some(schema) = missing_schema.filter(|_| statement.if_exists) {
+        notice(
+            ctx,
+            "00000",
+            format!("schema \"{schema}\" does not exist, skipping"),
+            None,
+        );
+        return Ok(None);
+    }
+    let Some(found) = ctx.get_type(schema.as_deref(), &last)? else {
+        let known = crate::types::SqlType::from_name(&last, &[]).ok().flatten();
+        if let Some(known) = known {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::DependentObjects,
+                message: format!("cannot drop type {known} because it is required by the database system"),
+                hint: None,
+            });
+        }
+        if statement.if_exists {
+            let name = schema.map_or_else(|| last.clone(), |schema| format!("{schema}.{last}"));
+            notice(
+                ctx,
+                "00000",
+                format!("type \"{name}\" does not exist, skipping"),
+                None,
+            );
+            return Ok(None);
+        }
+        return Err(type_lookup::undefined(schema.as_deref(), &last));
+    };
+    match statement.of_domains && found.domain().is_none() {
+        true => Err(type_lookup::no_domain(&last)),
+        false => Ok(Some(found)),
+    }
+}
+
+/// What depends on types, and on domains and views that do, with what each depends on.
+fn all_dependents<'a>(
+    catalog: &'a crate::catalog::Catalog,
+    types: &'a crate::catalog::UserTypes,
+    dropped: &[Arc<TypeDef>],
+) -> Vec<(Dependent<'a>, Arc<TypeDef>)> {
+    let mut queue: Vec<Arc<TypeDef>> = dropped.to_vec();
+    let mut seen: BTreeSet<String> = dropped.iter().map(|ty| described(ty)).collect();
+    let mut all = Vec::new();
+    while let Some(ty) = queue.pop() {
+        for dependent in dependents(catalog, types, &ty) {
+            if !seen.insert(dependent.key()) {
+                continue;
+            }
+            if let Dependent::Type(over) = dependent {
+                queue.push(Arc::clone(over));
+            }
+            all.push((dependent, Arc::clone(&ty)));
+        }
+    }
+    all
+}
+
+/// What depends on a type, directly.
+fn dependents<'a>(
+    catalog: &'a crate::catalog::Catalog,
+    types: &'a crate::catalog::UserTypes,
+    ty: &TypeDef,
+) -> Vec<Dependent<'a>> {
+    let mut found: Vec<Dependent<'a>> = Vec::new();
+    let over = types.iter().filter(|over| over.rests_on().contains(&ty.oid));
+    found.extend(over.map(Dependent::Type));
+    for table in catalog.tables() {
+        for column in &table.columns {
+            let generates = column.generation();
+            let names = |sql: &str| mentions_word(sql, &ty.name);
+            if column.types_used().any(|used| used == ty.oid)
+                || generates.is_some_and(|generation| names(&generation.sql))
+            {
+                found.push(Dependent::Column(table, column));
+            } else if matches!(&column.default, Some(ColumnDefault::Expression { sql, .. }) if names(sql)) {
+                found.push(Dependent::Default(table, column));
+            }
+        }
+        let checks = table.checks.iter();
+        let checks = checks.filter(|check| mentions_word(&check.sql, &ty.name));
+        found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
+    }
+    for relation in catalog.relations.iter() {
+        let Relation::View(view) = relation else { continue };
+        let stored = stored_name(&ty.sql_type());
+        let is_of =
+            |(_, name): &(String, String)| ty.domain().is_none() && name.trim_end_matches("[]") == stored;
+        if view.columns.iter().any(is_of) || mentions_word(&view.query, &ty.name) {
+            found.push(Dependent::View(view));
+        }
+    }
+    found
+}
+
+fn described(ty: &TypeDef) -> String {
+    format!("type {}", quote_ident(&ty.name))
+}
+
+impl Dependent<'_> {
+    /// As messages name it.
+    fn described(&self) -> String {
+        match self {
+            Dependent::Column(table, column) => format!("column {} of table {}", column.name, table.name),
+            Dependent::Default(table, column) => {
+                format!("default value for column {} of table {}", column.name, table.name)
+            }
+            Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
+            Dependent::View(view) => format!("view {}", view.name),
+            Dependent::Type(ty) => described(ty),
+        }
+    }
+
+    /// What stands behind the type that a column of arrays of it depends on.
+    fn is_of_array(&self) -> &'static str {
+        match self {
+            Dependent::Column(_, column) if column.ty.dimensions() > 0 && column.domain.is_none() => "[]",
+            _ => "",
+        }
+    }
+
+    /// What no other has.
+    fn key(&self) -> String {
+        match self {
+            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
+                format!("{} {}", table.oid, self.described())
+            }
+            Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
+            Dependent::Type(_) => self.described(),
+        }
+    }
+
+    /// The action of ALTER TABLE that removes it.
+    fn removal(&self) -> String {
+        match self {
+            Dependent::Column(_, column) => format!("DROP COLUMN {} CASCADE", quote_ident(&column.name)),
+            Dependent::Default(_, column) => {
+                format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
+            }
+            Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
+            Dependent::View(_) | Dependent::Type(_) => String::new(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Enums among the other types: how Arrow fields say which one their values are of, and what stands in for one whose labels are
+//! not known yet.
+
+use std::sync::Arc;
+
+use super::{EnumType, SqlType};
+
+/// What a label of an Arrow field says before the type that it has.
+const METADATA_PREFIX: &str = "enum ";
+
+impl SqlType {
+    /// The enum, if the type is one or an array of one.
+    pub fn enum_type(&self) -> Option<&Arc<EnumType>> {
+        match self {
+            SqlType::Enum(ty) => Some(ty),
+            SqlType::Array(item) => item.enum_type(),
+            _ => None,
+        }
+    }
+
+    /// The type with labels that are texts of no type yet, in the place of an enum.
+    pub fn without_labels(&self) -> SqlType {
+        match self {
+            SqlType::Array(item) => SqlType::Array(Box::new(item.without_labels())),
+            SqlType::Enum(_) => SqlType::Unknown,
+            ty => ty.clone(),
+        }
+    }
+
+    /// The name by which an Arrow field says which type its values are of: `format_type`'s, and all of an enum.
+    pub(crate) fn metadata(&self) -> String {
+        match self {
+            SqlType::Array(item) if item.enum_type().is_some() => item.metadata() + "[]",
+            SqlType::Enum(ty) => match serde_json::to_string(&**ty) {
+                Ok(json) => format!("{METADATA_PREFIX}{json}"),
+                Err(_) => self.name(),
+            },
+            other => other.name(),
+        }
+    }
+
+    /// Reads what [`SqlType::metadata`] writes. `None`: it is something else.
+    pub(super) fn of_metadata(text: &str) -> Option<SqlType> {
+        if !text.starts_with(METADATA_PREFIX) {
+            return SqlType::from_formatted(text).ok().flatten();
+        }
+        if let Some(item) = text.strip_suffix("[]").filter(|item| item.ends_with(['}', ']'])) {
+            return Some(SqlType::Array(Box::new(SqlType::of_metadata(item)?)));
+        }
+        let ty = serde_json::from_str(text.strip_prefix(METADATA_PREFIX)?).ok()?;
+        Some(SqlType::Enum(Arc::new(ty)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::EnumLabel;
+
+    fn mood() -> Arc<EnumType> {
+        let labels = [(1, "sad"), (2, "a (b)[]\"{x}"), (5, "")];
+        let labels = labels.map(|(position, label)| EnumLabel {
+            oid: 1,
+            position,
+            label: label.to_string(),
+        });
+        Arc::new(EnumType {
+            oid: 16_400,
+            array_oid: 16_401,
+            version: 7,
+            name: "Mood".to_string(),
+            labels: labels.to_vec(),
+        })
+    }
+
+    #[test]
+    fn a_field_brings_its_labels_along() {
+        let one = SqlType::Enum(mood());
+        let array = SqlType::Array(Box::new(one.clone()));
+        let nested = SqlType::Array(Box::new(array.clone()));
+        for ty in [one, array, nested] {
+            let read = SqlType::from_field(&ty.field("c", true));
+            assert_eq!(read, ty);
+            let labels = read.enum_type().map(|read| read.labels.clone());
+            assert_eq!(labels, Some(mood().labels.clone()));
+        }
+        assert_eq!(SqlType::of_metadata("enum {\"oid\": 1}"), None);
+    }
+
+    #[test]
+    fn labels_are_values_in_their_order() {
+        let mood = mood();
+        assert_eq!(mood.position("a (b)[]\"{x}"), Ok(2));
+        assert_eq!(
+            (mood.label(1), mood.label(2), mood.label(9)),
+            ("sad", "a (b)[]\"{x}", "")
+        );
+        assert_eq!(mood.range(Some(2), None).collect::<Vec<_>>(), [2, 5]);
+        assert_eq!(mood.range(None, Some(2)).collect::<Vec<_>>(), [1, 2]);
+        let error = mood.position("Sad").unwrap_err();
+        assert_eq!(error.sqlstate(), "22P02");
+        assert_eq!(
+            error.to_string(),
+            "invalid input value for enum \"Mood\": \"Sad\""
+        );
+    }
+}
