@@ -121,6 +121,22 @@ pub enum Access {
     Replace,
 }
 
+impl Access {
+    /// Whether rows are read or written.
+    pub fn is_of_rows(self) -> bool {
+        matches!(
+            self,
+            Access::Select
+                | Access::Insert
+                | Access::Update
+                | Access::Delete
+                | Access::CopyFrom
+                | Access::CopyTo
+                | Access::Truncate
+        )
+    }
+}
+
 impl ObjectKind {
     /// As statements name it: `table`.
     pub fn word(self) -> &'static str {
@@ -180,6 +196,15 @@ impl<'a> Object<'a> {
             Object::View(view) => &view.name,
             Object::Index(_, index) => &index.name,
             Object::Sequence(sequence) => &sequence.name,
+        }
+    }
+
+    /// Its schema.
+    pub fn schema(self) -> &'a str {
+        match self {
+            Object::Table(table) | Object::Index(table, _) => &table.schema,
+            Object::View(view) => &view.schema,
+            Object::Sequence(sequence) => &sequence.schema,
         }
     }
 

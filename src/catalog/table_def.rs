@@ -8,6 +8,7 @@ use arrow::datatypes::FieldRef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
+use super::is_temporary_schema;
 use crate::Result;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
@@ -193,9 +194,25 @@ pub struct TableOptions {
     /// FULL_SCAN = 'reject': they may not, however few rows there are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub full_scan_rejected: bool,
+    /// UNLOGGED: nothing is stored otherwise for it, it is only told.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unlogged: bool,
+    /// ON COMMIT, of a temporary table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_commit: Option<OnCommit>,
     /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u16>,
+}
+
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCommit {
+    /// ON COMMIT DELETE ROWS.
+    DeleteRows,
+    /// ON COMMIT DROP.
+    Drop,
 }
 
 impl IndexDef {
@@ -268,6 +285,10 @@ impl TableDef {
     /// Its oid in pg_class.
     pub fn oid(&self) -> u32 {
         self.oid
+    }
+    /// Whether it goes with its session.
+    pub fn is_temporary(&self) -> bool {
+        is_temporary_schema(&self.schema)
     }
     /// The Arrow field of each of `columns`, types in metadata; only columns that may hold NULL are nullable.
     /// The definition must not be changed afterwards.

@@ -199,6 +199,9 @@ pub enum Error {
     /// A table that TRUNCATE must leave, for others refer to it (0A000).
     #[error("cannot truncate a table referenced in a foreign key constraint")]
     TruncateReferenced { table: String, by: String },
+    /// A temporary table that is emptied at COMMIT, to which one refers that is not (0A000).
+    #[error("unsupported ON COMMIT and foreign key combination")]
+    OnCommitReferenced { table: String, by: String },
     /// A foreign key over columns that cannot be compared (42804).
     #[error("foreign key constraint \"{constraint}\" cannot be implemented")]
     IncomparableReference { constraint: String, detail: String },

@@ -86,6 +86,7 @@ impl Error {
             Error::DataDirInUse { .. } => "55006",
             Error::DataDirFormat { .. }
             | Error::FeatureNotSupported { .. }
+            | Error::OnCommitReferenced { .. }
             | Error::TruncateReferenced { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
@@ -134,6 +135,9 @@ impl Error {
             Error::TruncateReferenced { table, by } => {
                 Some(format!("Table \"{by}\" references \"{table}\"."))
             }
+            Error::OnCommitReferenced { table, by } => Some(format!(
+                "Table \"{by}\" references \"{table}\", but they do not have the same ON COMMIT setting."
+            )),
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
@@ -266,6 +270,9 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::OnCommitReferenced { by, .. } => {
+                Some(format!("Make \"{by}\" with ON COMMIT DELETE ROWS, too."))
+            }
             Error::TruncateReferenced { by, .. } => Some(format!(
                 "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
             )),

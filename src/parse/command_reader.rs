@@ -6,7 +6,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
 use super::definition_reader::is_definition;
-use super::prepared_reader::explained_execute;
+use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, is_word, string_of};
 use crate::error::StatementFault;
@@ -54,6 +54,7 @@ pub(super) fn is_command(tokens: &[TokenWithSpan], text: &str) -> bool {
         || is_alter_settings(tokens)
         || is_definition(tokens, text)
         || explained_execute(tokens).is_some()
+        || made_of_execute(tokens).is_some()
 }
 
 /// The session's statement that the tokens are, which end at byte `end` of the message `text`.
@@ -73,6 +74,9 @@ impl TokenReader<'_> {
     }
 
     fn command(&mut self) -> Result<Command> {
+        if let Some(execute) = made_of_execute(&self.tokens) {
+            return self.make_of_execute(execute);
+        }
         let word = self.name()?.to_ascii_uppercase();
         match word.as_str() {
             "BEGIN" | "START" => self.begin(word == "START"),

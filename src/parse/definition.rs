@@ -3,6 +3,18 @@
 
 use sqlparser::ast::ObjectName;
 
+/// How long a relation lasts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Persistence {
+    /// Until it is dropped.
+    #[default]
+    Permanent,
+    /// The same, as UNLOGGED says that it need not be written to a log.
+    Unlogged,
+    /// As long as its session.
+    Temporary,
+}
+
 /// A change of the catalog.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
@@ -24,6 +36,7 @@ pub enum Definition {
     /// CREATE SEQUENCE.
     CreateSequence {
         name: ObjectName,
+        persistence: Persistence,
         if_not_exists: bool,
         options: Vec<SequenceOption>,
     },
@@ -109,6 +122,8 @@ pub enum SequenceChange {
     Schema(String),
     /// OWNER TO.
     Role(RoleName),
+    /// SET UNLOGGED; `false`: SET LOGGED.
+    Unlogged(bool),
 }
 
 /// What ALTER TABLE changes of an identity column.

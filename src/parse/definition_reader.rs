@@ -5,6 +5,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
 use super::definition::{Definition, IndexChange, StorageChange};
+use super::inert::behind_persistence;
 
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::{Error, Result};
@@ -21,7 +22,10 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
         }
         (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
         (_, true) => is(2, "CONSTRAINT"),
-        _ => is(0, "CREATE") && is(1, "SEQUENCE"),
+        _ => {
+            let unlogged = usize::from(is(1, "UNLOGGED"));
+            is(0, "CREATE") && is(behind_persistence(tokens) + unlogged, "SEQUENCE")
+        }
     }
 }
 
@@ -35,7 +39,6 @@ fn is_identity(tokens: &[TokenWithSpan], text: &str) -> bool {
 impl TokenReader<'_> {
     /// What stands behind CREATE.
     pub(super) fn creation(&mut self) -> Result<Command> {
-        self.expect("SEQUENCE")?;
         self.create_sequence().map(Command::Define)
     }
 

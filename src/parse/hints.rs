@@ -26,7 +26,9 @@ pub struct Hints {
     pub is_async: bool,
     /// `DROP INDEX CONCURRENTLY`.
     pub drops_concurrently: bool,
-    /// Words of a definition that mean nothing here: UNLOGGED.
+    /// `CREATE UNLOGGED TABLE`.
+    pub unlogged: bool,
+    /// Words of a definition that mean nothing here.
     pub without_effect: Vec<String>,
     /// The tablespaces that a definition names.
     pub tablespaces: Vec<String>,

@@ -16,17 +16,21 @@ pub(crate) const UNTYPED: &str = "no type";
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     if is_word_at(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
         tokens.remove(1);
-        hints.without_effect.push("UNLOGGED".to_string());
+        hints.unlogged = true;
     }
-    let is_table = keyword(tokens, 1) == Keyword::TABLE;
+    let object = behind_persistence(tokens);
+    let is_table = keyword(tokens, object) == Keyword::TABLE;
+    let is_rows_kept = keyword(tokens, 1) == Keyword::MATERIALIZED && keyword(tokens, 2) == Keyword::VIEW;
     let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
-    if !is_table && !is_index {
+    if !is_table && !is_index && !is_rows_kept {
         return;
     }
     if is_table {
         take_key_includes(tokens);
-        take_with_data(tokens, hints);
         like::take(tokens, hints);
+    }
+    if is_table || is_rows_kept {
+        take_with_data(tokens, hints);
     }
     let (mut at, mut depth) = (2, 0usize);
     while at < tokens.len() {
@@ -43,7 +47,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
         if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
             take_tablespace(tokens, &mut at, hints);
         } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is_word_at(tokens, at + 1, "OIDS")
-            || is_table
+            || (is_table || is_rows_kept)
                 && depth == 0
                 && keyword(tokens, at) == Keyword::USING
                 && is_word_at(tokens, at + 1, "heap")
@@ -57,6 +61,15 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     if is_table {
         give_types(tokens);
     }
+}
+
+/// The place of what a CREATE makes, behind LOCAL TEMPORARY.
+pub(super) fn behind_persistence(tokens: &[TokenWithSpan]) -> usize {
+    let mut at = 1;
+    if matches!(keyword(tokens, at), Keyword::LOCAL | Keyword::GLOBAL) {
+        at += 1;
+    }
+    at + usize::from(matches!(keyword(tokens, at), Keyword::TEMP | Keyword::TEMPORARY))
 }
 
 /// `PRIMARY KEY (…) INCLUDE (…)`: under a row's key stands the whole row.
@@ -203,7 +216,7 @@ mod tests {
             (
                 "CREATE UNLOGGED TABLE t (a int)",
                 "CREATE TABLE t (a INT)",
-                "UNLOGGED",
+                "",
             ),
             (
                 "CREATE TABLE t (a int, UNIQUE (a) USING INDEX TABLESPACE x) USING heap WITHOUT OIDS TABLESPACE y",

@@ -1,7 +1,7 @@
 //! `StatementKind`: what a statement does to the database, decided from its tree. The session's rules follow from it: what
 //! a read-only transaction refuses, what is still taken when the disk is nearly full, what leaves something to reclaim.
 
-use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
+use sqlparser::ast::{AlterTableOperation, Query, SelectInto, SetExpr, Statement};
 
 use super::alter::is_alter_view;
 use super::command::Command;
@@ -142,8 +142,30 @@ fn is_drop(operation: &AlterTableOperation) -> bool {
     )
 }
 
+/// Whether a query is SELECT INTO: INTO stands in the first of its SELECTs.
 pub(crate) fn is_select_into(query: &Query) -> bool {
-    matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
+    let mut body = query.body.as_ref();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return select.into.is_some(),
+            SetExpr::SetOperation { left, .. } => left,
+            SetExpr::Query(query) => query.body.as_ref(),
+            _ => return false,
+        };
+    }
+}
+
+/// Takes INTO out of SELECT INTO.
+pub(crate) fn take_into(query: &mut Query) -> Option<SelectInto> {
+    let mut body = query.body.as_mut();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return select.into.take(),
+            SetExpr::SetOperation { left, .. } => left.as_mut(),
+            SetExpr::Query(query) => query.body.as_mut(),
+            _ => return None,
+        };
+    }
 }
 
 /// The first words of a statement: `CREATE SEQUENCE`.

@@ -4,15 +4,24 @@
 use sqlparser::ast::{Expr, ObjectName, SequenceOptions};
 use sqlparser::tokenizer::Token;
 
-use super::definition::{Definition, IdentityChange, SequenceChange, SequenceOption};
+use super::definition::{Definition, IdentityChange, Persistence, SequenceChange, SequenceOption};
 use super::names;
 use super::token_reader::TokenReader;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
 impl TokenReader<'_> {
-    /// What stands behind CREATE SEQUENCE.
+    /// What stands behind CREATE.
     pub(super) fn create_sequence(&mut self) -> Result<Definition> {
+        let _ = self.word("LOCAL") || self.word("GLOBAL");
+        let persistence = if self.word("TEMP") || self.word("TEMPORARY") {
+            Persistence::Temporary
+        } else if self.word("UNLOGGED") {
+            Persistence::Unlogged
+        } else {
+            Persistence::Permanent
+        };
+        self.expect("SEQUENCE")?;
         let if_not_exists = self.word("IF");
         if if_not_exists {
             self.expect("NOT")?;
@@ -22,6 +31,7 @@ impl TokenReader<'_> {
         let options = self.sequence_options()?;
         Ok(Definition::CreateSequence {
             name,
+            persistence,
             if_not_exists,
             options,
         })
@@ -31,6 +41,11 @@ impl TokenReader<'_> {
     pub(super) fn alter_sequence(&mut self) -> Result<Definition> {
         let if_exists = self.if_exists()?;
         let name = self.object_name()?;
+        let altered = |change| Definition::AlterSequence {
+            name: name.clone(),
+            if_exists,
+            change,
+        };
         let change = if self.word("RENAME") {
             self.expect("TO")?;
             SequenceChange::Rename(self.name()?)
@@ -38,6 +53,12 @@ impl TokenReader<'_> {
             self.expect("TO")?;
             SequenceChange::Role(self.role_name()?)
         } else if self.word("SET") {
+            if self.word("LOGGED") {
+                return Ok(altered(SequenceChange::Unlogged(false)));
+            }
+            if self.word("UNLOGGED") {
+                return Ok(altered(SequenceChange::Unlogged(true)));
+            }
             self.expect("SCHEMA")?;
             SequenceChange::Schema(self.name()?)
         } else {
@@ -47,11 +68,7 @@ impl TokenReader<'_> {
                 false => SequenceChange::Options(options),
             }
         };
-        Ok(Definition::AlterSequence {
-            name,
-            if_exists,
-            change,
-        })
+        Ok(altered(change))
     }
 
     /// What stands behind ALTER TABLE: one change of an identity column.

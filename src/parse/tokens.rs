@@ -51,6 +51,9 @@ const CLAUSE_WORDS: &[Keyword] = &[
     Keyword::WINDOW,
 ];
 
+/// Behind how many tokens of EXPLAIN and its options the statement that it explains begins, at most.
+const EXPLAIN_TOKENS_MAX: usize = 40;
+
 /// The tokens of one statement.
 pub(super) struct StatementTokens {
     /// At least one.
@@ -281,6 +284,16 @@ impl<'t> Reader<'t> {
             .extend(select.map(|token| TokenWithSpan { token, span }));
     }
 
+    /// The place of the CREATE that the statement begins with, or that it explains.
+    fn creation(&self) -> Option<usize> {
+        let explains = keyword_of(self.tokens.first()) == Keyword::EXPLAIN;
+        let is_creation = |at: &usize| keyword_of(self.tokens.get(*at)) == Keyword::CREATE;
+        match explains {
+            true => (1..self.tokens.len().min(EXPLAIN_TOKENS_MAX)).find(is_creation),
+            false => Some(0).filter(is_creation),
+        }
+    }
+
     /// Takes ALLOW FILTERING away when it was taken last.
     fn take_allow_filtering(&mut self) {
         if let [_, .., allow, filtering] = self.tokens.as_slice()
@@ -322,10 +335,12 @@ impl<'t> Reader<'t> {
             identity_options::sort(&mut self.tokens);
             constraint_words::take(&mut self.tokens)?;
         }
-        if keyword_of(self.tokens.first()) == Keyword::CREATE {
-            inert::take(&mut self.tokens, &mut self.hints);
-            give_options_values(&mut self.tokens);
-            self.hints.is_async = take_async(&mut self.tokens);
+        if let Some(at) = self.creation() {
+            let mut creation = self.tokens.split_off(at);
+            inert::take(&mut creation, &mut self.hints);
+            give_options_values(&mut creation);
+            self.hints.is_async = take_async(&mut creation);
+            self.tokens.append(&mut creation);
         }
         let is_insert = keyword_of(self.tokens.first()) == Keyword::INSERT
             || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));

@@ -136,6 +136,9 @@ impl Session {
     /// Commits what a statement outside a block wrote while its rows were read.
     pub(super) async fn commit_alone(&mut self, txn: Option<Arc<Transaction>>) -> Result<()> {
         if self.transaction.block == Block::None {
+            if let Some(txn) = &txn {
+                self.settle_temporary(txn).await?;
+            }
             self.before_commit()?;
         }
         if let Some(txn) = txn {
@@ -293,6 +296,7 @@ impl Session {
             Reply::CopyFrom(copy) => copy.txn = Some(txn.clone()),
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
+                self.settle_temporary(txn).await?;
                 self.before_commit()?;
                 // Whoever stops it now is still in time.
                 interrupt.guard(run.deadline, txn.settle()).await?;

@@ -65,6 +65,12 @@ impl Statement {
         }
     }
 
+    /// Whether it is a query that makes no table and writes nothing.
+    pub fn is_query(&self) -> bool {
+        let is_query = matches!(&self.parsed.ast, ast::Statement::Query(query) if !is_select_into(query) && !has_writes(query));
+        is_query && self.parsed.command.is_none()
+    }
+
     /// What a COPY copies, as a statement of its own.
     pub(super) fn without_command(&self) -> Statement {
         let mut statement = self.clone();

@@ -16,6 +16,7 @@ use std::time::Duration;
 use chrono_tz::Tz;
 
 use super::{SpillFiles, StatementMemory};
+use crate::catalog::{TEMPORARY_ALIAS, temporary_schema};
 use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
@@ -44,8 +45,13 @@ pub struct Settings {
     pub date_style: DateStyle,
     /// IntervalStyle.
     pub interval_style: IntervalStyle,
-    /// search_path, `"$user"` left out.
+    /// search_path, `"$user"` left out: the schemas that names are searched in. That of the session's temporary objects is the first,
+    /// or stands where the setting says `pg_temp`.
     pub search_path: Vec<String>,
+    /// The schema of the session's temporary objects, whether it is there yet or not; empty: it can have none.
+    pub temporary_schema: Arc<str>,
+    /// search_path says `pg_temp`.
+    pub names_temporary_schema: bool,
     /// keyspan.full_scan.
     pub full_scan: FullScanPolicy,
     /// keyspan.multi_get_max_keys.
@@ -421,6 +427,8 @@ impl Settings {
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
             search_path: Vec::new(),
+            temporary_schema: Arc::default(),
+            names_temporary_schema: false,
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
             join_keys_max: 0,
@@ -471,6 +479,42 @@ impl Settings {
         Ok(())
     }
 
+    /// Gives the session of this process id a schema for its temporary objects.
+    pub fn begin_session(&mut self, process_id: i32) {
+        self.temporary_schema = temporary_schema(process_id).into();
+        self.derive_search_path();
+    }
+
+    /// The schema that a statement means by this name: `pg_temp` is the session's own.
+    pub fn schema_meant<'a>(&'a self, name: &'a str) -> &'a str {
+        match name == TEMPORARY_ALIAS && !self.temporary_schema.is_empty() {
+            true => &self.temporary_schema,
+            false => name,
+        }
+    }
+
+    /// The schemas that the setting names: new objects are made in the first that there is.
+    pub fn named_path(&self) -> &[String] {
+        let is_implicit = !self.temporary_schema.is_empty() && !self.names_temporary_schema;
+        &self.search_path[usize::from(is_implicit)..]
+    }
+
+    fn derive_search_path(&mut self) {
+        let mut path = value::search_path(self.value("search_path"));
+        self.names_temporary_schema = path.iter().any(|schema| schema == TEMPORARY_ALIAS);
+        if !self.temporary_schema.is_empty() {
+            let own = self.temporary_schema.to_string();
+            match self.names_temporary_schema {
+                true => path
+                    .iter_mut()
+                    .filter(|schema| *schema == TEMPORARY_ALIAS)
+                    .for_each(|schema| schema.clone_from(&own)),
+                false => path.insert(0, own),
+            }
+        }
+        self.search_path = path;
+    }
+
     /// Reads the typed fields out of the texts, which `normalize` has checked.
     fn derive(&mut self) {
         self.time_zone = self.value("TimeZone").parse().unwrap_or(Tz::UTC);
@@ -481,7 +525,7 @@ impl Settings {
         );
         self.date_style = date_style.unwrap_or_default();
         self.interval_style = IntervalStyle::named(self.value("IntervalStyle"));
-        self.search_path = value::search_path(self.value("search_path"));
+        self.derive_search_path();
         self.full_scan = match self.value("keyspan.full_scan") {
             "allow" => FullScanPolicy::Allow,
             "forbid" => FullScanPolicy::Forbid,

@@ -2,27 +2,30 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint};
+use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SelectInto, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
 use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
-use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
+use super::new_relation::{NewRelation, make_schema};
+use super::{advice, free_name, generation, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, TableCache, TableDef,
     TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::SequenceOption;
+use crate::parse::definition::{Persistence, SequenceOption};
+use crate::parse::kind::take_into;
 use crate::parse::with_write::has_writes;
 use crate::parse::{UNTYPED, names};
-use crate::query;
+use crate::query::{self, Observation, QueryPlan, known_types};
+use crate::scan::OutputColumn;
 use crate::sql::{column_type, dml};
-use crate::system::StatementContext;
+use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -41,6 +44,14 @@ struct NewIndex {
     unique: bool,
     constraint: bool,
     comment: Option<String>,
+}
+
+/// A table that gets the columns and the rows of a query.
+struct NewTable {
+    relation: NewRelation,
+    /// The names that its first columns are given.
+    columns: Vec<String>,
+    options: TableOptions,
 }
 
 /// A table as its statement describes it, before it has an id.
@@ -77,62 +88,146 @@ impl Description {
 /// Runs CREATE TABLE [AS].
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Result<String> {
     check_supported(create)?;
-    let (schema, name) = creation_target(ctx, &create.name)?;
+    let new = new_table(ctx, create)?;
     let is_as = create.query.is_some();
-    if ctx.catalog.is_name_taken(&schema, &name) {
-        if create.if_not_exists {
-            notice(
-                ctx,
-                "42P07",
-                format!("relation \"{name}\" already exists, skipping"),
-                None,
-            );
-            return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
-        }
-        return Err(Error::Duplicate {
-            kind: DuplicateKind::Relation,
-            name,
-        });
+    if !new.is_free(ctx, create.if_not_exists)? {
+        return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
     }
     storage::check_tablespaces(ctx)?;
-    let (options, unused) = options::read(&create.table_options)?;
+    let (mut options, unused) = options::read(&create.table_options)?;
     storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
+    options.unlogged = ctx.hints.unlogged;
+    options.on_commit = on_commit(create, &new)?;
     if let Some(query) = &create.query {
-        let names = column_names(create)?;
-        return create_as(ctx, schema, name, names, options, query).await;
+        let new = NewTable {
+            relation: new,
+            columns: column_names(create)?,
+            options,
+        };
+        return create_as(ctx, new, query).await;
     }
-    let description = describe(ctx, &name, create, options).await?;
-    let table = create_described(ctx, schema, name, description).await?;
+    let description = describe(ctx, &new.name, create, options).await?;
+    let table = create_described(ctx, new, description).await?;
     advice::advise(ctx, &table);
     Ok("CREATE TABLE".to_string())
+}
+
+/// What CREATE TABLE names. Errors: as [`NewRelation::of`].
+fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<NewRelation> {
+    if create.global == Some(true) {
+        ctx.notice(Notice {
+            severity: "WARNING",
+            sqlstate: "01000",
+            message: "GLOBAL is deprecated in temporary table creation".to_string(),
+            hint: None,
+        });
+    }
+    let persistence = match (create.temporary, ctx.hints.unlogged) {
+        (true, _) => Persistence::Temporary,
+        (false, true) => Persistence::Unlogged,
+        (false, false) => Persistence::Permanent,
+    };
+    NewRelation::of(ctx, &create.name, persistence)
+}
+
+/// Errors: 42P16 for ON COMMIT of a table that outlives its session.
+fn on_commit(create: &CreateTable, new: &NewRelation) -> Result<Option<OnCommit>> {
+    let on_commit = match create.on_commit {
+        None => return Ok(None),
+        Some(ast::OnCommit::PreserveRows) => None,
+        Some(ast::OnCommit::DeleteRows) => Some(OnCommit::DeleteRows),
+        Some(ast::OnCommit::Drop) => Some(OnCommit::Drop),
+    };
+    match new.is_temporary() {
+        true => Ok(on_commit),
+        false => Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: "ON COMMIT can only be used on temporary tables".to_string(),
+            hint: None,
+        }),
+    }
 }
 
 /// Runs `SELECT … INTO t …` as CREATE TABLE AS.
 pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<String> {
     let mut query = query.clone();
-    let into = match query.body.as_mut() {
-        SetExpr::Select(select) => select.into.take(),
-        _ => None,
+    let into = take_into(&mut query).ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
+    let new = into_table(ctx, &into)?;
+    new.relation.is_free(ctx, false)?;
+    create_as(ctx, new, &query).await
+}
+
+/// Makes the table of a CREATE TABLE AS or SELECT INTO that EXPLAIN ANALYZE runs, of its query, which is bound. Errors: as these.
+pub(crate) async fn make_of_query(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+    (plan, observation): (&Arc<QueryPlan>, &Observation),
+) -> Result<()> {
+    let new = match statement {
+        ast::Statement::CreateTable(create) => {
+            let relation = new_table(ctx, create)?;
+            let (mut options, _) = options::read(&create.table_options)?;
+            options.unlogged = ctx.hints.unlogged;
+            options.on_commit = on_commit(create, &relation)?;
+            NewTable {
+                relation,
+                columns: column_names(create)?,
+                options,
+            }
+        }
+        ast::Statement::Query(query) => {
+            let into = take_into(&mut query.as_ref().clone());
+            let into = into.ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
+            into_table(ctx, &into)?
+        }
+        other => return Err(Error::internal(format!("no table of a query: {other}"))),
     };
-    let into = into.ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
-    if into.temporary {
-        return Err(temporary_table());
+    create_filled(ctx, new, (plan, Some(observation))).await?;
+    Ok(())
+}
+
+/// The table that INTO names. Errors: as [`NewRelation::of`].
+fn into_table(ctx: &StatementContext, into: &SelectInto) -> Result<NewTable> {
+    Ok(NewTable {
+        relation: into_target(ctx, into)?,
+        columns: Vec::new(),
+        options: TableOptions {
+            unlogged: into.unlogged,
+            ..TableOptions::default()
+        },
+    })
+}
+
+/// The table that INTO names. Errors: as [`NewRelation::of`].
+fn into_target(ctx: &StatementContext, into: &SelectInto) -> Result<NewRelation> {
+    let persistence = match (into.temporary, into.unlogged) {
+        (true, _) => Persistence::Temporary,
+        (false, true) => Persistence::Unlogged,
+        (false, false) => Persistence::Permanent,
+    };
+    NewRelation::of(ctx, &into.name, persistence)
+}
+
+/// What EXPLAIN of CREATE TABLE AS and SELECT INTO has to do with the table: whether it would be made. Errors: 42P07, 3F000.
+pub(crate) fn would_create(ctx: &StatementContext, statement: &ast::Statement) -> Result<bool> {
+    match statement {
+        ast::Statement::CreateTable(create) => {
+            check_supported(create)?;
+            column_names(create)?;
+            new_table(ctx, create)?.is_free(ctx, create.if_not_exists)
+        }
+        ast::Statement::Query(query) => {
+            let into = take_into(&mut query.as_ref().clone());
+            into.map_or(Ok(true), |into| {
+                into_target(ctx, &into)?.is_free(ctx, false)
+            })
+        }
+        _ => Ok(true),
     }
-    let (schema, name) = creation_target(ctx, &into.name)?;
-    if ctx.catalog.is_name_taken(&schema, &name) {
-        return Err(Error::Duplicate {
-            kind: DuplicateKind::Relation,
-            name,
-        });
-    }
-    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query).await
 }
 
 /// Errors: 0A000 for what a table here cannot be.
 fn check_supported(create: &CreateTable) -> Result<()> {
-    if create.temporary {
-        return Err(temporary_table());
-    }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
         return Err(Error::unsupported(
@@ -162,13 +257,6 @@ fn column_names(create: &CreateTable) -> Result<Vec<String>> {
         .iter()
         .map(|column| names::fold(&column.name))
         .collect())
-}
-
-fn temporary_table() -> Error {
-    Error::unsupported(
-        "a temporary table",
-        Some("Use CREATE TABLE, and DROP TABLE when done."),
-    )
 }
 
 /// Reads columns and constraints.
@@ -363,11 +451,11 @@ fn set_primary(
 /// Gives a described table its ids and writes it.
 async fn create_described(
     ctx: &StatementContext,
-    schema: String,
-    name: String,
+    NewRelation { schema, name }: NewRelation,
     mut description: Description,
 ) -> Result<Arc<TableDef>> {
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    make_schema(ctx, &writer, &schema).await?;
     let numbers = ctx.sequences.object_ids();
     let id = numbers.take().await?;
     let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
@@ -517,55 +605,79 @@ fn index_name(
 /// CREATE TABLE AS: a table of the query's columns, filled with its rows.
 async fn create_as(
     ctx: &StatementContext,
-    schema: String,
-    name: String,
-    column_names: Vec<String>,
-    options: TableOptions,
+    new: NewTable,
     query: &Query,
 ) -> Result<String> {
     let (ctx, planned) = match has_writes(query) {
         true => {
             let (ctx, query) = dml::rows_of_writes(ctx, query).await?;
-            let planned = query::plan_query(&ctx, &query, &[])?;
+            let planned = query::plan_query(&ctx, &query, &known_types(&ctx))?;
             (ctx, planned)
         }
-        false => (ctx.clone(), query::plan_query(ctx, query, &[])?),
+        false => (ctx.clone(), query::plan_query(ctx, query, &known_types(ctx))?),
     };
-    let ctx = &ctx;
-    if column_names.len() > planned.columns.len() {
+    let plan = Arc::new(QueryPlan::new(planned));
+    match create_filled(&ctx, new, (&plan, None)).await? {
+        None => Ok("CREATE TABLE AS".to_string()),
+        Some(rows) => Ok(format!("SELECT {rows}")),
+    }
+}
+
+/// The same of a query that is bound; how many rows there were, unless it is to have none.
+async fn create_filled(
+    ctx: &StatementContext,
+    new: NewTable,
+    (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
+) -> Result<Option<u64>> {
+    let outputs = plan.columns();
+    let names = output_names(&new.columns, &outputs)?;
+    let mut columns: Vec<ColumnDef> = Vec::with_capacity(outputs.len());
+    for ((at, output), name) in outputs.iter().enumerate().zip(names) {
+        if columns.iter().any(|column| column.name == name) {
+            return Err(Error::DuplicateColumn { name });
+        }
+        columns.push(plain_column(
+            FIRST_COLUMN_ID + at as ColumnId,
+            name,
+            stored_type(&output.ty)?,
+        ));
+    }
+    let description = Description {
+        columns,
+        options: new.options,
+        ..Description::default()
+    };
+    let table = create_described(ctx, new.relation, description).await?;
+    let rows = match ctx.hints.without_rows {
+        true => None,
+        false => Some(dml::insert_query(ctx, &table, plan, observation).await?),
+    };
+    advice::advise(ctx, &table);
+    Ok(rows)
+}
+
+/// The names of the columns of a query's rows: those given, then the query's own. Errors: 42601.
+fn output_names(given: &[String], outputs: &[OutputColumn]) -> Result<Vec<String>> {
+    if given.len() > outputs.len() {
         return Err(Error::InvalidStatement {
             state: StatementFault::Syntax,
             message: "too many column names were specified".to_string(),
             hint: None,
         });
     }
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(planned.columns.len());
-    for (at, output) in planned.columns.iter().enumerate() {
-        let name = column_names.get(at).unwrap_or(&output.name).clone();
-        if columns.iter().any(|column| column.name == name) {
-            return Err(Error::DuplicateColumn { name });
-        }
-        let ty = match &output.ty {
-            SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
-            SqlType::Oid | SqlType::Regclass => SqlType::Int8,
-            ty => ty.clone(),
-        };
-        column_type::check_stored(&ty)?;
-        columns.push(plain_column(FIRST_COLUMN_ID + at as ColumnId, name, ty));
-    }
-    let description = Description {
-        columns,
-        options,
-        ..Description::default()
+    let own = outputs.iter().skip(given.len()).map(|output| output.name.clone());
+    Ok(given.iter().cloned().chain(own).collect())
+}
+
+/// The type of the column that keeps values of a query's. Errors: 0A000 for one that no row stores.
+fn stored_type(ty: &SqlType) -> Result<SqlType> {
+    let ty = match ty {
+        SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
+        SqlType::Oid | SqlType::Regclass => SqlType::Int8,
+        ty => ty.clone(),
     };
-    let table = create_described(ctx, schema, name, description).await?;
-    if ctx.hints.without_rows {
-        advice::advise(ctx, &table);
-        return Ok("CREATE TABLE AS".to_string());
-    }
-    let rows = dml::insert_query(ctx, &table, &planned).await?;
-    advice::advise(ctx, &table);
-    Ok(format!("SELECT {rows}"))
+    column_type::check_stored(&ty)?;
+    Ok(ty)
 }
 
 fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {

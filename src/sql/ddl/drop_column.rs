@@ -77,7 +77,7 @@ fn drop_sequence_users(
         return Ok(());
     };
     let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
-    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(ctx, &[sequence], is_gone)
+    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(&ctx.catalog, &[sequence], is_gone)
         .into_iter()
         .partition(|default| default.table.oid == table.oid);
     let all = || own.iter().chain(&others);

@@ -9,7 +9,7 @@ use super::key::check_characteristics;
 use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
+    Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -71,6 +71,7 @@ pub(super) async fn define(
         return Err(constraint_name::taken(name, table));
     }
     let referenced = referenced_table(ctx, table, &written.foreign_table)?;
+    check_persistence(table, &referenced)?;
     let columns = column_ids(table, &written.columns)?;
     let (key, ids) = referenced_key(&referenced, &written.referred_columns)?;
     if ids.len() != columns.len() {
@@ -105,6 +106,29 @@ pub(super) async fn define(
     table.foreign_keys.push(foreign_key.clone());
     table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(foreign_key)
+}
+
+/// What lasts must not rest on what goes sooner. Errors: 42P16.
+fn check_persistence(table: &TableDef, referenced: &TableDef) -> Result<()> {
+    let message = if table.is_temporary() {
+        match referenced.is_temporary() {
+            true => return Ok(()),
+            false => "constraints on temporary tables may reference only temporary tables",
+        }
+    } else if referenced.is_temporary() {
+        match table.options.unlogged {
+            true => "constraints on unlogged tables may reference only permanent or unlogged tables",
+            false => "constraints on permanent tables may reference only permanent tables",
+        }
+    } else if referenced.options.unlogged && !table.options.unlogged {
+        "constraints on permanent tables may reference only permanent tables"
+    } else {
+        return Ok(());
+    };
+    Err(fault(
+        StatementFault::InvalidTableDefinition,
+        message.to_string(),
+    ))
 }
 
 /// ADD FOREIGN KEY. Errors: as [`define`].
@@ -235,10 +259,10 @@ fn release(
 }
 
 /// The foreign keys of tables that stay and that refer to tables among those with these oids.
-pub(super) fn referring_to<'a>(ctx: &'a StatementContext, gone: &[u32]) -> Vec<Reference<'a>> {
+pub(super) fn referring_to<'a>(catalog: &'a Catalog, gone: &[u32]) -> Vec<Reference<'a>> {
     let mut found = Vec::new();
     for oid in gone {
-        let users = ctx.catalog.references_to(*oid);
+        let users = catalog.references_to(*oid);
         found.extend(users.filter(|(by, _)| !gone.contains(&by.oid)));
     }
     found
@@ -268,7 +292,8 @@ pub(super) fn uses_column(ctx: &StatementContext, table: &TableDef, id: ColumnId
 /// The table that is referred to. Errors: 42P01, 42809.
 fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::ObjectName) -> Result<TableDef> {
     let (schema, bare) = names::relation_name(name)?;
-    let is_own = bare == table.name && schema.as_ref().is_none_or(|schema| *schema == table.schema);
+    let schema = schema.as_deref().map(|schema| ctx.settings.schema_meant(schema));
+    let is_own = bare == table.name && schema.is_none_or(|schema| *schema == table.schema);
     // One that is being created is in no catalog yet.
     if is_own && ctx.catalog.table_by_oid(table.oid).is_none() {
         return Ok(table.clone());

@@ -26,6 +26,7 @@ mod index_build;
 mod key;
 mod like;
 mod lock_table;
+mod new_relation;
 mod operator_class;
 mod options;
 mod retype;
@@ -39,26 +40,27 @@ mod sequence_upgrade;
 mod settings;
 mod storage;
 mod table_change;
+mod temporary;
 mod truncate;
 mod upkeep;
 mod verification;
 mod view;
 mod view_text;
 
-use sqlparser::ast::{self, ObjectName};
+use sqlparser::ast;
 
 use super::Statement;
-use crate::catalog::{Catalog, is_system_schema};
+use crate::catalog::Catalog;
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
-use crate::parse::names;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
-pub(crate) use create_table::select_into;
+pub(crate) use create_table::{make_of_query, select_into, would_create};
 pub use index_build::build_unattended;
 pub use sequence_upgrade::make_missing_sequences;
+pub use temporary::{before_commit, drop_temporary};
 pub use verification::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
@@ -103,9 +105,10 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
     match definition {
         Definition::CreateSequence {
             name,
+            persistence,
             if_not_exists,
             options,
-        } => sequence::create(ctx, name, *if_not_exists, options).await,
+        } => sequence::create(ctx, (name, *persistence), *if_not_exists, options).await,
         Definition::AlterSequence {
             name,
             if_exists,
@@ -134,24 +137,6 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             comment,
         } => comment::on_constraint(ctx, constraint, table, comment.clone()),
     }
-}
-
-/// Schema and name of an object to be made. Errors: 3F000, 42501 for the system's schemas.
-fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String, String)> {
-    let (schema, name) = names::relation_name(name)?;
-    let schema = match schema {
-        Some(schema) => ctx.catalog.schema(&schema)?.name.clone(),
-        None => ctx
-            .catalog
-            .creation_schema(&ctx.settings.search_path)?
-            .to_string(),
-    };
-    if is_system_schema(&schema) {
-        return Err(Error::NotAllowed {
-            message: format!("system schema \"{schema}\" takes no new objects"),
-        });
-    }
-    Ok((schema, name))
 }
 
 /// NOTICE.

@@ -4,11 +4,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
+use sqlparser::ast::{
+    self, CreateTableOptions, CreateView, Ident, Query, SelectItem, Visit, Visitor,
+};
 
-use super::{creation_target, notice};
-use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef};
+use super::new_relation::{NewRelation, make_schema};
+use super::notice;
+use crate::catalog::{
+    Access, CatalogWriter, Object, RelationName, ViewDef, is_temporary_schema, lasting_path,
+};
 use crate::error::{DuplicateKind, StatementFault};
+use crate::parse::definition::Persistence;
 use crate::parse::names;
 use crate::parse::row_locks::without_row_locks;
 use crate::parse::with_write::{has_writes, with_writes};
@@ -27,13 +33,14 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
             Some("Use CREATE TABLE ... AS, or a plain view."),
         ));
     }
-    if create.temporary {
+    if create.options != CreateTableOptions::None {
         return Err(Error::unsupported(
-            "a temporary view",
-            Some("Use CREATE VIEW, and DROP VIEW when done."),
+            "the options of a view",
+            Some("Leave WITH out: nothing here does what it asks for."),
         ));
     }
-    let (schema, name) = creation_target(ctx, &create.name)?;
+    let reads = relations_read(ctx, &create.query);
+    let NewRelation { schema, name } = new_view(ctx, create, &reads)?;
     let existing = RelationName::in_schema(&schema, &name);
     let access = match create.or_replace {
         true => Access::Replace,
@@ -72,6 +79,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         check_replacement(replaced, &columns)?;
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    make_schema(ctx, &writer, &schema).await?;
     let id = match replaced {
         Some(view) => view.id,
         None => ctx.sequences.object_ids().take().await?,
@@ -79,16 +87,37 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     writer.put_view(&ViewDef {
         id,
         version: 0,
-        schema,
-        name,
         columns,
         query: stored_query(&create.query, &planned.columns, &column_names)?,
-        search_path: ctx.settings.search_path.clone(),
+        search_path: match is_temporary_schema(&schema) {
+            true => ctx.settings.search_path.clone(),
+            false => lasting_path(&ctx.settings.search_path),
+        },
         comment: replaced.and_then(|view| view.comment.clone()),
         column_comments: replaced.map_or_else(BTreeMap::new, |view| view.column_comments.clone()),
-        depends_on: relations_read(ctx, &create.query),
+        depends_on: reads,
+        schema,
+        name,
     })?;
     Ok("CREATE VIEW".to_string())
+}
+
+/// What CREATE VIEW names: a view of what is temporary is so itself. Errors: as [`NewRelation::of`].
+fn new_view(ctx: &StatementContext, create: &CreateView, reads: &[u32]) -> Result<NewRelation> {
+    let is_said = create.temporary;
+    let mut read = ctx.catalog.relations.iter();
+    let reads_temporary =
+        read.any(|relation| reads.contains(&relation.oid()) && is_temporary_schema(relation.schema()));
+    if reads_temporary && !is_said {
+        let (_, name) = names::relation_name(&create.name)?;
+        let message = format!("view \"{name}\" will be a temporary view");
+        notice(ctx, "00000", message, None);
+    }
+    let persistence = match is_said || reads_temporary {
+        true => Persistence::Temporary,
+        false => Persistence::Permanent,
+    };
+    NewRelation::of(ctx, &create.name, persistence)
 }
 
 /// The names of the view's columns: the list given, then the query's own. Errors: 42601, 42701.

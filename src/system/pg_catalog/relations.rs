@@ -131,7 +131,6 @@ const CLASS: Constants = &[
     ("relallvisible", "0"),
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
-    ("relpersistence", "p"),
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
@@ -173,6 +172,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
             ),
             ("relhastriggers", boolean(referring.contains(&relation.oid))),
             ("relkind", text(relation.kind)),
+            ("relpersistence", text(relation.persistence)),
             (
                 "reltuples",
                 match is_sequence {
@@ -197,6 +197,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relchecks", text(0)),
                 ("relhastriggers", boolean(false)),
                 ("relkind", text('i')),
+                ("relpersistence", text(relation.persistence)),
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),
                 ("relhasrules", boolean(false)),
