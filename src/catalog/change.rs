@@ -68,6 +68,9 @@ impl<'a> CatalogWriter<'a> {
         let known = self.relation_of(table.oid);
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
+        if let Some(stored) = &table.stored_query {
+            self.rest_on_read(known, &stored.depends_on)?;
+        }
         let value = record::encode_table(&table)?;
         self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
@@ -77,15 +80,7 @@ impl<'a> CatalogWriter<'a> {
     pub fn put_view(&self, view: &ViewDef) -> Result<()> {
         let known = self.relation_of(view.oid());
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
-        let old = match known {
-            Some(Relation::View(known)) => known.depends_on.as_slice(),
-            _ => &[],
-        };
-        for read in view.depends_on.iter().filter(|oid| !old.contains(oid)) {
-            if let Some(relation) = self.relation_of(*read) {
-                self.rest_on(relation)?;
-            }
-        }
+        self.rest_on_read(known, &view.depends_on)?;
         let value = record::encode_view(view, self.version)?;
         self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
@@ -208,6 +203,26 @@ impl<'a> CatalogWriter<'a> {
     /// the schema. To be called by whoever changes or removes what such a thing would rest on.
     pub fn guard_dependents(&self, oid: u32) {
         self.txn.guard(&Keyspace::Dependents { oid }.encode());
+    }
+
+    /// A query rests on what it reads and did not read before.
+    fn rest_on_read(&self, known: Option<&Relation>, reads: &[u32]) -> Result<()> {
+        let old = known.map(Relation::reads).unwrap_or_default();
+        for read in reads.iter().filter(|oid| !old.contains(oid)) {
+            if let Some(relation) = self.relation_of(*read) {
+                self.rest_on(relation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a relation that has another query.
+    pub fn put_query(&self, relation: &Relation) -> Result<()> {
+        match relation {
+            Relation::View(view) => self.put_view(view),
+            Relation::Table(table) => self.put_table(TableDef::clone(table)).map(drop),
+            Relation::Sequence(sequence) => self.put_sequence(sequence),
+        }
     }
 
     /// Something new depends on the relation, which must stay as it is.

@@ -60,6 +60,7 @@ mod record;
 mod relations;
 mod sequence_def;
 mod setting_overrides;
+mod stored_query;
 mod table_def;
 
 use std::collections::BTreeMap;
@@ -79,6 +80,7 @@ pub use record::sequence_of_record;
 pub use relations::Relations;
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
+pub use stored_query::StoredQuery;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, KeyColumn, NO_SEQUENCE, OnCommit, TableCache, TableDef,
     TableOptions, Unverified,
@@ -301,11 +303,6 @@ impl Catalog {
             let using = using.filter(move |column| column.uses_sequence(sequence));
             using.map(move |column| (table, column))
         })
-    }
-
-    /// The views whose queries read the relation with this oid, directly.
-    pub fn views_reading(&self, oid: u32) -> impl Iterator<Item = &Arc<ViewDef>> {
-        self.views().filter(move |view| view.depends_on.contains(&oid))
     }
 
     /// The table with this oid.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, ViewDef,
+    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -39,6 +39,8 @@ struct TableRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     foreign_keys: Vec<ForeignKey>,
     options: TableOptions,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored_query: Option<Box<StoredQuery>>,
     comment: Option<String>,
 }
 
@@ -101,6 +103,7 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
         checks: table.checks.clone(),
         foreign_keys: table.foreign_keys.clone(),
         options: table.options.clone(),
+        stored_query: table.stored_query.clone(),
         comment: table.comment.clone(),
     };
     encode(b'T', table.version, table.id, &record)
@@ -288,6 +291,7 @@ impl TableRecord {
             next_index_id: self.next_index_id,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
+            stored_query: self.stored_query,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),

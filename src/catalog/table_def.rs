@@ -9,6 +9,7 @@ use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use super::is_temporary_schema;
+use super::stored_query::StoredQuery;
 use crate::Result;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
@@ -50,7 +51,9 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
-    /// COMMENT ON TABLE.
+    /// The query whose rows it holds: it is a materialized view.
+    pub stored_query: Option<Box<StoredQuery>>,
+    /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
@@ -285,6 +288,10 @@ impl TableDef {
     /// Its oid in pg_class.
     pub fn oid(&self) -> u32 {
         self.oid
+    }
+    /// Whether it is a materialized view.
+    pub fn is_materialized_view(&self) -> bool {
+        self.stored_query.is_some()
     }
     /// Whether it goes with its session.
     pub fn is_temporary(&self) -> bool {

@@ -71,6 +71,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        stored_query: None,
         comment: None,
         cache: TableCache::default(),
     }

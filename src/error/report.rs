@@ -101,7 +101,10 @@ impl Error {
             Error::IdleTimeout {
                 in_transaction: false,
             } => "57P05",
-            Error::NotInState { .. } | Error::ForwardOnly => "55000",
+            Error::NotInState { .. }
+            | Error::ForwardOnly
+            | Error::NotPopulated { .. }
+            | Error::NotRefreshable { .. } => "55000",
             Error::LockingCursor { kind, .. } => kind.sqlstate(),
             Error::CursorState { .. } => "24000",
             Error::TooManyClients => "53300",
@@ -223,6 +226,8 @@ impl Error {
             | Error::UndefinedCursor { .. }
             | Error::PlanChanged { .. }
             | Error::ProtocolViolation { .. }
+            | Error::NotPopulated { .. }
+            | Error::NotRefreshable { .. }
             | Error::Internal { .. } => None,
         }
     }
@@ -270,6 +275,13 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::NotRefreshable { .. } => Some(
+                "Create a unique index with no WHERE clause on one or more columns of the materialized view."
+                    .to_string(),
+            ),
+            Error::NotPopulated { .. } => {
+                Some("Use the REFRESH MATERIALIZED VIEW command.".to_string())
+            }
             Error::OnCommitReferenced { by, .. } => {
                 Some(format!("Make \"{by}\" with ON COMMIT DELETE ROWS, too."))
             }

@@ -13,7 +13,7 @@ use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
-const FIRST_WORDS: [Keyword; 27] = [
+const FIRST_WORDS: [Keyword; 28] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -41,6 +41,7 @@ const FIRST_WORDS: [Keyword; 27] = [
     Keyword::CLUSTER,
     Keyword::LOCK,
     Keyword::REINDEX,
+    Keyword::REFRESH,
 ];
 
 /// Those that are no keywords of the parser.
@@ -92,6 +93,7 @@ impl TokenReader<'_> {
             "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
             "ALTER" | "COMMENT" => self.definition(),
             "CREATE" => self.creation(),
+            "REFRESH" => self.refresh().map(Command::Define),
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

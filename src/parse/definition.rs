@@ -19,6 +19,12 @@ pub enum Persistence {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Definition {
+    /// REFRESH MATERIALIZED VIEW; `with_rows`: not WITH NO DATA.
+    RefreshView {
+        name: ObjectName,
+        concurrently: bool,
+        with_rows: bool,
+    },
     /// ALTER SCHEMA … OWNER TO.
     SchemaOwner { schema: String, owner: RoleName },
     /// ALTER INDEX.
@@ -27,8 +33,9 @@ pub enum Definition {
         if_exists: bool,
         change: IndexChange,
     },
-    /// ALTER TABLE with nothing but what is about the storage that PostgreSQL has.
+    /// ALTER TABLE, or ALTER MATERIALIZED VIEW, with nothing but what is about the storage that PostgreSQL has.
     AlterStorage {
+        of_materialized_view: bool,
         name: ObjectName,
         if_exists: bool,
         changes: Vec<StorageChange>,
@@ -65,8 +72,13 @@ impl Definition {
     /// Its command tag.
     pub fn tag(&self) -> &'static str {
         match self {
+            Definition::RefreshView { .. } => "REFRESH MATERIALIZED VIEW",
             Definition::SchemaOwner { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
+            Definition::AlterStorage {
+                of_materialized_view: true,
+                ..
+            } => "ALTER MATERIALIZED VIEW",
             Definition::AlterStorage { .. } | Definition::AlterIdentity { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
@@ -158,10 +170,10 @@ pub enum IndexChange {
 /// What ALTER TABLE changes of the storage that PostgreSQL has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageChange {
-    /// SET LOGGED, SET WITHOUT CLUSTER, SET WITHOUT OIDS, SET ACCESS METHOD heap: so it is.
+    /// SET WITHOUT CLUSTER, SET WITHOUT OIDS, SET ACCESS METHOD heap: so it is.
     AsItIs,
-    /// SET UNLOGGED.
-    Unlogged,
+    /// SET UNLOGGED; `false`: SET LOGGED.
+    Unlogged(bool),
     /// CLUSTER ON this index.
     ClusterOn(String),
     /// SET TABLESPACE.

@@ -14,10 +14,15 @@ use crate::{Error, Result};
 pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
     match (is(0, "ALTER"), is(0, "COMMENT")) {
+        (true, _) if is(1, "MATERIALIZED") => {
+            let mut reader = TokenReader::new(tokens.to_vec(), text);
+            reader.at = 3;
+            reader.alter_storage(true).is_ok() && reader.peek().is_none()
+        }
         (true, _) if is(1, "TABLE") => {
             let mut reader = TokenReader::new(tokens.to_vec(), text);
             reader.at = 2;
-            let is_storage = reader.alter_storage().is_ok() && reader.peek().is_none();
+            let is_storage = reader.alter_storage(false).is_ok() && reader.peek().is_none();
             is_storage || is_identity(tokens, text)
         }
         (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
@@ -54,12 +59,33 @@ impl TokenReader<'_> {
             let at = self.at;
             self.alter_identity().or_else(|_| {
                 self.at = at;
-                self.alter_storage()
+                self.alter_storage(false)
             })
+        } else if self.word("MATERIALIZED") {
+            self.expect("VIEW")?;
+            self.alter_storage(true)
         } else {
             self.comment_on_constraint()
         };
         definition.map(Command::Define)
+    }
+
+    /// What stands behind REFRESH.
+    pub(super) fn refresh(&mut self) -> Result<Definition> {
+        self.expect("MATERIALIZED")?;
+        self.expect("VIEW")?;
+        let concurrently = self.word("CONCURRENTLY");
+        let name = self.object_name()?;
+        let mut with_rows = true;
+        if self.word("WITH") {
+            with_rows = !self.word("NO");
+            self.expect("DATA")?;
+        }
+        Ok(Definition::RefreshView {
+            name,
+            concurrently,
+            with_rows,
+        })
     }
 
     fn alter_schema(&mut self) -> Result<Definition> {
@@ -104,7 +130,7 @@ impl TokenReader<'_> {
         })
     }
 
-    fn alter_storage(&mut self) -> Result<Definition> {
+    fn alter_storage(&mut self, of_materialized_view: bool) -> Result<Definition> {
         let if_exists = self.if_exists()?;
         self.word("ONLY");
         let name = self.object_name()?;
@@ -114,6 +140,7 @@ impl TokenReader<'_> {
             changes.push(self.storage_change()?);
         }
         Ok(Definition::AlterStorage {
+            of_materialized_view,
             name,
             if_exists,
             changes,
@@ -134,9 +161,9 @@ impl TokenReader<'_> {
         }
         self.expect("SET")?;
         if self.word("LOGGED") {
-            Ok(StorageChange::AsItIs)
+            Ok(StorageChange::Unlogged(false))
         } else if self.word("UNLOGGED") {
-            Ok(StorageChange::Unlogged)
+            Ok(StorageChange::Unlogged(true))
         } else if self.word("TABLESPACE") {
             self.name().map(StorageChange::Tablespace)
         } else if self.word("ACCESS") {

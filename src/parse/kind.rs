@@ -3,9 +3,10 @@
 
 use sqlparser::ast::{AlterTableOperation, Query, SelectInto, SetExpr, Statement};
 
-use super::alter::is_alter_view;
+use super::alter::altered_kind;
 use super::command::Command;
 use super::copy::CopySubject;
+use super::definition::Definition;
 use super::explain_options::Options;
 use super::with_write::{has_writes, write_of};
 
@@ -62,10 +63,7 @@ impl StatementKind {
             Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
             Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
             Statement::AlterTable(alter) => StatementKind::Write(Write {
-                name: match is_alter_view(alter) {
-                    true => "ALTER VIEW".to_string(),
-                    false => "ALTER TABLE".to_string(),
-                },
+                name: altered_kind(alter).tag().to_string(),
                 frees_space: !alter.operations.is_empty() && alter.operations.iter().all(is_drop),
                 leaves_keys: true,
             }),
@@ -74,6 +72,7 @@ impl StatementKind {
             } if Options::of(statement).is_ok_and(|options| options.analyze) => StatementKind::of(explained),
             Statement::Explain { .. } | Statement::ExplainTable { .. } => StatementKind::Read,
             Statement::CreateIndex(_) => writes("CREATE INDEX"),
+            Statement::CreateView(create) if create.materialized => writes("CREATE MATERIALIZED VIEW"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),
         }
@@ -89,6 +88,13 @@ impl StatementKind {
             };
         }
         match command.writes() {
+            true if matches!(command, Command::Define(Definition::RefreshView { .. })) => {
+                StatementKind::Write(Write {
+                    name: command.tag().to_string(),
+                    frees_space: false,
+                    leaves_keys: true,
+                })
+            }
             true => writes(command.tag()),
             false => StatementKind::Read,
         }

@@ -54,7 +54,7 @@ pub(crate) mod type_name;
 mod upkeep_reader;
 pub(crate) mod with_write;
 
-pub(crate) use alter::{is_alter_view, new_schema};
+pub(crate) use alter::{AlteredKind, altered_kind, new_schema};
 pub(crate) use constraint_words::is_no_inherit;
 pub(crate) use dialect::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};

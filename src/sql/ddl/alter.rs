@@ -22,7 +22,7 @@ use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::SequenceOption;
 use crate::parse::names;
-use crate::parse::{is_alter_view, new_schema, sequence_options_of};
+use crate::parse::{AlteredKind, altered_kind, new_schema, sequence_options_of};
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::system::StatementContext;
@@ -32,17 +32,16 @@ use crate::{Error, Result};
 
 /// Runs ALTER TABLE and ALTER VIEW.
 pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
-    let (tag, is_view) = match is_alter_view(alter) {
-        true => ("ALTER VIEW".to_string(), true),
-        false => ("ALTER TABLE".to_string(), false),
-    };
+    let kind = altered_kind(alter);
+    let tag = kind.tag().to_string();
     let new_schema = new_schema(alter);
     if alter.location.is_some() || alter.on_cluster.is_some() && new_schema.is_none() {
         return Err(Error::unsupported("this form of ALTER TABLE", None));
     }
-    let access = match is_view {
-        true => Access::AlterKind(ObjectKind::View),
-        false => Access::Alter,
+    let access = match kind {
+        AlteredKind::View => Access::AlterKind(ObjectKind::View),
+        AlteredKind::MaterializedView => Access::AlterKind(ObjectKind::MaterializedView),
+        AlteredKind::Table => Access::Alter,
     };
     let Some(object) = relation_if_exists(ctx, &alter.name, access, alter.if_exists)? else {
         return Ok(tag);
@@ -76,6 +75,9 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
+                if table.is_materialized_view() {
+                    relation(ctx, &alter.name, alter_action::access(operation))?;
+                }
                 apply(ctx, &mut change, operation).await?;
             }
             if let Some(schema) = new_schema {

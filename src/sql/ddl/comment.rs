@@ -28,10 +28,14 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     // An empty comment is none, as in PostgreSQL.
     let comment = comment.clone().filter(|text| !text.is_empty());
     match object_type {
-        CommentObject::Table => {
+        CommentObject::Table | CommentObject::MaterializedView => {
+            let kind = match object_type {
+                CommentObject::Table => ObjectKind::Table,
+                _ => ObjectKind::MaterializedView,
+            };
             let changed = TableDef {
                 comment,
-                ..TableDef::clone(&*table(ctx, object_name, Access::Comment(ObjectKind::Table))?)
+                ..TableDef::clone(&*table(ctx, object_name, Access::Comment(kind))?)
             };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
                 .put_table_in(changed, LockMode::ShareUpdateExclusive)?;

@@ -10,9 +10,9 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, free_name, generation, options, sequence, storage};
+use super::{advice, free_name, generation, materialized_view, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, TableCache, TableDef,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache, TableDef,
     TableOptions,
 };
 use crate::codec::keyspace::IndexId;
@@ -47,11 +47,13 @@ struct NewIndex {
 }
 
 /// A table that gets the columns and the rows of a query.
-struct NewTable {
-    relation: NewRelation,
+pub(super) struct NewTable {
+    pub(super) relation: NewRelation,
     /// The names that its first columns are given.
-    columns: Vec<String>,
-    options: TableOptions,
+    pub(super) columns: Vec<String>,
+    pub(super) options: TableOptions,
+    /// The query, if it is a materialized view.
+    pub(super) stored_query: Option<Box<StoredQuery>>,
 }
 
 /// A table as its statement describes it, before it has an id.
@@ -63,6 +65,7 @@ struct Description {
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
+    stored_query: Option<Box<StoredQuery>>,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
 }
@@ -103,6 +106,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
             relation: new,
             columns: column_names(create)?,
             options,
+            stored_query: None,
         };
         return create_as(ctx, new, query).await;
     }
@@ -173,7 +177,14 @@ pub(crate) async fn make_of_query(
                 relation,
                 columns: column_names(create)?,
                 options,
+                stored_query: None,
             }
+        }
+        ast::Statement::CreateView(create) => {
+            let relation = NewRelation::of(ctx, &create.name, Persistence::Permanent)?;
+            let plan = (plan, Some(observation));
+            materialized_view::create_of_plan(ctx, create, relation, plan).await?;
+            return Ok(());
         }
         ast::Statement::Query(query) => {
             let into = take_into(&mut query.as_ref().clone());
@@ -195,6 +206,7 @@ fn into_table(ctx: &StatementContext, into: &SelectInto) -> Result<NewTable> {
             unlogged: into.unlogged,
             ..TableOptions::default()
         },
+        stored_query: None,
     })
 }
 
@@ -215,6 +227,9 @@ pub(crate) fn would_create(ctx: &StatementContext, statement: &ast::Statement) -
             check_supported(create)?;
             column_names(create)?;
             new_table(ctx, create)?.is_free(ctx, create.if_not_exists)
+        }
+        ast::Statement::CreateView(create) if create.materialized => {
+            materialized_view::would_create(ctx, create)
         }
         ast::Statement::Query(query) => {
             let into = take_into(&mut query.as_ref().clone());
@@ -515,6 +530,7 @@ async fn create_described(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: description.options,
+        stored_query: description.stored_query,
         comment: None,
         cache: TableCache::default(),
     };
@@ -624,7 +640,7 @@ async fn create_as(
 }
 
 /// The same of a query that is bound; how many rows there were, unless it is to have none.
-async fn create_filled(
+pub(super) async fn create_filled(
     ctx: &StatementContext,
     new: NewTable,
     (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
@@ -645,6 +661,7 @@ async fn create_filled(
     let description = Description {
         columns,
         options: new.options,
+        stored_query: new.stored_query,
         ..Description::default()
     };
     let table = create_described(ctx, new.relation, description).await?;

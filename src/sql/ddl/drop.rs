@@ -33,10 +33,11 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         return Err(Error::internal("not a DROP"));
     };
     match object_type {
-        ObjectType::Table | ObjectType::View | ObjectType::Sequence => {
+        ObjectType::Table | ObjectType::View | ObjectType::MaterializedView | ObjectType::Sequence => {
             let kind = match object_type {
                 ObjectType::Table => ObjectKind::Table,
                 ObjectType::View => ObjectKind::View,
+                ObjectType::MaterializedView => ObjectKind::MaterializedView,
                 _ => ObjectKind::Sequence,
             };
             drop_relations(ctx, kind, names, *if_exists, *cascade).await?;
@@ -179,8 +180,7 @@ fn views_over<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<(&'a Re
     let mut dependents = Vec::new();
     while let Some(read) = queue.pop() {
         for view in catalog.relations.iter() {
-            let Relation::View(def) = view else { continue };
-            if def.depends_on.contains(&read.oid()) && gone.insert(def.oid()) {
+            if view.reads().contains(&read.oid()) && gone.insert(view.oid()) {
                 dependents.push((view, read));
                 queue.push(view);
             }
@@ -227,6 +227,7 @@ fn check_cascade(
 /// `table t`, `view s.v`: the schema only when the name alone means something else.
 fn described(ctx: &StatementContext, relation: &Relation) -> String {
     let kind = match relation {
+        Relation::Table(table) if table.is_materialized_view() => "materialized view",
         Relation::Table(_) => "table",
         Relation::View(_) => "view",
         Relation::Sequence(_) => "sequence",

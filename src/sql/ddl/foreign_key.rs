@@ -102,7 +102,9 @@ pub(super) async fn define(
         comment: None,
     };
     check_settable(table, &foreign_key)?;
-    advise(ctx, table, &referenced, &foreign_key);
+    if !table.is_temporary() {
+        advise(ctx, table, &referenced, &foreign_key);
+    }
     table.foreign_keys.push(foreign_key.clone());
     table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(foreign_key)
@@ -300,7 +302,7 @@ fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::Object
     }
     match relation(ctx, name, Access::Name)? {
         Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
-        Object::Table(known) => Ok(TableDef::clone(known)),
+        Object::Table(known) if !known.is_materialized_view() => Ok(TableDef::clone(known)),
         _ => Err(fault(
             StatementFault::WrongObjectType,
             format!("referenced relation \"{bare}\" is not a table"),

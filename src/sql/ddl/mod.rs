@@ -26,6 +26,7 @@ mod index_build;
 mod key;
 mod like;
 mod lock_table;
+mod materialized_view;
 mod new_relation;
 mod operator_class;
 mod options;
@@ -89,6 +90,9 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
 async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<String> {
     match statement {
         ast::Statement::CreateTable(create) => create_table::execute(ctx, create).await,
+        ast::Statement::CreateView(create) if create.materialized => {
+            materialized_view::create(ctx, create).await
+        }
         ast::Statement::CreateView(create) => view::create(ctx, create).await,
         ast::Statement::CreateIndex(create) => index::create(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
@@ -120,6 +124,11 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             column,
             change,
         } => identity::execute(ctx, table, *if_exists, column, change).await,
+        Definition::RefreshView {
+            name,
+            concurrently,
+            with_rows,
+        } => materialized_view::refresh(ctx, name, *concurrently, *with_rows).await,
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,
@@ -127,10 +136,11 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             change,
         } => alter_index::execute(ctx, name, *if_exists, change),
         Definition::AlterStorage {
+            of_materialized_view,
             name,
             if_exists,
             changes,
-        } => alter_storage::execute(ctx, name, *if_exists, changes),
+        } => alter_storage::execute(ctx, (name, *of_materialized_view), *if_exists, changes),
         Definition::CommentOnConstraint {
             constraint,
             table,

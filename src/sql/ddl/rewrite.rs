@@ -141,18 +141,7 @@ fn not_automatic(column: &ColumnDef, has_using: bool) -> Error {
 
 /// Rows that the new definition cannot hold were there before it: PostgreSQL finds them while it builds the index.
 fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Error {
-    match error {
-        Error::UniqueViolation {
-            schema,
-            table,
-            constraint,
-            key,
-        } => Error::DuplicateInIndex {
-            schema,
-            table,
-            index: constraint,
-            key,
-        },
+    match as_duplicate_in_index(error) {
         Error::NotNullViolation { column, .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
             Error::ContainsNull {
                 schema: table.schema.clone(),
@@ -169,6 +158,24 @@ fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Err
             schema,
             table,
             constraint,
+        },
+        error => error,
+    }
+}
+
+/// What a unique index cannot hold, as who builds the index tells it.
+pub(super) fn as_duplicate_in_index(error: Error) -> Error {
+    match error {
+        Error::UniqueViolation {
+            schema,
+            table,
+            constraint,
+            key,
+        } => Error::DuplicateInIndex {
+            schema,
+            table,
+            index: constraint,
+            key,
         },
         error => error,
     }

@@ -286,7 +286,11 @@ fn owner_column(
         return Ok(None);
     };
     let object = relation(ctx, &table_name, Access::Name)?;
-    let Object::Table(table) = object else {
+    let not_materialized = match object {
+        Object::Table(table) if !table.is_materialized_view() => Some(table),
+        _ => None,
+    };
+    let Some(table) = not_materialized else {
         return Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
             message: format!("sequence cannot be owned by relation \"{}\"", object.name()),

@@ -4,7 +4,7 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
-use crate::catalog::{ForeignKey, TableDef, dependents_key};
+use crate::catalog::{ForeignKey, ObjectKind, TableDef, dependents_key};
 use crate::error::nearest_name;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -30,18 +30,22 @@ pub(super) struct Change {
 pub(super) fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
     // Nor may anybody be creating one.
     ctx.txn.guard(&dependents_key(table.oid));
-    match ctx.catalog.views_reading(table.oid).next() {
+    match ctx.catalog.queries_reading(table.oid).next() {
         None => Ok(()),
-        Some(view) => Err(Error::FeatureNotSupported {
-            feature: format!(
-                "{change} while view \"{}\" reads table \"{}\"",
-                view.name, table.name
-            ),
-            hint: Some(format!(
-                "Use DROP VIEW {} first, and create it again afterwards.",
-                view.name
-            )),
-        }),
+        Some(view) => {
+            let kind = match view.get_table() {
+                Some(_) => ObjectKind::MaterializedView.word(),
+                None => ObjectKind::View.word(),
+            };
+            let name = view.name();
+            Err(Error::FeatureNotSupported {
+                feature: format!("{change} while {kind} \"{name}\" reads table \"{}\"", table.name),
+                hint: Some(format!(
+                    "Use DROP {} {name} first, and create it again afterwards.",
+                    kind.to_uppercase()
+                )),
+            })
+        }
     }
 }
 

@@ -27,12 +27,6 @@ use crate::{Error, Result};
 
 /// Runs CREATE VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
-    if create.materialized {
-        return Err(Error::unsupported(
-            "a materialized view",
-            Some("Use CREATE TABLE ... AS, or a plain view."),
-        ));
-    }
     if create.options != CreateTableOptions::None {
         return Err(Error::unsupported(
             "the options of a view",
@@ -105,9 +99,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
 /// What CREATE VIEW names: a view of what is temporary is so itself. Errors: as [`NewRelation::of`].
 fn new_view(ctx: &StatementContext, create: &CreateView, reads: &[u32]) -> Result<NewRelation> {
     let is_said = create.temporary;
-    let mut read = ctx.catalog.relations.iter();
-    let reads_temporary =
-        read.any(|relation| reads.contains(&relation.oid()) && is_temporary_schema(relation.schema()));
+    let reads_temporary = reads_temporary(ctx, reads);
     if reads_temporary && !is_said {
         let (_, name) = names::relation_name(&create.name)?;
         let message = format!("view \"{name}\" will be a temporary view");
@@ -118,6 +110,12 @@ fn new_view(ctx: &StatementContext, create: &CreateView, reads: &[u32]) -> Resul
         false => Persistence::Permanent,
     };
     NewRelation::of(ctx, &create.name, persistence)
+}
+
+/// Whether one of these relations is temporary.
+pub(super) fn reads_temporary(ctx: &StatementContext, reads: &[u32]) -> bool {
+    let mut relations = ctx.catalog.relations.iter();
+    relations.any(|relation| reads.contains(&relation.oid()) && is_temporary_schema(relation.schema()))
 }
 
 /// The names of the view's columns: the list given, then the query's own. Errors: 42601, 42701.
@@ -180,7 +178,7 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
 
 /// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
 /// that only their places tell apart, which a column added to a table would shift.
-fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
+pub(super) fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
     let query = &without_row_locks(query);
     let renamed = columns
         .iter()
@@ -231,7 +229,7 @@ fn has_wildcard(query: &Query) -> bool {
 }
 
 /// The oids of the relations that a query names, CTEs left out.
-fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
+pub(super) fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
     struct Read<'a> {
         ctx: &'a StatementContext,
         ctes: BTreeSet<String>,

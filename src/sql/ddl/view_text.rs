@@ -88,22 +88,22 @@ impl Renamed<'_> {
         }
         // Nor may anybody be creating a view of it under the old names.
         writer.guard_dependents(self.oid);
-        for view in ctx.catalog.views_reading(self.oid) {
-            let mut query = parse_query(&view.query).map_err(|error| Error::Corrupt {
-                what: format!("view \"{}\"", view.name),
+        for view in ctx.catalog.queries_reading(self.oid) {
+            let Some((text, search_path)) = view.query() else {
+                continue;
+            };
+            let mut query = parse_query(text).map_err(|error| Error::Corrupt {
+                what: format!("view \"{}\"", view.name()),
                 reason: error.to_string(),
             })?;
             let mut pin = Pin {
                 ctx,
                 renamed: self,
-                search_path: &view.search_path,
+                search_path,
                 ctes: ctes_of(&query),
             };
             let _ = VisitMut::visit(&mut *query, &mut pin);
-            writer.put_view(&ViewDef {
-                query: query.to_string(),
-                ..ViewDef::clone(view)
-            })?;
+            writer.put_query(&view.with_query(query.to_string()))?;
         }
         Ok(())
     }

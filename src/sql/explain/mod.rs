@@ -52,6 +52,11 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         making @ ast::Statement::CreateTable(ast::CreateTable {
             query: Some(query), ..
         }) => explain_making(ctx, making, query, options, begun).await?,
+        making @ ast::Statement::CreateView(ast::CreateView {
+            materialized: true,
+            query,
+            ..
+        }) => explain_making(ctx, making, query, options, begun).await?,
         ast::Statement::Query(query) if is_select_into(query) => {
             explain_making(ctx, explained, query, options, begun).await?
         }

@@ -43,6 +43,8 @@ pub(crate) struct UserRelation {
     pub(crate) constraints: Vec<UserConstraint>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
+    /// pg_class.relispopulated.
+    pub(crate) is_populated: bool,
     /// A view's SELECT.
     pub(crate) query: Option<String>,
     /// What a sequence is.
@@ -353,14 +355,15 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         namespace: namespace_oid(catalog, &table.schema),
         schema: table.schema.clone(),
         name: table.name.clone(),
-        kind: 'r',
+        kind: if table.is_materialized_view() { 'm' } else { 'r' },
         persistence: persistence(&table.schema, table.options.unlogged),
         comment: table.comment.clone(),
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
         options,
-        query: None,
+        is_populated: table.require_populated().is_ok(),
+        query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
         sequence: None,
     }
 }
@@ -419,6 +422,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        is_populated: true,
         query: Some(view.query.clone()),
         sequence: None,
     }
@@ -454,6 +458,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        is_populated: true,
         query: None,
         sequence: Some(sequence.clone()),
     }

@@ -92,7 +92,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
         ]);
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&relation.schema)),
@@ -172,7 +172,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
             column_row(rows, database, name, position + 1, column, relation.kind == 'r');
@@ -310,7 +310,7 @@ const PRIVILEGE: Constants = &[
 fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for privilege in [
             "INSERT",
             "SELECT",
@@ -334,7 +334,7 @@ fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for column in &relation.columns {
             for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
                 rows.push(&[

@@ -38,6 +38,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_depend", &[], sequence_rows::dependencies),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
+    ("pg_matviews", &[], materialized_views),
     ("pg_indexes", &[], index_definitions),
     ("pg_stat_user_tables", TABLE_STATISTICS, table_statistics),
     ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
@@ -134,7 +135,6 @@ const CLASS: Constants = &[
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
-    ("relispopulated", "t"),
     ("relispartition", "f"),
     ("relrewrite", "0"),
     ("relfrozenxid", "0"),
@@ -154,7 +154,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
     for relation in &source.objects.relations {
-        let (is_table, is_sequence) = (relation.kind == 'r', relation.kind == 'S');
+        let (is_table, is_sequence) = (matches!(relation.kind, 'r' | 'm'), relation.kind == 'S');
         rows.push(&[
             ("oid", text(relation.oid)),
             ("relname", text(&relation.name)),
@@ -181,7 +181,8 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 },
             ),
             ("relnatts", text(relation.columns.len())),
-            ("relhasrules", boolean(relation.kind == 'v')),
+            ("relhasrules", boolean(matches!(relation.kind, 'v' | 'm'))),
+            ("relispopulated", boolean(relation.is_populated)),
             ("relreplident", text(if is_table { 'd' } else { 'n' })),
             ("reloptions", array_or_null(&relation.options)),
         ]);
@@ -201,6 +202,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),
                 ("relhasrules", boolean(false)),
+                ("relispopulated", boolean(true)),
                 ("relreplident", text('n')),
             ]);
         }
@@ -408,7 +410,7 @@ fn view_rules(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| relation.kind == 'v')
+        .filter(|relation| matches!(relation.kind, 'v' | 'm'))
     {
         rows.push(&[("oid", text(view.oid)), ("ev_class", text(view.oid))]);
     }
@@ -482,6 +484,20 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+fn materialized_views(source: &Source<'_>, rows: &mut RelationRows) {
+    let relations = source.objects.relations.iter();
+    for view in relations.filter(|relation| relation.kind == 'm') {
+        rows.push(&[
+            ("schemaname", text(&view.schema)),
+            ("matviewname", text(&view.name)),
+            ("matviewowner", text(OWNER_NAME)),
+            ("hasindexes", boolean(!view.indexes.is_empty())),
+            ("ispopulated", boolean(view.is_populated)),
+            ("definition", view_definition(view)),
+        ]);
+    }
+}
+
 fn index_definitions(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
@@ -503,7 +519,7 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| relation.kind == 'r')
+        .filter(|relation| matches!(relation.kind, 'r' | 'm'))
     {
         rows.push(&[
             ("relid", text(table.oid)),
