@@ -423,8 +423,9 @@ impl TableDef {
     }
     /// The ids of the columns whose values stand in its key or in entries of its indexes.
     pub fn columns_of_keys(&self) -> HashSet<ColumnId> {
-        let keys = std::iter::once(&self.primary_key).chain(self.kept_indexes());
-        keys.flat_map(IndexDef::held_columns).collect()
+        let primary = self.primary_key.columns.iter().map(|key| key.column);
+        let entries = self.kept_indexes().flat_map(IndexDef::held_columns);
+        primary.chain(entries).collect()
     }
     /// Whether the column is one of the primary key's.
     pub fn is_key_column(&self, id: ColumnId) -> bool {
@@ -472,6 +473,7 @@ impl TableDef {
     pub fn remove_column(&mut self, id: ColumnId) {
         self.indexes
             .retain(|index| index.held_columns().all(|held| held != id));
+        self.primary_key.include.retain(|held| *held != id);
         self.checks.retain(|check| !check.columns.contains(&id));
         self.foreign_keys.retain(|key| !key.columns.contains(&id));
         self.columns.retain(|column| column.id != id);

@@ -86,6 +86,7 @@ impl Error {
             Error::DataDirInUse { .. } => "55006",
             Error::DataDirFormat { .. }
             | Error::FeatureNotSupported { .. }
+            | Error::ColumnUsed { .. }
             | Error::OnCommitReferenced { .. }
             | Error::TruncateReferenced { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
@@ -138,6 +139,7 @@ impl Error {
             Error::TruncateReferenced { table, by } => {
                 Some(format!("Table \"{by}\" references \"{table}\"."))
             }
+            Error::ColumnUsed { detail, .. } => Some(detail.clone()),
             Error::OnCommitReferenced { table, by } => Some(format!(
                 "Table \"{by}\" references \"{table}\", but they do not have the same ON COMMIT setting."
             )),
@@ -275,6 +277,7 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::ColumnUsed { hint, .. } => Some(hint.clone()),
             Error::NotRefreshable { .. } => Some(
                 "Create a unique index with no WHERE clause on one or more columns of the materialized view."
                     .to_string(),

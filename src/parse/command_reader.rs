@@ -47,13 +47,13 @@ const FIRST_WORDS: [Keyword; 28] = [
 /// Those that are no keywords of the parser.
 const OTHER_FIRST_WORDS: [&str; 3] = ["MOVE", "CHECKPOINT", "ANALYSE"];
 
-/// Whether the tokens, of which `text` is the message, are a statement of the session's, or one that the parser does not read.
-pub(super) fn is_command(tokens: &[TokenWithSpan], text: &str) -> bool {
+/// Whether the tokens are a statement of the session's, or one that the parser does not read.
+pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
         if FIRST_WORDS.contains(&word.keyword) || OTHER_FIRST_WORDS.iter().any(|first| is_word(word, first)));
     begins_one
         || is_alter_settings(tokens)
-        || is_definition(tokens, text)
+        || is_definition(tokens)
         || explained_execute(tokens).is_some()
         || made_of_execute(tokens).is_some()
 }

@@ -25,6 +25,8 @@ pub enum Definition {
         concurrently: bool,
         with_rows: bool,
     },
+    /// ALTER SCHEMA … RENAME TO.
+    RenameSchema { schema: String, new_name: String },
     /// ALTER SCHEMA … OWNER TO.
     SchemaOwner { schema: String, owner: RoleName },
     /// ALTER INDEX.
@@ -32,13 +34,6 @@ pub enum Definition {
         name: ObjectName,
         if_exists: bool,
         change: IndexChange,
-    },
-    /// ALTER TABLE, or ALTER MATERIALIZED VIEW, with nothing but what is about the storage that PostgreSQL has.
-    AlterStorage {
-        of_materialized_view: bool,
-        name: ObjectName,
-        if_exists: bool,
-        changes: Vec<StorageChange>,
     },
     /// CREATE SEQUENCE.
     CreateSequence {
@@ -53,13 +48,8 @@ pub enum Definition {
         if_exists: bool,
         change: SequenceChange,
     },
-    /// ALTER TABLE … ALTER COLUMN of an identity column, and nothing else.
-    AlterIdentity {
-        table: ObjectName,
-        if_exists: bool,
-        column: String,
-        change: IdentityChange,
-    },
+    /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
+    CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
     CommentOnConstraint {
         constraint: String,
@@ -73,16 +63,11 @@ impl Definition {
     pub fn tag(&self) -> &'static str {
         match self {
             Definition::RefreshView { .. } => "REFRESH MATERIALIZED VIEW",
-            Definition::SchemaOwner { .. } => "ALTER SCHEMA",
+            Definition::SchemaOwner { .. } | Definition::RenameSchema { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
-            Definition::AlterStorage {
-                of_materialized_view: true,
-                ..
-            } => "ALTER MATERIALIZED VIEW",
-            Definition::AlterStorage { .. } | Definition::AlterIdentity { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
-            Definition::CommentOnConstraint { .. } => "COMMENT",
+            Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }
 }
@@ -154,6 +139,28 @@ pub enum IdentityChange {
     },
     /// DROP IDENTITY.
     Drop { if_exists: bool },
+}
+
+/// An action of ALTER TABLE that the parser has no tree of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum AlterAction {
+    /// What PostgreSQL stores in its own way.
+    Storage(StorageChange),
+    /// ALTER COLUMN of an identity column, or one that becomes such.
+    Identity {
+        column: String,
+        change: IdentityChange,
+    },
+    /// ALTER COLUMN … DROP EXPRESSION.
+    DropExpression { column: String, if_exists: bool },
+    /// ALTER CONSTRAINT.
+    Constraint { name: String },
+    /// What is not supported, and what to do.
+    Refused {
+        feature: &'static str,
+        hint: &'static str,
+    },
 }
 
 /// What ALTER INDEX changes.

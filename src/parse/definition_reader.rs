@@ -1,5 +1,5 @@
-//! Reads definitions off their tokens that the parser does not read: ALTER INDEX, ALTER SCHEMA, COMMENT ON CONSTRAINT, and
-//! ALTER TABLE of what PostgreSQL stores in its own way. Called by `command_reader`; knows nothing of what they do.
+//! Reads definitions off their tokens that the parser does not read: ALTER INDEX, ALTER SCHEMA, COMMENT ON CONSTRAINT, REFRESH, and
+//! what ALTER TABLE changes that PostgreSQL stores in its own way. Called by `command_reader`; knows nothing of what they do.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
@@ -10,35 +10,35 @@ use super::inert::behind_persistence;
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::{Error, Result};
 
-/// Whether the tokens are such a definition. Those of ALTER TABLE are when the whole of it is.
-pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
+/// The first words of what every database has, and of which nothing here is one's own.
+const SYSTEM_OBJECTS: [&str; 14] = [
+    "ACCESS",
+    "AGGREGATE",
+    "CAST",
+    "COLLATION",
+    "CONVERSION",
+    "DATABASE",
+    "EXTENSION",
+    "FUNCTION",
+    "LANGUAGE",
+    "OPERATOR",
+    "PROCEDURE",
+    "ROLE",
+    "ROUTINE",
+    "TABLESPACE",
+];
+
+/// Whether the tokens are such a definition.
+pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
     match (is(0, "ALTER"), is(0, "COMMENT")) {
-        (true, _) if is(1, "MATERIALIZED") => {
-            let mut reader = TokenReader::new(tokens.to_vec(), text);
-            reader.at = 3;
-            reader.alter_storage(true).is_ok() && reader.peek().is_none()
-        }
-        (true, _) if is(1, "TABLE") => {
-            let mut reader = TokenReader::new(tokens.to_vec(), text);
-            reader.at = 2;
-            let is_storage = reader.alter_storage(false).is_ok() && reader.peek().is_none();
-            is_storage || is_identity(tokens, text)
-        }
         (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
-        (_, true) => is(2, "CONSTRAINT"),
+        (_, true) => is(2, "CONSTRAINT") || SYSTEM_OBJECTS.iter().any(|kind| is(2, kind)),
         _ => {
             let unlogged = usize::from(is(1, "UNLOGGED"));
             is(0, "CREATE") && is(behind_persistence(tokens) + unlogged, "SEQUENCE")
         }
     }
-}
-
-/// Whether all of an ALTER TABLE is a change of an identity column.
-fn is_identity(tokens: &[TokenWithSpan], text: &str) -> bool {
-    let mut reader = TokenReader::new(tokens.to_vec(), text);
-    reader.at = 2;
-    reader.alter_identity().is_ok() && reader.peek().is_none()
 }
 
 impl TokenReader<'_> {
@@ -55,15 +55,8 @@ impl TokenReader<'_> {
             self.alter_sequence()
         } else if self.word("SCHEMA") {
             self.alter_schema()
-        } else if self.word("TABLE") {
-            let at = self.at;
-            self.alter_identity().or_else(|_| {
-                self.at = at;
-                self.alter_storage(false)
-            })
-        } else if self.word("MATERIALIZED") {
-            self.expect("VIEW")?;
-            self.alter_storage(true)
+        } else if self.tokens.get(2).is_some_and(|_| !is_word_at(&self.tokens, 2, "CONSTRAINT")) {
+            self.comment_on_system_object()
         } else {
             self.comment_on_constraint()
         };
@@ -91,8 +84,9 @@ impl TokenReader<'_> {
     fn alter_schema(&mut self) -> Result<Definition> {
         let schema = self.name()?;
         if self.word("RENAME") {
-            let way_out = "Create the other schema, and move each table with ALTER TABLE ... SET SCHEMA.";
-            return Err(Error::unsupported("ALTER SCHEMA ... RENAME TO", Some(way_out)));
+            self.expect("TO")?;
+            let new_name = self.name()?;
+            return Ok(Definition::RenameSchema { schema, new_name });
         }
         self.expect("OWNER")?;
         self.expect("TO")?;
@@ -130,24 +124,8 @@ impl TokenReader<'_> {
         })
     }
 
-    fn alter_storage(&mut self, of_materialized_view: bool) -> Result<Definition> {
-        let if_exists = self.if_exists()?;
-        self.word("ONLY");
-        let name = self.object_name()?;
-        self.token(&Token::Mul);
-        let mut changes = vec![self.storage_change()?];
-        while self.token(&Token::Comma) {
-            changes.push(self.storage_change()?);
-        }
-        Ok(Definition::AlterStorage {
-            of_materialized_view,
-            name,
-            if_exists,
-            changes,
-        })
-    }
-
-    fn storage_change(&mut self) -> Result<StorageChange> {
+    /// What ALTER TABLE changes of the storage that PostgreSQL has.
+    pub(super) fn storage_change(&mut self) -> Result<StorageChange> {
         if self.word("CLUSTER") {
             self.expect("ON")?;
             return self.name().map(StorageChange::ClusterOn);
@@ -250,6 +228,22 @@ impl TokenReader<'_> {
             table,
             comment,
         })
+    }
+
+    /// What stands behind COMMENT, up to the object, of which nothing is asked.
+    fn comment_on_system_object(&mut self) -> Result<Definition> {
+        self.expect("ON")?;
+        let kind = self.name()?.to_uppercase();
+        while self.peek().is_some() && !is_word_at(&self.tokens, self.at, "IS") {
+            self.at += 1;
+        }
+        self.expect("IS")?;
+        if !self.word("NULL") {
+            let text = self.peek().and_then(string_of);
+            text.ok_or_else(|| self.syntax_error())?;
+            self.at += 1;
+        }
+        Ok(Definition::CommentOnSystem { kind })
     }
 
     pub(super) fn if_exists(&mut self) -> Result<bool> {

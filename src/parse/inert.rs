@@ -14,22 +14,23 @@ pub(crate) const UNTYPED: &str = "no type";
 
 /// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
-    if is_word_at(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
+    if is_word_at(tokens, 1, "UNLOGGED")
+        && matches!(keyword(tokens, 2), Keyword::TABLE | Keyword::MATERIALIZED)
+    {
         tokens.remove(1);
         hints.unlogged = true;
     }
     let object = behind_persistence(tokens);
     let is_table = keyword(tokens, object) == Keyword::TABLE;
-    let is_rows_kept = keyword(tokens, 1) == Keyword::MATERIALIZED && keyword(tokens, 2) == Keyword::VIEW;
+    let keeps_query = keyword(tokens, 1) == Keyword::MATERIALIZED && keyword(tokens, 2) == Keyword::VIEW;
     let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
-    if !is_table && !is_index && !is_rows_kept {
+    if !is_table && !is_index && !keeps_query {
         return;
     }
     if is_table {
-        take_key_includes(tokens);
         like::take(tokens, hints);
     }
-    if is_table || is_rows_kept {
+    if is_table || keeps_query {
         take_with_data(tokens, hints);
     }
     let (mut at, mut depth) = (2, 0usize);
@@ -47,7 +48,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
         if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
             take_tablespace(tokens, &mut at, hints);
         } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is_word_at(tokens, at + 1, "OIDS")
-            || (is_table || is_rows_kept)
+            || (is_table || keeps_query)
                 && depth == 0
                 && keyword(tokens, at) == Keyword::USING
                 && is_word_at(tokens, at + 1, "heap")
@@ -70,39 +71,6 @@ pub(super) fn behind_persistence(tokens: &[TokenWithSpan]) -> usize {
         at += 1;
     }
     at + usize::from(matches!(keyword(tokens, at), Keyword::TEMP | Keyword::TEMPORARY))
-}
-
-/// `PRIMARY KEY (…) INCLUDE (…)`: under a row's key stands the whole row.
-fn take_key_includes(tokens: &mut Vec<TokenWithSpan>) {
-    for at in 2..tokens.len() {
-        if keyword(tokens, at - 1) != Keyword::PRIMARY || keyword(tokens, at) != Keyword::KEY {
-            continue;
-        }
-        let Some(behind_key) = behind_parens(tokens, at + 1) else {
-            continue;
-        };
-        if is_word_at(tokens, behind_key, "INCLUDE")
-            && let Some(end) = behind_parens(tokens, behind_key + 1)
-        {
-            tokens.drain(behind_key..end);
-        }
-    }
-}
-
-/// Where what stands in the parentheses that open at a token ends, and they with it.
-fn behind_parens(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    for (place, token) in tokens.iter().enumerate().skip(at) {
-        match token.token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return (token.token == Token::RParen).then_some(place + 1);
-        }
-    }
-    None
 }
 
 /// Takes the word out of `DROP INDEX CONCURRENTLY`: an index goes without holding anybody up.

@@ -72,6 +72,8 @@ impl StatementKind {
             } if Options::of(statement).is_ok_and(|options| options.analyze) => StatementKind::of(explained),
             Statement::Explain { .. } | Statement::ExplainTable { .. } => StatementKind::Read,
             Statement::CreateIndex(_) => writes("CREATE INDEX"),
+            Statement::CreateTable(create) if create.query.is_some() => writes("CREATE TABLE AS"),
+            Statement::CreateTable(_) => writes("CREATE TABLE"),
             Statement::CreateView(create) if create.materialized => writes("CREATE MATERIALIZED VIEW"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),

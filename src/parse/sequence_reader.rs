@@ -71,31 +71,18 @@ impl TokenReader<'_> {
         Ok(altered(change))
     }
 
-    /// What stands behind ALTER TABLE: one change of an identity column.
-    pub(super) fn alter_identity(&mut self) -> Result<Definition> {
-        let if_exists = self.if_exists()?;
-        self.word("ONLY");
-        let table = self.object_name()?;
-        self.token(&Token::Mul);
-        self.expect("ALTER")?;
-        self.word("COLUMN");
-        let column = self.name()?;
-        let change = if self.word("DROP") {
+    /// What stands behind ALTER COLUMN: one change of an identity column.
+    pub(super) fn identity_change(&mut self) -> Result<IdentityChange> {
+        if self.word("DROP") {
             self.expect("IDENTITY")?;
-            IdentityChange::Drop {
+            Ok(IdentityChange::Drop {
                 if_exists: self.if_exists()?,
-            }
+            })
         } else if self.word("ADD") {
-            self.add_identity()?
+            self.add_identity()
         } else {
-            self.set_identity()?
-        };
-        Ok(Definition::AlterIdentity {
-            table,
-            if_exists,
-            column,
-            change,
-        })
+            self.set_identity()
+        }
     }
 
     /// `GENERATED ALWAYS AS IDENTITY (options)`.

@@ -19,11 +19,13 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::alter_actions;
 use super::constraint_words;
 use super::current_of;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
 use super::inert;
+use super::key_includes;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks::{self, LockStrength};
@@ -334,6 +336,10 @@ impl<'t> Reader<'t> {
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
             constraint_words::take(&mut self.tokens)?;
+            key_includes::take(&mut self.tokens);
+        }
+        if keyword_of(self.tokens.first()) == Keyword::ALTER {
+            alter_actions::take(&mut self.tokens, self.text, &mut self.hints);
         }
         if let Some(at) = self.creation() {
             let mut creation = self.tokens.split_off(at);

@@ -288,7 +288,7 @@ impl<P: Probe> TreeCheck<P> {
                 index_name: foreign("("),
                 index_type: foreign("USING"),
                 columns: must,
-                index_options: foreign("USING"),
+                index_options: read,
                 characteristics: read,
             }
         );
@@ -306,7 +306,7 @@ impl<P: Probe> TreeCheck<P> {
                 index_type_display: spelling,
                 index_type: foreign("USING"),
                 columns: must,
-                index_options: foreign("USING"),
+                index_options: read,
                 characteristics: read,
                 nulls_distinct: read,
             }
@@ -393,7 +393,7 @@ impl<P: Probe> TreeCheck<P> {
                 nulls_distinct: read,
                 with: read,
                 predicate: read,
-                index_options: foreign("USING"),
+                index_options: read,
                 alter_options: foreign("ALGORITHM"),
             }
         );
@@ -529,7 +529,7 @@ impl<P: Probe> TreeCheck<P> {
                         sequence_options,
                     } => {
                         verdicts!(self, "AlterColumnOperation::AddGenerated",
-                            generated_as: read, sequence_options: read,
+                            generated_as: must, sequence_options: spelling,
                         );
                     }
                     AlterColumnOperation::SetNotNull

@@ -2,7 +2,7 @@
 //! operations make of the table is written at the end, and its rows if they are stored otherwise.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident,
     RenameTableNameKind, ReplicaIdentity,
 };
 
@@ -12,7 +12,7 @@ use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_view, check, constraint, default, drop_column, foreign_key, generation,
+    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, foreign_key, generation,
     identity, notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
 };
 use crate::catalog::{
@@ -20,9 +20,9 @@ use crate::catalog::{
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::SequenceOption;
+use crate::parse::definition::{AlterAction, SequenceOption};
 use crate::parse::names;
-use crate::parse::{AlteredKind, altered_kind, new_schema, sequence_options_of};
+use crate::parse::{AlteredKind, altered_kind, new_schema, own_action};
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::system::StatementContext;
@@ -76,7 +76,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             };
             for operation in &alter.operations {
                 if table.is_materialized_view() {
-                    relation(ctx, &alter.name, alter_action::access(operation))?;
+                    relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
                 }
                 apply(ctx, &mut change, operation).await?;
             }
@@ -97,7 +97,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
 fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for operation in &alter.operations {
-        relation(ctx, &alter.name, alter_action::access(operation))?;
+        relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
         match operation {
             AlterTableOperation::RenameTable { table_name } => {
                 let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -187,7 +187,24 @@ fn can_be_taken_back(operation: &AlterTableOperation) -> bool {
     )
 }
 
+/// Does an action that the parser has no tree of.
+async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAction) -> Result<()> {
+    let table = &mut change.table;
+    match action {
+        AlterAction::Storage(storage) => alter_storage::apply(ctx, table, storage),
+        AlterAction::Identity { column, change } => identity::apply(ctx, table, column, change).await,
+        AlterAction::DropExpression { column, if_exists } => {
+            generation::drop_expression(ctx, table, column, *if_exists)
+        }
+        AlterAction::Constraint { name } => constraint::alter(table, name),
+        AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
+    }
+}
+
 async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTableOperation) -> Result<()> {
+    if let Some(action) = own_action(operation, &ctx.hints) {
+        return apply_own(ctx, change, action).await;
+    }
     let table = &mut change.table;
     match operation {
         AlterTableOperation::AddColumn {
@@ -203,9 +220,10 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             ..
         } => {
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
-            column_names
-                .iter()
-                .try_for_each(|name| drop_column::drop(ctx, table, name, *if_exists, cascade))
+            for name in column_names {
+                drop_column::drop(ctx, table, name, *if_exists, cascade).await?;
+            }
+            Ok(())
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -255,6 +273,19 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         | AlterTableOperation::DisableTrigger { name }
         | AlterTableOperation::EnableAlwaysTrigger { name }
         | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
+        AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
+            Err(Error::unsupported(
+                "row level security",
+                Some("Give a role a view of the rows that it may see."),
+            ))
+        }
+        AlterTableOperation::EnableRule { name }
+        | AlterTableOperation::EnableAlwaysRule { name }
+        | AlterTableOperation::EnableReplicaRule { name }
+        | AlterTableOperation::DisableRule { name } => Err(Error::UndefinedObject {
+            kind: "rule",
+            name: format!("{}\" for relation \"{}", names::fold(name), table.name),
+        }),
         // Nobody is kept from rows, so that it is so already.
         AlterTableOperation::DisableRowLevelSecurity | AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
         AlterTableOperation::ReplicaIdentity { identity } => {
@@ -470,6 +501,16 @@ async fn alter_column(
             table.columns[at].not_null = true;
         }
         AlterColumnOperation::DropNotNull => {
+            if let Some(ColumnDefault::Identity { .. }) = column.default {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::Syntax,
+                    message: format!(
+                        "column \"{name}\" of relation \"{}\" is an identity column",
+                        table.name
+                    ),
+                    hint: Some("Use ALTER COLUMN ... DROP IDENTITY first.".to_string()),
+                });
+            }
             if table.is_key_column(column.id) {
                 return Err(Error::InvalidStatement {
                     state: StatementFault::InvalidTableDefinition,
@@ -484,15 +525,6 @@ async fn alter_column(
         }
         AlterColumnOperation::SetDataType { data_type, using, .. } => {
             retype::set_type(ctx, change, at, data_type, using.as_ref()).await?;
-        }
-        AlterColumnOperation::AddGenerated {
-            generated_as: Some(generated_as),
-            sequence_options,
-        } => {
-            let options = sequence_options_of(sequence_options.as_deref().unwrap_or_default())?;
-            let always = matches!(generated_as, GeneratedAs::Always);
-            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-            identity::give_identity(ctx, &writer, table, at, (always, &options)).await?;
         }
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }

@@ -1,65 +1,39 @@
 //! ALTER TABLE of what PostgreSQL stores in its own way (SET UNLOGGED, CLUSTER ON, SET STATISTICS …): what is named must be
 //! there, and what is asked for is so already, or without effect.
 
-use sqlparser::ast::ObjectName;
-
+use super::table_change::undefined_column;
 use super::{storage, upkeep};
-use crate::catalog::{Access, CatalogWriter, ObjectKind, TableDef};
+use crate::catalog::TableDef;
 use crate::error::StatementFault;
 use crate::parse::definition::StorageChange;
-use crate::sql::relation::{get_relation, relation_if_exists};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Runs such an ALTER TABLE. Errors: 42P01, 42703, 42704, 42809.
-pub(super) fn execute(
-    ctx: &StatementContext,
-    (name, of_materialized_view): (&ObjectName, bool),
-    if_exists: bool,
-    changes: &[StorageChange],
-) -> Result<()> {
-    if of_materialized_view {
-        let access = Access::AlterKind(ObjectKind::MaterializedView);
-        get_relation(ctx, name, access)?;
-    }
-    let action = changes.first().map_or("SET", action);
-    let Some(object) = relation_if_exists(ctx, name, Access::AlterAction(action), if_exists)? else {
-        return Ok(());
-    };
-    let table = object.table()?;
-    let mut without_effect = Vec::new();
-    let mut unlogged = table.options.unlogged;
-    for change in changes {
-        match change {
-            StorageChange::AsItIs | StorageChange::Reset => {}
-            StorageChange::Unlogged(is_unlogged) => {
-                check_logging(ctx, table, *is_unlogged)?;
-                unlogged = *is_unlogged;
-            }
-            StorageChange::ClusterOn(index) => {
-                upkeep::check_cluster_index(table, index)?;
-                if *index != table.primary_key.name {
-                    without_effect.push("CLUSTER ON".to_string());
-                }
-            }
-            StorageChange::Tablespace(name) => storage::check_tablespace(name)?,
-            StorageChange::Column { name, setting } => {
-                if table.column_index(name).is_none() {
-                    return Err(Error::UndefinedColumn {
-                        name: format!("\"{name}\" of relation \"{}\"", table.name),
-                        hint: None,
-                    });
-                }
-                without_effect.push((*setting).to_string());
-            }
+/// Does such an action. Errors: 42703, 42704, 42P16.
+pub(super) fn apply(ctx: &StatementContext, table: &mut TableDef, change: &StorageChange) -> Result<()> {
+    let without_effect = match change {
+        StorageChange::AsItIs | StorageChange::Reset => return Ok(()),
+        StorageChange::Unlogged(unlogged) => {
+            check_logging(ctx, table, *unlogged)?;
+            table.options.unlogged = *unlogged;
+            return Ok(());
         }
-    }
-    if unlogged != table.options.unlogged {
-        let mut changed = TableDef::clone(table);
-        changed.options.unlogged = unlogged;
-        CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
-    }
-    storage::tell(ctx, without_effect);
+        StorageChange::ClusterOn(index) => {
+            upkeep::check_cluster_index(table, index)?;
+            if *index == table.primary_key.name {
+                return Ok(());
+            }
+            "CLUSTER ON"
+        }
+        StorageChange::Tablespace(name) => return storage::check_tablespace(name),
+        StorageChange::Column { name, setting } => {
+            if table.column_index(name).is_none() {
+                return Err(undefined_column(name, table));
+            }
+            setting
+        }
+    };
+    storage::tell(ctx, vec![without_effect.to_string()]);
     Ok(())
 }
 
@@ -104,7 +78,7 @@ fn check_logging(ctx: &StatementContext, table: &TableDef, unlogged: bool) -> Re
 }
 
 /// What PostgreSQL's messages call a change.
-fn action(change: &StorageChange) -> &'static str {
+pub(super) fn action(change: &StorageChange) -> &'static str {
     match change {
         StorageChange::AsItIs => "SET WITHOUT CLUSTER",
         StorageChange::Unlogged(false) => "SET LOGGED",

@@ -7,7 +7,8 @@ use super::{alter_action, role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::DuplicateKind;
 use crate::parse::names;
-use crate::parse::new_schema;
+use crate::parse::definition::{AlterAction, StorageChange};
+use crate::parse::{new_schema, own_action};
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -36,9 +37,16 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
                 &names::fold(old_column_name),
                 names::fold(new_column_name),
             )?,
+            options @ AlterTableOperation::SetOptionsParens { .. } => {
+                return Err(no_options(&options.to_string()));
+            }
+            own if matches!(
+                own_action(own, &ctx.hints),
+                Some(AlterAction::Storage(StorageChange::Reset))
+            ) => {}
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
             other => {
-                relation(ctx, &alter.name, alter_action::access(other))?;
+                relation(ctx, &alter.name, alter_action::access(ctx, other))?;
                 return Err(Error::unsupported(format!("ALTER VIEW ... {other}"), None));
             }
         }
@@ -75,4 +83,11 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
         view.column_comments.insert(new, comment);
     }
     Ok(())
+}
+
+fn no_options(written: &str) -> Error {
+    Error::unsupported(
+        format!("ALTER VIEW ... {written}"),
+        Some("Leave it out: nothing here does what it asks for."),
+    )
 }

@@ -21,7 +21,7 @@ use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, SequenceOption};
 use crate::parse::kind::take_into;
 use crate::parse::with_write::has_writes;
-use crate::parse::{UNTYPED, names};
+use crate::parse::{UNTYPED, included, names};
 use crate::query::{self, Observation, QueryPlan, known_types};
 use crate::scan::OutputColumn;
 use crate::sql::{column_type, dml};
@@ -61,6 +61,8 @@ pub(super) struct NewTable {
 struct Description {
     columns: Vec<ColumnDef>,
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
+    /// INCLUDE of the primary key: under it stands the whole row, so that it is only told.
+    primary_include: Vec<ColumnId>,
     indexes: Vec<NewIndex>,
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
@@ -324,6 +326,7 @@ async fn describe(
             unique.push(NewUnique {
                 name,
                 columns: vec![index_column(&written.name)],
+                include: Vec::new(),
             });
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
@@ -332,6 +335,12 @@ async fn describe(
         description.add_column(&mut columns, def, sequence)?;
     }
     generation::read_all(ctx, table, &mut columns, generations)?;
+    for constraint in &create.constraints {
+        if let TableConstraint::PrimaryKey(key) = constraint {
+            let include = included(&key.index_options)?;
+            description.primary_include = key::included_columns(&include, &columns)?;
+        }
+    }
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
@@ -359,12 +368,13 @@ fn described_indexes(
     for NewUnique {
         name,
         columns: written,
+        include,
     } in unique
     {
         indexes.push(NewIndex {
             name,
             columns: key::key_columns(KeyKind::Unique, &written, columns)?,
-            include: Vec::new(),
+            include: key::included_columns(&include, columns)?,
             unique: true,
             constraint: true,
             comment: None,
@@ -491,7 +501,7 @@ async fn create_described(
         oid: numbers.take_oid().await?,
         name: key_name,
         columns: key_columns,
-        include: Vec::new(),
+        include: description.primary_include,
         unique: true,
         constraint: has_primary,
         built: true,

@@ -174,7 +174,7 @@ fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Dependen
 }
 
 /// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
-fn views_over<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
+pub(super) fn views_over<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
     let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();
@@ -225,7 +225,7 @@ fn check_cascade(
 }
 
 /// `table t`, `view s.v`: the schema only when the name alone means something else.
-fn described(ctx: &StatementContext, relation: &Relation) -> String {
+pub(super) fn described(ctx: &StatementContext, relation: &Relation) -> String {
     let kind = match relation {
         Relation::Table(table) if table.is_materialized_view() => "materialized view",
         Relation::Table(_) => "table",

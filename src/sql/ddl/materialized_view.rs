@@ -25,6 +25,18 @@ use crate::{Error, Result};
 
 /// Runs CREATE MATERIALIZED VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
+    if create.temporary || create.or_replace {
+        return Err(Error::Syntax {
+            message: "syntax error at or near \"MATERIALIZED\"".to_string(),
+            position: 0,
+        });
+    }
+    if ctx.hints.unlogged {
+        return Err(not_implemented(
+            "materialized views cannot be unlogged",
+            "Leave UNLOGGED out.",
+        ));
+    }
     let new = NewRelation::of(ctx, &create.name, Persistence::Permanent)?;
     if !new.is_free(ctx, create.if_not_exists)? {
         return Ok("CREATE MATERIALIZED VIEW".to_string());

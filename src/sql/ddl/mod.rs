@@ -10,6 +10,7 @@ mod alter_view;
 mod analyze;
 mod check;
 mod column;
+mod column_users;
 mod comment;
 mod constraint;
 mod constraint_name;
@@ -30,6 +31,7 @@ mod materialized_view;
 mod new_relation;
 mod operator_class;
 mod options;
+mod rename_schema;
 mod retype;
 mod rewrite;
 mod role;
@@ -118,29 +120,24 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             if_exists,
             change,
         } => sequence::alter(ctx, name, *if_exists, change).await,
-        Definition::AlterIdentity {
-            table,
-            if_exists,
-            column,
-            change,
-        } => identity::execute(ctx, table, *if_exists, column, change).await,
         Definition::RefreshView {
             name,
             concurrently,
             with_rows,
         } => materialized_view::refresh(ctx, name, *concurrently, *with_rows).await,
+        Definition::RenameSchema { schema, new_name } => {
+            rename_schema::execute(ctx, schema, new_name).await
+        }
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,
             if_exists,
             change,
         } => alter_index::execute(ctx, name, *if_exists, change),
-        Definition::AlterStorage {
-            of_materialized_view,
-            name,
-            if_exists,
-            changes,
-        } => alter_storage::execute(ctx, (name, *of_materialized_view), *if_exists, changes),
+        Definition::CommentOnSystem { kind } => {
+            storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
+            Ok(())
+        }
         Definition::CommentOnConstraint {
             constraint,
             table,

@@ -3,10 +3,13 @@
 
 use sqlparser::ast::{DataType, Expr};
 
-use super::table_change::{Change, check_no_views};
+use super::column_users;
+use super::rewrite::becomes;
+use super::table_change::Change;
 use super::{check, default, foreign_key, generation, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::error::StatementFault;
+use crate::codec::key::check_key_type;
 use crate::parse::definition::SequenceOption;
 use crate::parse::type_name;
 use crate::query;
@@ -35,28 +38,28 @@ pub(super) async fn set_type(
         });
     }
     if let Some(dependent) = generation::dependents(&change.table, column.id).next() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: "cannot alter type of a column used by a generated column".to_string(),
-            hint: Some(match dependent.hidden {
+        return Err(Error::ColumnUsed {
+            by: "a generated column",
+            detail: format!(
+                "Column \"{}\" is used by generated column \"{}\".",
+                column.name, dependent.name
+            ),
+            hint: match dependent.hidden {
                 true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
                     .to_string(),
                 false => format!(
                     "Drop the generated column \"{}\" first, and add it again afterwards.",
                     dependent.name
                 ),
-            }),
+            },
         });
     }
     if ty == column.ty && using.is_none() {
         return Ok(());
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
-    check_no_views(
-        ctx,
-        &change.table,
-        &format!("altering the type of column \"{}\"", column.name),
-    )?;
+    column_users::check_none(ctx, &change.table, column.id, &column.name)?;
+    check_keys(change, &column, &ty)?;
     if column.is_serial() && !ty.is_integer() {
         return Err(match column.default {
             Some(ColumnDefault::Identity { .. }) => Error::InvalidParameter {
@@ -70,6 +73,9 @@ pub(super) async fn set_type(
     let default = match &column.default {
         Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
+            if !becomes(&column.ty, &ty) {
+                return Err(default_mismatch(&column.name, &ty));
+            }
             let read = default::read(ctx, &expr, &ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, &ty))?
         }
@@ -85,6 +91,16 @@ pub(super) async fn set_type(
         rewrite.retyped.insert(column.id, using.cloned());
     }
     check::retype_column(ctx, change, column.id)
+}
+
+/// Errors: 0A000 for a column of a key, and a type that no key is of.
+fn check_keys(change: &Change, column: &ColumnDef, ty: &SqlType) -> Result<()> {
+    let new = change.indexes.iter().flat_map(|index| &index.columns);
+    let known = change.table.all_indexes().flat_map(|index| &index.columns);
+    match known.chain(new).any(|part| part.column == column.id) {
+        true => check_key_type(ty, &column.name),
+        false => Ok(()),
+    }
 }
 
 /// Errors: 0A000 for a column that a foreign key is over or refers to, and whose values would be stored otherwise.

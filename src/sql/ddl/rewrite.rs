@@ -96,7 +96,7 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 }
 
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
-fn becomes(from: &SqlType, to: &SqlType) -> bool {
+pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     use SqlType::{Date, Interval, Json, Jsonb, Time, Timestamp, TimestampTz, Unknown};
     let is_same = std::mem::discriminant(from) == std::mem::discriminant(to);
     let is_number = |ty: &SqlType| {

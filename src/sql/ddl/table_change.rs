@@ -4,10 +4,9 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
-use crate::catalog::{ForeignKey, ObjectKind, TableDef, dependents_key};
+use crate::catalog::{ForeignKey, TableDef};
 use crate::error::nearest_name;
-use crate::system::StatementContext;
-use crate::{Error, Result};
+use crate::Error;
 
 /// What ALTER TABLE makes of a table, operation by operation.
 pub(super) struct Change {
@@ -24,29 +23,6 @@ pub(super) struct Change {
     pub(super) rewrite: Option<Rewrite>,
     /// Names of sequences that its new columns have got.
     pub(super) sequence_names: Vec<String>,
-}
-
-/// Views are kept as text, which names columns.
-pub(super) fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
-    // Nor may anybody be creating one.
-    ctx.txn.guard(&dependents_key(table.oid));
-    match ctx.catalog.queries_reading(table.oid).next() {
-        None => Ok(()),
-        Some(view) => {
-            let kind = match view.get_table() {
-                Some(_) => ObjectKind::MaterializedView.word(),
-                None => ObjectKind::View.word(),
-            };
-            let name = view.name();
-            Err(Error::FeatureNotSupported {
-                feature: format!("{change} while {kind} \"{name}\" reads table \"{}\"", table.name),
-                hint: Some(format!(
-                    "Use DROP {} {name} first, and create it again afterwards.",
-                    kind.to_uppercase()
-                )),
-            })
-        }
-    }
 }
 
 /// 0A000: the key is the order of the rows on disk.
