@@ -434,9 +434,7 @@ fn no_rows(kind: ObjectKind, name: &str, access: Access) -> Error {
     match (kind, access) {
         (ObjectKind::Index, _) => is_index(name),
         (ObjectKind::Sequence, _) => wrong(format!("cannot change sequence \"{name}\"")),
-        (ObjectKind::MaterializedView, _) => {
-            wrong(format!("cannot change materialized view \"{name}\""))
-        }
+        (ObjectKind::MaterializedView, _) => wrong(format!("cannot change materialized view \"{name}\"")),
         (ObjectKind::Table | ObjectKind::View, _) => Error::unsupported(
             format!("a write to view \"{name}\""),
             Some("Write to the table that the view reads."),
@@ -455,7 +453,9 @@ fn no_copy(kind: ObjectKind, name: &str, access: Access) -> Error {
         (ObjectKind::View, Access::CopyFrom) => {
             Some("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
         }
-        (ObjectKind::View, _) | (ObjectKind::MaterializedView, Access::CopyTo) => Some("Try the COPY (SELECT ...) TO variant."),
+        (ObjectKind::View, _) | (ObjectKind::MaterializedView, Access::CopyTo) => {
+            Some("Try the COPY (SELECT ...) TO variant.")
+        }
         _ => None,
     };
     Error::InvalidStatement {

@@ -258,8 +258,7 @@ impl Catalog {
     /// The schema in which an unqualified CREATE makes its object: the first of `search_path` that exists and may be
     /// written; that of temporary objects is made when it is needed. Errors: 3F000 `no schema has been selected to create in`.
     pub fn creation_schema<'a>(&self, search_path: &'a [String]) -> Result<&'a str> {
-        let may_be_written =
-            |schema: &&str| self.schemas.contains_key(*schema) && !is_system_schema(schema);
+        let may_be_written = |schema: &&str| self.schemas.contains_key(*schema) && !is_system_schema(schema);
         search_path
             .iter()
             .map(String::as_str)

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified, ViewDef,
+    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified,
+    ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;

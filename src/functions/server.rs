@@ -56,7 +56,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(encoding_number)
     }),
     FunctionDef::catalog("pg_my_temp_schema", &[], T::Oid, |b, catalog| {
-        let own = catalog.objects().schema_oid(catalog.schema_meant(TEMPORARY_ALIAS));
+        let own = catalog
+            .objects()
+            .schema_oid(catalog.schema_meant(TEMPORARY_ALIAS));
         b.map0(|| own.unwrap_or(0))
     }),
     FunctionDef::catalog("pg_is_other_temp_schema", &[T::Oid], T::Bool, |b, catalog| {

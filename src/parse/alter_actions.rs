@@ -138,10 +138,22 @@ impl TokenReader<'_> {
         let refused = [
             (&["INHERIT"][..], "ALTER TABLE ... INHERIT", ONE_RANGE),
             (&["NO", "INHERIT"], "ALTER TABLE ... NO INHERIT", ONE_RANGE),
-            (&["ATTACH", "PARTITION"], "ALTER TABLE ... ATTACH PARTITION", ONE_RANGE),
-            (&["DETACH", "PARTITION"], "ALTER TABLE ... DETACH PARTITION", ONE_RANGE),
+            (
+                &["ATTACH", "PARTITION"],
+                "ALTER TABLE ... ATTACH PARTITION",
+                ONE_RANGE,
+            ),
+            (
+                &["DETACH", "PARTITION"],
+                "ALTER TABLE ... DETACH PARTITION",
+                ONE_RANGE,
+            ),
             (&["OF"], "ALTER TABLE ... OF", "Name the columns in CREATE TABLE."),
-            (&["NOT", "OF"], "ALTER TABLE ... NOT OF", "No table is of a type: leave it out."),
+            (
+                &["NOT", "OF"],
+                "ALTER TABLE ... NOT OF",
+                "No table is of a type: leave it out.",
+            ),
         ];
         let start = self.at;
         for (words, feature, hint) in refused {

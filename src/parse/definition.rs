@@ -148,10 +148,7 @@ pub enum AlterAction {
     /// What PostgreSQL stores in its own way.
     Storage(StorageChange),
     /// ALTER COLUMN of an identity column, or one that becomes such.
-    Identity {
-        column: String,
-        change: IdentityChange,
-    },
+    Identity { column: String, change: IdentityChange },
     /// ALTER COLUMN … DROP EXPRESSION.
     DropExpression { column: String, if_exists: bool },
     /// ALTER CONSTRAINT.

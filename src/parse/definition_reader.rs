@@ -55,7 +55,11 @@ impl TokenReader<'_> {
             self.alter_sequence()
         } else if self.word("SCHEMA") {
             self.alter_schema()
-        } else if self.tokens.get(2).is_some_and(|_| !is_word_at(&self.tokens, 2, "CONSTRAINT")) {
+        } else if self
+            .tokens
+            .get(2)
+            .is_some_and(|_| !is_word_at(&self.tokens, 2, "CONSTRAINT"))
+        {
             self.comment_on_system_object()
         } else {
             self.comment_on_constraint()

@@ -8,12 +8,14 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::hints::Hints;
 use super::token_reader::is_word_at;
 use super::{like, names};
+use crate::{Error, Result};
 
 /// The type of a column that is written without one.
 pub(crate) const UNTYPED: &str = "no type";
 
 /// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
-pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
+/// Errors: 0A000 for a typed table.
+pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) -> Result<()> {
     if is_word_at(tokens, 1, "UNLOGGED")
         && matches!(keyword(tokens, 2), Keyword::TABLE | Keyword::MATERIALIZED)
     {
@@ -25,9 +27,10 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     let keeps_query = keyword(tokens, 1) == Keyword::MATERIALIZED && keyword(tokens, 2) == Keyword::VIEW;
     let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
     if !is_table && !is_index && !keeps_query {
-        return;
+        return Ok(());
     }
     if is_table {
+        check_untyped(tokens, object + 1)?;
         like::take(tokens, hints);
     }
     if is_table || keeps_query {
@@ -61,6 +64,25 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     }
     if is_table {
         give_types(tokens);
+    }
+    Ok(())
+}
+
+/// Errors: 0A000 for `CREATE TABLE name OF type`; `at`: behind TABLE.
+fn check_untyped(tokens: &[TokenWithSpan], at: usize) -> Result<()> {
+    let mut at = match is_word_at(tokens, at, "IF") {
+        true => at + 3,
+        false => at,
+    };
+    while tokens
+        .get(at + 1)
+        .is_some_and(|token| token.token == Token::Period)
+    {
+        at += 2;
+    }
+    match is_word_at(tokens, at + 1, "OF") {
+        false => Ok(()),
+        true => Err(Error::unsupported("a typed table", Some("Name the columns."))),
     }
 }
 
@@ -181,11 +203,7 @@ mod tests {
     #[test]
     fn what_means_nothing_is_taken_out() {
         for (text, left, told) in [
-            (
-                "CREATE UNLOGGED TABLE t (a int)",
-                "CREATE TABLE t (a INT)",
-                "",
-            ),
+            ("CREATE UNLOGGED TABLE t (a int)", "CREATE TABLE t (a INT)", ""),
             (
                 "CREATE TABLE t (a int, UNIQUE (a) USING INDEX TABLESPACE x) USING heap WITHOUT OIDS TABLESPACE y",
                 "CREATE TABLE t (a INT, UNIQUE (a))",

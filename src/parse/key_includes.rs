@@ -19,10 +19,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) {
             && let Some((names, end)) = names(tokens, at + 1)
         {
             let span = tokens[at].span;
-            let comment = [
-                Token::make_keyword("COMMENT"),
-                Token::SingleQuotedString(names),
-            ];
+            let comment = [Token::make_keyword("COMMENT"), Token::SingleQuotedString(names)];
             tokens.splice(at..end, comment.map(|token| TokenWithSpan { token, span }));
         }
         at += 1;

@@ -127,7 +127,9 @@ impl<'a> TokenReader<'a> {
             .tokens
             .get(at)
             .map(|token| byte_offset(token.span.end, self.text));
-        end.and_then(|end| self.text.get(end..)).unwrap_or_default().to_string()
+        end.and_then(|end| self.text.get(end..))
+            .unwrap_or_default()
+            .to_string()
     }
 
     /// Where the token at this place begins, in characters from 1.

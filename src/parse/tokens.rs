@@ -343,7 +343,7 @@ impl<'t> Reader<'t> {
         }
         if let Some(at) = self.creation() {
             let mut creation = self.tokens.split_off(at);
-            inert::take(&mut creation, &mut self.hints);
+            inert::take(&mut creation, &mut self.hints)?;
             give_options_values(&mut creation);
             self.hints.is_async = take_async(&mut creation);
             self.tokens.append(&mut creation);

@@ -127,9 +127,8 @@ impl Binder<'_> {
             ContextValue::User => text(&self.ctx.user),
             ContextValue::Database => text(&self.ctx.database),
             ContextValue::Schema => {
-                let is_implicit = |schema: &str| {
-                    is_temporary_schema(schema) && !self.ctx.settings.names_temporary_schema
-                };
+                let is_implicit =
+                    |schema: &str| is_temporary_schema(schema) && !self.ctx.settings.names_temporary_schema;
                 let mut path = self.search_path.iter().filter(|schema| !is_implicit(schema));
                 match path.find(|schema| self.ctx.has_schema(schema)) {
                     Some(schema) => text(schema),

@@ -31,7 +31,9 @@ impl Binder<'_> {
             return Err(Error::InvalidStatement {
                 state: StatementFault::Syntax,
                 message: "SELECT ... INTO is not allowed here".to_string(),
-                hint: Some("Write SELECT ... INTO, or CREATE TABLE ... AS, as a statement of its own.".to_string()),
+                hint: Some(
+                    "Write SELECT ... INTO, or CREATE TABLE ... AS, as a statement of its own.".to_string(),
+                ),
             });
         }
         let (mut plan, scope, locked) = self.locked_from(&select.from, outer, locks)?;

@@ -162,7 +162,9 @@ impl Instance {
         if left.is_empty() {
             return Ok(());
         }
-        let dropped = self.drop_temporary(&|name| left.iter().any(|schema| schema == name)).await;
+        let dropped = self
+            .drop_temporary(&|name| left.iter().any(|schema| schema == name))
+            .await;
         if dropped.is_err() {
             self.lock_left_schemas().extend(left);
         }

@@ -116,7 +116,10 @@ impl Session {
 
     /// Whether rows of a temporary table are all that a statement writes: nobody else can tell.
     async fn writes_to_temporary(&mut self, statement: &Statement) -> Result<bool> {
-        let Some(target) = statement.rows_written_to().filter(|_| self.shared.has_had_temporary()) else {
+        let Some(target) = statement
+            .rows_written_to()
+            .filter(|_| self.shared.has_had_temporary())
+        else {
             return Ok(false);
         };
         let catalog = match self.transaction.block {

@@ -228,11 +228,13 @@ impl StatementContext {
         };
         let found = self.lookups.get_relation(&self.catalog, meant, access)?;
         match found.map(Object::schema) {
-            Some(schema) if access.is_of_rows() && self.is_of_another(schema) => Err(Error::InvalidStatement {
-                state: StatementFault::NotImplemented,
-                message: "cannot access temporary tables of other sessions".to_string(),
-                hint: Some("Use a table that is not temporary.".to_string()),
-            }),
+            Some(schema) if access.is_of_rows() && self.is_of_another(schema) => {
+                Err(Error::InvalidStatement {
+                    state: StatementFault::NotImplemented,
+                    message: "cannot access temporary tables of other sessions".to_string(),
+                    hint: Some("Use a table that is not temporary.".to_string()),
+                })
+            }
             _ => Ok(found),
         }
     }

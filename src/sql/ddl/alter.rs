@@ -2,8 +2,8 @@
 //! operations make of the table is written at the end, and its rows if they are stored otherwise.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident,
-    RenameTableNameKind, ReplicaIdentity,
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
+    ReplicaIdentity,
 };
 
 use super::column::{self, NewColumn};
@@ -12,8 +12,9 @@ use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, foreign_key, generation,
-    identity, notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
+    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
+    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
+    view_text,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,

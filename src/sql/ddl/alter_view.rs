@@ -1,13 +1,13 @@
 //! ALTER VIEW, and ALTER TABLE of a view: its name, its columns' names, its schema, its owner.
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, RenameTableNameKind};
+use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, RenameTableNameKind};
 
 use super::schema::moved_schema;
 use super::{alter_action, role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::DuplicateKind;
-use crate::parse::names;
 use crate::parse::definition::{AlterAction, StorageChange};
+use crate::parse::names;
 use crate::parse::{new_schema, own_action};
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
@@ -37,6 +37,15 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
                 &names::fold(old_column_name),
                 names::fold(new_column_name),
             )?,
+            AlterTableOperation::AlterColumn {
+                op: AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault,
+                ..
+            } => {
+                return Err(Error::unsupported(
+                    "a default of a view's column",
+                    Some("Give the column of the table a default: nobody writes to a view."),
+                ));
+            }
             options @ AlterTableOperation::SetOptionsParens { .. } => {
                 return Err(no_options(&options.to_string()));
             }

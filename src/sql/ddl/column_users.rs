@@ -60,7 +60,11 @@ fn binds(ctx: &StatementContext, view: &Relation) -> bool {
 }
 
 /// The views, and those that read them, as an error says what each depends on. `column`: in messages' words.
-pub(super) fn lines(ctx: &StatementContext, column: &str, views: &[(&Relation, Option<&Relation>)]) -> Vec<String> {
+pub(super) fn lines(
+    ctx: &StatementContext,
+    column: &str,
+    views: &[(&Relation, Option<&Relation>)],
+) -> Vec<String> {
     let line = |(view, read): &(&Relation, Option<&Relation>)| {
         let on = read.map_or_else(|| column.to_string(), |read| described(ctx, read));
         format!("{} depends on {on}", described(ctx, view))
@@ -69,12 +73,20 @@ pub(super) fn lines(ctx: &StatementContext, column: &str, views: &[(&Relation, O
 }
 
 /// Errors: 0A000 for a column that a view needs, whose type is to change.
-pub(super) fn check_none(ctx: &StatementContext, table: &TableDef, column: ColumnId, name: &str) -> Result<()> {
+pub(super) fn check_none(
+    ctx: &StatementContext,
+    table: &TableDef,
+    column: ColumnId,
+    name: &str,
+) -> Result<()> {
     match of_column(ctx, table, column).first() {
         None => Ok(()),
         Some(view) => Err(crate::Error::ColumnUsed {
             by: "a view or rule",
-            detail: format!("rule _RETURN on {} depends on column \"{name}\"", described(ctx, view)),
+            detail: format!(
+                "rule _RETURN on {} depends on column \"{name}\"",
+                described(ctx, view)
+            ),
             hint: "Drop the view first, and create it again afterwards.".to_string(),
         }),
     }

@@ -11,8 +11,8 @@ use super::key::{self, KeyKind};
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
-use crate::error::StatementFault;
 use crate::codec::row::ColumnId;
+use crate::error::StatementFault;
 use crate::parse::{included, names};
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -315,7 +315,10 @@ fn constraint_name(
         key::check_free(ctx, &table.schema, &name)?;
         return Ok(name);
     }
-    let ids = columns.iter().map(|key| key.column).chain(include.iter().copied());
+    let ids = columns
+        .iter()
+        .map(|key| key.column)
+        .chain(include.iter().copied());
     let base = key::default_name(&table.name, ids, &table.columns, "key");
     Ok(free_name(&ctx.catalog, &table.schema, base, &taken))
 }

@@ -12,8 +12,8 @@ use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
 use super::{advice, free_name, generation, materialized_view, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache, TableDef,
-    TableOptions,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
+    TableCache, TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -235,9 +235,7 @@ pub(crate) fn would_create(ctx: &StatementContext, statement: &ast::Statement) -
         }
         ast::Statement::Query(query) => {
             let into = take_into(&mut query.as_ref().clone());
-            into.map_or(Ok(true), |into| {
-                into_target(ctx, &into)?.is_free(ctx, false)
-            })
+            into.map_or(Ok(true), |into| into_target(ctx, &into)?.is_free(ctx, false))
         }
         _ => Ok(true),
     }
@@ -288,7 +286,7 @@ async fn describe(
         ..Description::default()
     };
     let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
-    let mut unique = Vec::new();
+    let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
     let mut likes = ctx.hints.likes.iter().peekable();
@@ -302,6 +300,7 @@ async fn describe(
             }
             if let Some(key) = taken.primary_key {
                 set_primary(&mut primary, table, None, key)?;
+                primary_include = taken.primary_include;
                 description.options.buckets = description.options.buckets.or(taken.buckets);
             }
             like_indexes.extend(taken.indexes);
@@ -337,10 +336,10 @@ async fn describe(
     generation::read_all(ctx, table, &mut columns, generations)?;
     for constraint in &create.constraints {
         if let TableConstraint::PrimaryKey(key) = constraint {
-            let include = included(&key.index_options)?;
-            description.primary_include = key::included_columns(&include, &columns)?;
+            primary_include = included(&key.index_options)?;
         }
     }
+    description.primary_include = key::included_columns(&primary_include, &columns)?;
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
@@ -629,11 +628,7 @@ fn index_name(
 }
 
 /// CREATE TABLE AS: a table of the query's columns, filled with its rows.
-async fn create_as(
-    ctx: &StatementContext,
-    new: NewTable,
-    query: &Query,
-) -> Result<String> {
+async fn create_as(ctx: &StatementContext, new: NewTable, query: &Query) -> Result<String> {
     let (ctx, planned) = match has_writes(query) {
         true => {
             let (ctx, query) = dml::rows_of_writes(ctx, query).await?;

@@ -8,8 +8,8 @@ use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
 use super::{foreign_key, notice, notice_cascade, sequence};
 use crate::catalog::{
-    Access, BUILTIN_SCHEMAS, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
-    SequenceDef, TableDef,
+    Access, BUILTIN_SCHEMAS, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation,
+    RelationName, SequenceDef, TableDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
@@ -174,7 +174,10 @@ fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Dependen
 }
 
 /// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
-pub(super) fn views_over<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
+pub(super) fn views_over<'a>(
+    catalog: &'a Catalog,
+    dropped: &[&'a Relation],
+) -> Vec<(&'a Relation, &'a Relation)> {
     let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();

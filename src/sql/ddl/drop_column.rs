@@ -2,8 +2,8 @@
 
 use sqlparser::ast::Ident;
 
-use super::default_dependents::{self, DependentDefault};
 use super::column_users;
+use super::default_dependents::{self, DependentDefault};
 use super::drop::{described, drop_with_dependents, views_over};
 use super::table_change::{changed_key, undefined_column};
 use super::{foreign_key, generation, notice, notice_cascade, sequence};
@@ -76,7 +76,9 @@ async fn drop_views(ctx: &StatementContext, table: &TableDef, id: ColumnId, casc
     let all: Vec<(&Relation, Option<&Relation>)> = own
         .chain(over.into_iter().map(|(view, read)| (view, Some(read))))
         .collect();
-    let name = table.column_index_by_id(id).map_or("", |at| &table.columns[at].name);
+    let name = table
+        .column_index_by_id(id)
+        .map_or("", |at| &table.columns[at].name);
     let column = format!("column {name} of table {}", table.name);
     if !cascade {
         return Err(Error::DependentObjects {
@@ -104,9 +106,10 @@ fn drop_sequence_users(
         return Ok(());
     };
     let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
-    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(&ctx.catalog, &[sequence], is_gone)
-        .into_iter()
-        .partition(|default| default.table.oid == table.oid);
+    let (own, others): (Vec<_>, Vec<_>) =
+        default_dependents::of_sequences(&ctx.catalog, &[sequence], is_gone)
+            .into_iter()
+            .partition(|default| default.table.oid == table.oid);
     let all = || own.iter().chain(&others);
     if !cascade && all().next().is_some() {
         return Err(Error::DependentObjects {

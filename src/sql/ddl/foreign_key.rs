@@ -127,10 +127,7 @@ fn check_persistence(table: &TableDef, referenced: &TableDef) -> Result<()> {
     } else {
         return Ok(());
     };
-    Err(fault(
-        StatementFault::InvalidTableDefinition,
-        message.to_string(),
-    ))
+    Err(fault(StatementFault::InvalidTableDefinition, message.to_string()))
 }
 
 /// ADD FOREIGN KEY. Errors: as [`define`].

@@ -69,15 +69,15 @@ pub(super) async fn give_identity(
     (always, options): (bool, &[SequenceOption]),
 ) -> Result<()> {
     let column = &table.columns[at];
+    if !column.not_null {
+        let what = "must be declared NOT NULL before identity can be added";
+        return Err(wrong(table, column, what));
+    }
     match column.default {
         Some(ColumnDefault::Identity { .. }) => {
             return Err(wrong(table, column, "is already an identity column"));
         }
         Some(_) => return Err(wrong(table, column, "already has a default value")),
-        None if !column.not_null => {
-            let what = "must be declared NOT NULL before identity can be added";
-            return Err(wrong(table, column, what));
-        }
         None => {}
     }
     column::check_identity_type(&column.ty)?;

@@ -81,7 +81,9 @@ pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
 /// The columns that a key includes. Errors: 42703.
 pub(super) fn included_columns(names: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>> {
     let id = |name: &String| {
-        let column = columns.iter().find(|column| !column.hidden && column.name == *name);
+        let column = columns
+            .iter()
+            .find(|column| !column.hidden && column.name == *name);
         let column = column.ok_or_else(|| undefined_key_column(KeyKind::Unique, name))?;
         Ok(column.id)
     };

@@ -9,9 +9,7 @@ use super::create_table::{NewTable, create_filled};
 use super::new_relation::NewRelation;
 use super::rewrite::as_duplicate_in_index;
 use super::{options, storage, view};
-use crate::catalog::{
-    Access, CatalogWriter, IndexDef, StoredQuery, TableDef, lasting_path, written_key,
-};
+use crate::catalog::{Access, CatalogWriter, IndexDef, StoredQuery, TableDef, lasting_path, written_key};
 use crate::error::StatementFault;
 use crate::parse::definition::Persistence;
 use crate::parse::with_write::has_writes;
@@ -90,7 +88,10 @@ pub(super) async fn create_of_plan(
         .map(|column| names::fold(&column.name))
         .collect();
     let outputs = plan.columns();
-    let own = outputs.iter().skip(columns.len()).map(|output| output.name.clone());
+    let own = outputs
+        .iter()
+        .skip(columns.len())
+        .map(|output| output.name.clone());
     let all: Vec<String> = columns.iter().cloned().chain(own).collect();
     let stored = StoredQuery {
         query: view::stored_query(&create.query, &outputs, &all)?,

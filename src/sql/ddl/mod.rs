@@ -125,9 +125,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             concurrently,
             with_rows,
         } => materialized_view::refresh(ctx, name, *concurrently, *with_rows).await,
-        Definition::RenameSchema { schema, new_name } => {
-            rename_schema::execute(ctx, schema, new_name).await
-        }
+        Definition::RenameSchema { schema, new_name } => rename_schema::execute(ctx, schema, new_name).await,
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,

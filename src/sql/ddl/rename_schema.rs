@@ -30,7 +30,9 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
     if BUILTIN_SCHEMAS.iter().any(|(builtin, _)| *builtin == old) || is_system_schema(old) {
         return Err(Error::unsupported(
             format!("renaming schema \"{old}\""),
-            Some("It is always there: create another schema, and move relations with ALTER TABLE ... SET SCHEMA."),
+            Some(
+                "It is always there: create another schema, and move relations with ALTER TABLE ... SET SCHEMA.",
+            ),
         ));
     }
     let moved: Vec<&Relation> = ctx

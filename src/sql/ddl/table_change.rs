@@ -4,9 +4,9 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
+use crate::Error;
 use crate::catalog::{ForeignKey, TableDef};
 use crate::error::nearest_name;
-use crate::Error;
 
 /// What ALTER TABLE makes of a table, operation by operation.
 pub(super) struct Change {

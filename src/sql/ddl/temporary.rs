@@ -82,7 +82,11 @@ pub async fn drop_temporary(
         .iter()
         .filter(|relation| is_gone(relation.schema()))
         // A sequence that goes with a column goes with its table, which is in the same schema.
-        .filter(|relation| relation.get_sequence().is_none_or(|sequence| sequence.owner.is_none()))
+        .filter(|relation| {
+            relation
+                .get_sequence()
+                .is_none_or(|sequence| sequence.owner.is_none())
+        })
         .collect();
     drop_with_dependents(catalog, &writer, dropped).await?;
     schemas

@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    self, CreateTableOptions, CreateView, Ident, Query, SelectItem, Visit, Visitor,
-};
+use sqlparser::ast::{self, CreateTableOptions, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
 use super::new_relation::{NewRelation, make_schema};
 use super::notice;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
-use crate::catalog::{Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, is_temporary_schema};
+use crate::catalog::{
+    Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, is_temporary_schema,
+};
 use crate::error::nearest_name;
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation};

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef,
-    is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, ColumnDefault, IndexDef, Relation, SequenceDef, TableDef, ViewDef, is_system_schema,
+    is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -288,7 +288,9 @@ impl Objects {
 /// The schemas in which a bare name is looked up: pg_catalog stands first where the path does not name it, but for what is temporary.
 pub(crate) fn path_with_catalog(search_path: &[String]) -> impl Iterator<Item = &str> {
     let named = search_path.iter().any(|schema| schema == "pg_catalog");
-    let begins_in_temporary = search_path.first().is_some_and(|first| is_temporary_schema(first));
+    let begins_in_temporary = search_path
+        .first()
+        .is_some_and(|first| is_temporary_schema(first));
     let (first, rest) = search_path.split_at(usize::from(begins_in_temporary));
     first
         .iter()
