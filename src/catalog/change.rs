@@ -192,11 +192,16 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counter (`table::Sequences::move_row_ids`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.write_record(Keyspace::Relation { id: table.id }, None)?;
+        self.replace_table_in(table, new, LockMode::AccessExclusive)
+    }
+
+    /// The same, while others may use the table in modes that do not conflict with this one.
+    pub fn replace_table_in(&self, table: &TableDef, new: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
+        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
-        self.put_table(new)
+        self.put_table_in(new, mode)
     }
 
     /// Nobody else may have made anything depend on the object since the snapshot: a view on the relation, a relation in

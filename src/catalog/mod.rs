@@ -55,6 +55,7 @@ mod generation;
 mod load;
 mod lookups;
 mod object_ids;
+mod queries;
 mod reclaim;
 mod record;
 mod relations;

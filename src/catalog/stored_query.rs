@@ -1,10 +1,4 @@
-//! `StoredQuery`: the query whose rows a materialized view keeps. It stands in the record of a table, which holds the rows; views
-//! (`ViewDef`) have queries too, and `Relation` says of either what they read.
-
-use std::sync::Arc;
-
-use super::{Catalog, Relation};
-use crate::error::Error;
+//! `StoredQuery`: the query whose rows a materialized view keeps. It stands in the record of a table, which holds the rows.
 
 /// What makes a table a materialized view.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -17,69 +11,4 @@ pub struct StoredQuery {
     pub depends_on: Vec<u32>,
     /// Whether its rows are there: a view WITH NO DATA cannot be read.
     pub is_populated: bool,
-}
-
-impl super::TableDef {
-    /// Errors: 55000 for a materialized view whose rows are not there.
-    pub fn require_populated(&self) -> crate::Result<()> {
-        match &self.stored_query {
-            Some(stored) if !stored.is_populated => Err(Error::NotPopulated {
-                name: self.name.clone(),
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Relation {
-    /// The oids of what a view or a materialized view reads; nothing of any other relation.
-    pub fn reads(&self) -> &[u32] {
-        match self {
-            Relation::View(view) => &view.depends_on,
-            Relation::Table(table) => match &table.stored_query {
-                Some(stored) => &stored.depends_on,
-                None => &[],
-            },
-            Relation::Sequence(_) => &[],
-        }
-    }
-
-    /// The query of a view or a materialized view, and the search path that its names are found along.
-    pub fn query(&self) -> Option<(&str, &[String])> {
-        match self {
-            Relation::View(view) => Some((&view.query, &view.search_path)),
-            Relation::Table(table) => {
-                let stored = table.stored_query.as_ref()?;
-                Some((&stored.query, &stored.search_path))
-            }
-            Relation::Sequence(_) => None,
-        }
-    }
-
-    /// The same with another query, which reads the same. A relation without one stays as it is.
-    pub fn with_query(&self, query: String) -> Relation {
-        match self {
-            Relation::View(view) => {
-                let mut view = super::ViewDef::clone(view);
-                view.query = query;
-                Relation::View(Arc::new(view))
-            }
-            Relation::Table(table) => {
-                let mut table = super::TableDef::clone(table);
-                if let Some(stored) = &mut table.stored_query {
-                    stored.query = query;
-                }
-                Relation::Table(Arc::new(table))
-            }
-            Relation::Sequence(_) => self.clone(),
-        }
-    }
-}
-
-impl Catalog {
-    /// The views and materialized views whose queries read the relation with this oid, directly.
-    pub fn queries_reading(&self, oid: u32) -> impl Iterator<Item = &Relation> {
-        let relations = self.relations.iter();
-        relations.filter(move |relation| relation.reads().contains(&oid))
-    }
 }

@@ -10,11 +10,11 @@ use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
-use crate::Result;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
@@ -292,6 +292,15 @@ impl TableDef {
     /// Whether it is a materialized view.
     pub fn is_materialized_view(&self) -> bool {
         self.stored_query.is_some()
+    }
+    /// Errors: 55000 for a materialized view whose rows are not there.
+    pub fn require_populated(&self) -> Result<()> {
+        match &self.stored_query {
+            Some(stored) if !stored.is_populated => Err(Error::NotPopulated {
+                name: self.name.clone(),
+            }),
+            _ => Ok(()),
+        }
     }
     /// Whether it goes with its session.
     pub fn is_temporary(&self) -> bool {

@@ -104,7 +104,7 @@ impl TokenReader<'_> {
     /// `SET GENERATED ALWAYS`, `SET option`, `RESTART`, as many as there are.
     fn set_identity(&mut self) -> Result<IdentityChange> {
         let (mut always, mut options) = (None, Vec::new());
-        while self.peek().is_some() {
+        while !matches!(self.peek(), None | Some(Token::Comma)) {
             if !self.word("SET") {
                 self.expect("RESTART")?;
                 options.push(self.restart()?);

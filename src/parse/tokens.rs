@@ -268,6 +268,7 @@ impl<'t> Reader<'t> {
             UNION | INTERSECT | EXCEPT | ALL | AS | EXPLAIN => true,
             ANALYZE | VERBOSE => keyword_of(self.tokens.first()) == EXPLAIN,
             _ if matches!(self.tokens[before].token, Token::LParen | Token::RParen) => true,
+            Keyword::TEMP | Keyword::TEMPORARY | Keyword::UNLOGGED => false,
             _ => before > 0 && keyword_of(self.tokens.get(before - 1)) == INTO,
         }
     }

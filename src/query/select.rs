@@ -29,13 +29,10 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<BoundQuery> {
         if select.into.is_some() {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::Syntax,
-                message: "SELECT ... INTO is not allowed here".to_string(),
-                hint: Some(
-                    "Write SELECT ... INTO, or CREATE TABLE ... AS, as a statement of its own.".to_string(),
-                ),
-            });
+            return Err(fault(
+                StatementFault::Syntax,
+                "SELECT ... INTO is not allowed here",
+            ));
         }
         let (mut plan, scope, locked) = self.locked_from(&select.from, outer, locks)?;
         let place = |clause| Place {

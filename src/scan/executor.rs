@@ -67,9 +67,6 @@ pub fn scan_batches(
     demand: Demand,
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
-    if let Err(error) = path.table.require_populated() {
-        return stream::once(async move { Err(error) }).boxed();
-    }
     let figures = metrics.figures.clone();
     let parts = parts_of(path).map(move |part| {
         let scan = BatchScan::new(
@@ -99,9 +96,6 @@ pub fn scan_stored(
     limit: Option<usize>,
     metrics: Arc<ScanMetrics>,
 ) -> RowsStream {
-    if let Err(error) = path.table.require_populated() {
-        return stream::once(async move { Err(error) }).boxed();
-    }
     let figures = metrics.figures.clone();
     let parts = parts_of(path).map(move |part| {
         let layout = match part.index {

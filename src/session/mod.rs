@@ -16,6 +16,7 @@ mod rows;
 mod run;
 mod settings;
 mod statement_run;
+mod temporary;
 mod text_cache;
 mod transaction;
 

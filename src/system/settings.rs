@@ -5,6 +5,7 @@ mod definition;
 mod definitions;
 mod own;
 mod postgresql;
+mod search_path;
 mod source;
 mod transaction_mode;
 mod value;
@@ -16,7 +17,6 @@ use std::time::Duration;
 use chrono_tz::Tz;
 
 use super::{SpillFiles, StatementMemory};
-use crate::catalog::{TEMPORARY_ALIAS, temporary_schema};
 use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
@@ -477,42 +477,6 @@ impl Settings {
         }
         self.custom.insert(name.to_lowercase(), values.join(", "));
         Ok(())
-    }
-
-    /// Gives the session of this process id a schema for its temporary objects.
-    pub fn begin_session(&mut self, process_id: i32) {
-        self.temporary_schema = temporary_schema(process_id).into();
-        self.derive_search_path();
-    }
-
-    /// The schema that a statement means by this name: `pg_temp` is the session's own.
-    pub fn schema_meant<'a>(&'a self, name: &'a str) -> &'a str {
-        match name == TEMPORARY_ALIAS && !self.temporary_schema.is_empty() {
-            true => &self.temporary_schema,
-            false => name,
-        }
-    }
-
-    /// The schemas that the setting names: new objects are made in the first that there is.
-    pub fn named_path(&self) -> &[String] {
-        let is_implicit = !self.temporary_schema.is_empty() && !self.names_temporary_schema;
-        &self.search_path[usize::from(is_implicit)..]
-    }
-
-    fn derive_search_path(&mut self) {
-        let mut path = value::search_path(self.value("search_path"));
-        self.names_temporary_schema = path.iter().any(|schema| schema == TEMPORARY_ALIAS);
-        if !self.temporary_schema.is_empty() {
-            let own = self.temporary_schema.to_string();
-            match self.names_temporary_schema {
-                true => path
-                    .iter_mut()
-                    .filter(|schema| *schema == TEMPORARY_ALIAS)
-                    .for_each(|schema| schema.clone_from(&own)),
-                false => path.insert(0, own),
-            }
-        }
-        self.search_path = path;
     }
 
     /// Reads the typed fields out of the texts, which `normalize` has checked.

@@ -219,7 +219,6 @@ impl Lookup {
         let keys: Result<_> = bind(&self.keys);
         let conditions: Result<_> = bind(&self.conditions);
         ctx.generated_columns(&self.table)?;
-        self.table.require_populated()?;
         let rules = PlanRules {
             index_hint: Some(IndexHint::Force(self.key().name.clone())),
             ..ctx.plan_rules(&self.table)

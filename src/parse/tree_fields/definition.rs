@@ -393,7 +393,7 @@ impl<P: Probe> TreeCheck<P> {
                 nulls_distinct: read,
                 with: read,
                 predicate: read,
-                index_options: read,
+                index_options: foreign("USING"),
                 alter_options: foreign("ALGORITHM"),
             }
         );

@@ -40,16 +40,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
                 .put_table_in(changed, LockMode::ShareUpdateExclusive)?;
         }
-        CommentObject::View => {
-            let Object::View(view) = relation(ctx, object_name, Access::Comment(ObjectKind::View))? else {
-                return Err(Error::internal("COMMENT ON VIEW of what is no view"));
-            };
-            let changed = ViewDef {
-                comment,
-                ..ViewDef::clone(view)
-            };
-            put_view(ctx, changed)?;
-        }
+        CommentObject::View => comment_view(ctx, object_name, comment)?,
         CommentObject::Index => {
             let access = Access::Comment(ObjectKind::Index);
             let Object::Index(table, index) = relation(ctx, object_name, access)? else {
@@ -86,6 +77,17 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }
     Ok("COMMENT".to_string())
+}
+
+fn comment_view(ctx: &StatementContext, name: &ObjectName, comment: Option<String>) -> Result<()> {
+    let Object::View(view) = relation(ctx, name, Access::Comment(ObjectKind::View))? else {
+        return Err(Error::internal("COMMENT ON VIEW of what is no view"));
+    };
+    let changed = ViewDef {
+        comment,
+        ..ViewDef::clone(view)
+    };
+    put_view(ctx, changed)
 }
 
 /// COMMENT ON CONSTRAINT. Errors: 42P01, 42704.

@@ -1,8 +1,8 @@
-//! CREATE TABLE, CREATE TABLE AS and SELECT INTO.
+//! CREATE TABLE: columns and constraints as they are written, and the table that they become.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SelectInto, TableConstraint};
+use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
@@ -10,7 +10,7 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, free_name, generation, materialized_view, options, sequence, storage};
+use super::{advice, free_name, generation, options, sequence, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
@@ -19,19 +19,14 @@ use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, SequenceOption};
-use crate::parse::kind::take_into;
-use crate::parse::with_write::has_writes;
-use crate::parse::{UNTYPED, included, names};
-use crate::query::{self, Observation, QueryPlan, known_types};
-use crate::scan::OutputColumn;
-use crate::sql::{column_type, dml};
+use crate::parse::{included, names};
 use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// The first column's id; ids are attribute numbers in the catalogs, which start at 1.
-const FIRST_COLUMN_ID: ColumnId = 1;
+pub(super) const FIRST_COLUMN_ID: ColumnId = 1;
 /// The hidden row id's name, which no statement can name.
 const ROW_ID_COLUMN: &str = "row id";
 
@@ -46,19 +41,9 @@ struct NewIndex {
     comment: Option<String>,
 }
 
-/// A table that gets the columns and the rows of a query.
-pub(super) struct NewTable {
-    pub(super) relation: NewRelation,
-    /// The names that its first columns are given.
-    pub(super) columns: Vec<String>,
-    pub(super) options: TableOptions,
-    /// The query, if it is a materialized view.
-    pub(super) stored_query: Option<Box<StoredQuery>>,
-}
-
 /// A table as its statement describes it, before it has an id.
 #[derive(Default)]
-struct Description {
+pub(super) struct Description {
     columns: Vec<ColumnDef>,
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     /// INCLUDE of the primary key: under it stands the whole row, so that it is only told.
@@ -73,6 +58,20 @@ struct Description {
 }
 
 impl Description {
+    /// Of columns with their ids, and nothing more; `stored_query`: it is a materialized view.
+    pub(super) fn of_columns(
+        columns: Vec<ColumnDef>,
+        options: TableOptions,
+        stored_query: Option<Box<StoredQuery>>,
+    ) -> Description {
+        Description {
+            columns,
+            options,
+            stored_query,
+            ..Description::default()
+        }
+    }
+
     /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
     fn add_column(
         &mut self,
@@ -90,36 +89,36 @@ impl Description {
     }
 }
 
-/// Runs CREATE TABLE [AS].
+/// Runs CREATE TABLE.
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Result<String> {
-    check_supported(create)?;
     let new = new_table(ctx, create)?;
-    let is_as = create.query.is_some();
     if !new.is_free(ctx, create.if_not_exists)? {
-        return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
+        return Ok("CREATE TABLE".to_string());
     }
-    storage::check_tablespaces(ctx)?;
-    let (mut options, unused) = options::read(&create.table_options)?;
-    storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
-    options.unlogged = ctx.hints.unlogged;
-    options.on_commit = on_commit(create, &new)?;
-    if let Some(query) = &create.query {
-        let new = NewTable {
-            relation: new,
-            columns: column_names(create)?,
-            options,
-            stored_query: None,
-        };
-        return create_as(ctx, new, query).await;
-    }
+    let options = table_options(ctx, create, &new)?;
     let description = describe(ctx, &new.name, create, options).await?;
     let table = create_described(ctx, new, description).await?;
     advice::advise(ctx, &table);
     Ok("CREATE TABLE".to_string())
 }
 
-/// What CREATE TABLE names. Errors: as [`NewRelation::of`].
-fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<NewRelation> {
+/// The options of a new table; what is without effect is told. Errors: 22023, 42704; 42P16 for ON COMMIT.
+pub(super) fn table_options(
+    ctx: &StatementContext,
+    create: &CreateTable,
+    new: &NewRelation,
+) -> Result<TableOptions> {
+    storage::check_tablespaces(ctx)?;
+    let (mut options, unused) = options::read(&create.table_options)?;
+    storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
+    options.unlogged = ctx.hints.unlogged;
+    options.on_commit = on_commit(create, new)?;
+    Ok(options)
+}
+
+/// What CREATE TABLE names. Errors: as [`NewRelation::of`]; 0A000 for what a table here cannot be.
+pub(super) fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<NewRelation> {
+    check_supported(create)?;
     if create.global == Some(true) {
         ctx.notice(Notice {
             severity: "WARNING",
@@ -154,93 +153,6 @@ fn on_commit(create: &CreateTable, new: &NewRelation) -> Result<Option<OnCommit>
     }
 }
 
-/// Runs `SELECT … INTO t …` as CREATE TABLE AS.
-pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<String> {
-    let mut query = query.clone();
-    let into = take_into(&mut query).ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
-    let new = into_table(ctx, &into)?;
-    new.relation.is_free(ctx, false)?;
-    create_as(ctx, new, &query).await
-}
-
-/// Makes the table of a CREATE TABLE AS or SELECT INTO that EXPLAIN ANALYZE runs, of its query, which is bound. Errors: as these.
-pub(crate) async fn make_of_query(
-    ctx: &StatementContext,
-    statement: &ast::Statement,
-    (plan, observation): (&Arc<QueryPlan>, &Observation),
-) -> Result<()> {
-    let new = match statement {
-        ast::Statement::CreateTable(create) => {
-            let relation = new_table(ctx, create)?;
-            let (mut options, _) = options::read(&create.table_options)?;
-            options.unlogged = ctx.hints.unlogged;
-            options.on_commit = on_commit(create, &relation)?;
-            NewTable {
-                relation,
-                columns: column_names(create)?,
-                options,
-                stored_query: None,
-            }
-        }
-        ast::Statement::CreateView(create) => {
-            let relation = NewRelation::of(ctx, &create.name, Persistence::Permanent)?;
-            let plan = (plan, Some(observation));
-            materialized_view::create_of_plan(ctx, create, relation, plan).await?;
-            return Ok(());
-        }
-        ast::Statement::Query(query) => {
-            let into = take_into(&mut query.as_ref().clone());
-            let into = into.ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
-            into_table(ctx, &into)?
-        }
-        other => return Err(Error::internal(format!("no table of a query: {other}"))),
-    };
-    create_filled(ctx, new, (plan, Some(observation))).await?;
-    Ok(())
-}
-
-/// The table that INTO names. Errors: as [`NewRelation::of`].
-fn into_table(ctx: &StatementContext, into: &SelectInto) -> Result<NewTable> {
-    Ok(NewTable {
-        relation: into_target(ctx, into)?,
-        columns: Vec::new(),
-        options: TableOptions {
-            unlogged: into.unlogged,
-            ..TableOptions::default()
-        },
-        stored_query: None,
-    })
-}
-
-/// The table that INTO names. Errors: as [`NewRelation::of`].
-fn into_target(ctx: &StatementContext, into: &SelectInto) -> Result<NewRelation> {
-    let persistence = match (into.temporary, into.unlogged) {
-        (true, _) => Persistence::Temporary,
-        (false, true) => Persistence::Unlogged,
-        (false, false) => Persistence::Permanent,
-    };
-    NewRelation::of(ctx, &into.name, persistence)
-}
-
-/// What EXPLAIN of CREATE TABLE AS and SELECT INTO has to do with the table: whether it would be made. Errors: 42P07, 3F000.
-pub(crate) fn would_create(ctx: &StatementContext, statement: &ast::Statement) -> Result<bool> {
-    match statement {
-        ast::Statement::CreateTable(create) => {
-            check_supported(create)?;
-            column_names(create)?;
-            new_table(ctx, create)?.is_free(ctx, create.if_not_exists)
-        }
-        ast::Statement::CreateView(create) if create.materialized => {
-            materialized_view::would_create(ctx, create)
-        }
-        ast::Statement::Query(query) => {
-            let into = take_into(&mut query.as_ref().clone());
-            into.map_or(Ok(true), |into| into_target(ctx, &into)?.is_free(ctx, false))
-        }
-        _ => Ok(true),
-    }
-}
-
 /// Errors: 0A000 for what a table here cannot be.
 fn check_supported(create: &CreateTable) -> Result<()> {
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
@@ -251,27 +163,6 @@ fn check_supported(create: &CreateTable) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The names that CREATE TABLE AS lists. Errors: 42601 for anything more.
-fn column_names(create: &CreateTable) -> Result<Vec<String>> {
-    let is_name = |column: &ast::ColumnDef| {
-        let untyped = matches!(&column.data_type, DataType::Custom(name, _)
-            if name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == UNTYPED));
-        untyped && column.options.is_empty()
-    };
-    if !create.constraints.is_empty() || !create.columns.iter().all(is_name) {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "CREATE TABLE AS takes the names of columns and no definitions".to_string(),
-            hint: Some("Use ALTER TABLE to add constraints afterwards.".to_string()),
-        });
-    }
-    Ok(create
-        .columns
-        .iter()
-        .map(|column| names::fold(&column.name))
-        .collect())
 }
 
 /// Reads columns and constraints.
@@ -473,7 +364,7 @@ fn set_primary(
 }
 
 /// Gives a described table its ids and writes it.
-async fn create_described(
+pub(super) async fn create_described(
     ctx: &StatementContext,
     NewRelation { schema, name }: NewRelation,
     mut description: Description,
@@ -627,82 +518,8 @@ fn index_name(
     Ok(name)
 }
 
-/// CREATE TABLE AS: a table of the query's columns, filled with its rows.
-async fn create_as(ctx: &StatementContext, new: NewTable, query: &Query) -> Result<String> {
-    let (ctx, planned) = match has_writes(query) {
-        true => {
-            let (ctx, query) = dml::rows_of_writes(ctx, query).await?;
-            let planned = query::plan_query(&ctx, &query, &known_types(&ctx))?;
-            (ctx, planned)
-        }
-        false => (ctx.clone(), query::plan_query(ctx, query, &known_types(ctx))?),
-    };
-    let plan = Arc::new(QueryPlan::new(planned));
-    match create_filled(&ctx, new, (&plan, None)).await? {
-        None => Ok("CREATE TABLE AS".to_string()),
-        Some(rows) => Ok(format!("SELECT {rows}")),
-    }
-}
-
-/// The same of a query that is bound; how many rows there were, unless it is to have none.
-pub(super) async fn create_filled(
-    ctx: &StatementContext,
-    new: NewTable,
-    (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
-) -> Result<Option<u64>> {
-    let outputs = plan.columns();
-    let names = output_names(&new.columns, &outputs)?;
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(outputs.len());
-    for ((at, output), name) in outputs.iter().enumerate().zip(names) {
-        if columns.iter().any(|column| column.name == name) {
-            return Err(Error::DuplicateColumn { name });
-        }
-        columns.push(plain_column(
-            FIRST_COLUMN_ID + at as ColumnId,
-            name,
-            stored_type(&output.ty)?,
-        ));
-    }
-    let description = Description {
-        columns,
-        options: new.options,
-        stored_query: new.stored_query,
-        ..Description::default()
-    };
-    let table = create_described(ctx, new.relation, description).await?;
-    let rows = match ctx.hints.without_rows {
-        true => None,
-        false => Some(dml::insert_query(ctx, &table, plan, observation).await?),
-    };
-    advice::advise(ctx, &table);
-    Ok(rows)
-}
-
-/// The names of the columns of a query's rows: those given, then the query's own. Errors: 42601.
-fn output_names(given: &[String], outputs: &[OutputColumn]) -> Result<Vec<String>> {
-    if given.len() > outputs.len() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "too many column names were specified".to_string(),
-            hint: None,
-        });
-    }
-    let own = outputs.iter().skip(given.len()).map(|output| output.name.clone());
-    Ok(given.iter().cloned().chain(own).collect())
-}
-
-/// The type of the column that keeps values of a query's. Errors: 0A000 for one that no row stores.
-fn stored_type(ty: &SqlType) -> Result<SqlType> {
-    let ty = match ty {
-        SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
-        SqlType::Oid | SqlType::Regclass => SqlType::Int8,
-        ty => ty.clone(),
-    };
-    column_type::check_stored(&ty)?;
-    Ok(ty)
-}
-
-fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
+/// A column that is no more than its name and type.
+pub(super) fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
     ColumnDef {
         id,
         name,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CreateView, ObjectName, Query};
 
-use super::create_table::{NewTable, create_filled};
+use super::create_table_as::{NewTable, create_filled};
 use super::new_relation::NewRelation;
 use super::rewrite::as_duplicate_in_index;
 use super::{options, storage, view};
@@ -17,6 +17,7 @@ use crate::parse::{Hints, names, parse_query};
 use crate::query::{self, Observation, QueryPlan, known_types};
 use crate::sql::dml;
 use crate::sql::relation::table;
+use crate::store::LockMode;
 use crate::system::{Settings, StatementContext};
 use crate::table::begin_count;
 use crate::{Error, Result};
@@ -133,7 +134,11 @@ pub(super) async fn refresh(
         })),
         ..TableDef::clone(&old)
     };
-    let new = writer.replace_table(&old, new)?;
+    let mode = match concurrently {
+        true => LockMode::Exclusive,
+        false => LockMode::AccessExclusive,
+    };
+    let new = writer.replace_table_in(&old, new, mode)?;
     ctx.sequences.move_row_ids(&ctx.txn, &old, &new, true).await?;
     begin_count(&ctx.txn, &new)?;
     if !with_rows {

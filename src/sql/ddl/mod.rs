@@ -15,6 +15,7 @@ mod comment;
 mod constraint;
 mod constraint_name;
 mod create_table;
+mod create_table_as;
 mod default;
 mod default_dependents;
 mod drop;
@@ -27,6 +28,7 @@ mod index_build;
 mod key;
 mod like;
 mod lock_table;
+mod made_of_query;
 mod materialized_view;
 mod new_relation;
 mod operator_class;
@@ -60,8 +62,9 @@ use crate::parse::first_words;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
-pub(crate) use create_table::{make_of_query, select_into, would_create};
+pub(crate) use create_table_as::select_into;
 pub use index_build::build_unattended;
+pub(crate) use made_of_query::{make_of_query, would_create};
 pub use sequence_upgrade::make_missing_sequences;
 pub use temporary::{before_commit, drop_temporary};
 pub use verification::undo_unfinished;
@@ -91,7 +94,10 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
 
 async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<String> {
     match statement {
-        ast::Statement::CreateTable(create) => create_table::execute(ctx, create).await,
+        ast::Statement::CreateTable(create) => match &create.query {
+            Some(query) => create_table_as::execute(ctx, create, query).await,
+            None => create_table::execute(ctx, create).await,
+        },
         ast::Statement::CreateView(create) if create.materialized => {
             materialized_view::create(ctx, create).await
         }

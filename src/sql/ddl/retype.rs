@@ -70,17 +70,7 @@ pub(super) async fn set_type(
         });
     }
     retype_sequence(ctx, &change.table, &column, &ty).await?;
-    let default = match &column.default {
-        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
-            let expr = dml::parse_expression(sql)?;
-            if !becomes(&column.ty, &ty) {
-                return Err(default_mismatch(&column.name, &ty));
-            }
-            let read = default::read(ctx, &expr, &ty, &column.name).await;
-            read.map_err(|_| default_mismatch(&column.name, &ty))?
-        }
-        other => other.clone(),
-    };
+    let default = retyped_default(ctx, &column, &ty).await?;
     let stays = using.is_none() && column.generation().is_none() && is_stored_alike(&column.ty, &ty);
     let retyped = &mut change.table.columns[at];
     retyped.default = default;
@@ -91,6 +81,25 @@ pub(super) async fn set_type(
         rewrite.retyped.insert(column.id, using.cloned());
     }
     check::retype_column(ctx, change, column.id)
+}
+
+/// The default of a column that gets another type. Errors: 42804.
+async fn retyped_default(
+    ctx: &StatementContext,
+    column: &ColumnDef,
+    ty: &SqlType,
+) -> Result<Option<ColumnDefault>> {
+    match &column.default {
+        Some(ColumnDefault::Constant { sql, .. } | ColumnDefault::Expression { sql, .. }) => {
+            let expr = dml::parse_expression(sql)?;
+            if !becomes(&column.ty, ty) {
+                return Err(default_mismatch(&column.name, ty));
+            }
+            let read = default::read(ctx, &expr, ty, &column.name).await;
+            read.map_err(|_| default_mismatch(&column.name, ty))
+        }
+        other => Ok(other.clone()),
+    }
 }
 
 /// Errors: 0A000 for a column of a key, and a type that no key is of.
