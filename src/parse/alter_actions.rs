@@ -105,9 +105,7 @@ impl TokenReader<'_> {
         }
         self.at = start;
         if self.word("ALTER") && self.word("CONSTRAINT") {
-            let name = self.name()?;
-            self.skip_action();
-            return Ok(AlterAction::Constraint { name });
+            return self.constraint_action();
         }
         self.at = start;
         if let Ok(action) = self.column_action() {
@@ -115,6 +113,33 @@ impl TokenReader<'_> {
         }
         self.at = start;
         self.storage_change().map(AlterAction::Storage)
+    }
+
+    /// What stands behind ALTER CONSTRAINT.
+    fn constraint_action(&mut self) -> Result<AlterAction> {
+        let name = self.name()?;
+        let (mut deferrable, mut initially_deferred) = (None, None);
+        while !matches!(self.peek(), None | Some(Token::Comma)) {
+            if deferrable.is_none() && self.word("DEFERRABLE") {
+                deferrable = Some(true);
+            } else if deferrable.is_none() && self.word("NOT") {
+                self.expect("DEFERRABLE")?;
+                deferrable = Some(false);
+            } else if initially_deferred.is_none() && self.word("INITIALLY") {
+                let is_deferred = self.word("DEFERRED");
+                if !is_deferred {
+                    self.expect("IMMEDIATE")?;
+                }
+                initially_deferred = Some(is_deferred);
+            } else {
+                return Err(self.syntax_error());
+            }
+        }
+        Ok(AlterAction::Constraint {
+            name,
+            deferrable,
+            initially_deferred: initially_deferred.unwrap_or(false),
+        })
     }
 
     /// `ALTER COLUMN c DROP EXPRESSION`, `… ADD GENERATED …`, `… SET GENERATED …`, `… DROP IDENTITY`.

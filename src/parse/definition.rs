@@ -152,7 +152,11 @@ pub enum AlterAction {
     /// ALTER COLUMN … DROP EXPRESSION.
     DropExpression { column: String, if_exists: bool },
     /// ALTER CONSTRAINT.
-    Constraint { name: String },
+    Constraint {
+        name: String,
+        deferrable: Option<bool>,
+        initially_deferred: bool,
+    },
     /// What is not supported, and what to do.
     Refused {
         feature: &'static str,

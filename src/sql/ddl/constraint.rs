@@ -193,27 +193,6 @@ pub(super) fn drop(
     Err(constraint_name::undefined(&name, table))
 }
 
-/// ALTER CONSTRAINT, which is about when a foreign key is checked. Errors: 42704, 42809 for one of another kind, 0A000.
-pub(super) fn alter(table: &TableDef, name: &str) -> Result<()> {
-    if table.foreign_key(name).is_some() {
-        return Err(Error::unsupported(
-            "a deferrable constraint",
-            Some("Constraints are checked at the end of each statement."),
-        ));
-    }
-    match table.has_constraint(name) {
-        true => Err(Error::InvalidStatement {
-            state: StatementFault::WrongObjectType,
-            message: format!(
-                "constraint \"{name}\" of relation \"{}\" is not a foreign key constraint",
-                table.name
-            ),
-            hint: None,
-        }),
-        false => Err(constraint_name::undefined(name, table)),
-    }
-}
-
 /// RENAME CONSTRAINT. Errors: 42704, 42P07.
 pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, new: String) -> Result<()> {
     if table.has_constraint(old) && table.has_constraint(&new) {

@@ -42,6 +42,7 @@ mod schema;
 mod sequence;
 mod sequence_options;
 mod sequence_upgrade;
+mod set_constraints;
 mod settings;
 mod storage;
 mod table_change;
@@ -80,6 +81,10 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
         Some(command @ Command::Define(definition)) => {
             let defined = define(ctx, definition).await;
             defined.map(|()| command.tag().to_string())
+        }
+        Some(command @ Command::SetConstraints { names, deferred }) => {
+            let set = set_constraints::execute(ctx, names, *deferred).await;
+            set.map(|()| command.tag().to_string())
         }
         Some(command @ Command::Keep(upkeep)) => upkeep::execute(ctx, upkeep)
             .await
