@@ -201,11 +201,7 @@ pub enum Error {
     TruncateReferenced { table: String, by: String },
     /// A column whose type is to change and that something else needs as it is (0A000).
     #[error("cannot alter type of a column used by {by}")]
-    ColumnUsed {
-        by: &'static str,
-        detail: String,
-        hint: String,
-    },
+    ColumnUsed { by: &'static str, detail: String },
     /// REFRESH … CONCURRENTLY of a materialized view whose rows nothing tells apart (55000).
     #[error("cannot refresh materialized view \"{schema}.{name}\" concurrently")]
     NotRefreshable { schema: String, name: String },

@@ -277,7 +277,9 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
-            Error::ColumnUsed { hint, .. } => Some(hint.clone()),
+            Error::ColumnUsed { by, .. } => Some(format!(
+                "Drop what is {by} of it first, and make it again afterwards (for a hash or BUCKETS: DROP CONSTRAINT, ADD PRIMARY KEY)."
+            )),
             Error::NotRefreshable { .. } => Some(
                 "Create a unique index with no WHERE clause on one or more columns of the materialized view."
                     .to_string(),

@@ -39,8 +39,8 @@ pub(super) fn made_of_execute(tokens: &[TokenWithSpan]) -> Option<usize> {
     }
     let mut depth = 0usize;
     let mut is_table = false;
-    for at in 0..tokens.len() {
-        match &tokens[at].token {
+    for (at, token) in tokens.iter().enumerate() {
+        match &token.token {
             Token::LParen => depth += 1,
             Token::RParen => depth = depth.saturating_sub(1),
             Token::Word(_) if depth == 0 => match keyword(at) {

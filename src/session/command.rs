@@ -84,21 +84,12 @@ impl Session {
             } => return self.fetch(name, *movement, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
             Command::Satisfied { tag } => tag,
-            Command::Listen { channel } => {
-                self.shared.touch();
-                self.shared.channels.listen(channel)?;
-                "LISTEN"
-            }
+            Command::Listen { channel } => self.listen(channel)?,
             Command::Unlisten { channel } => {
                 self.unlisten(channel.as_deref());
                 "UNLISTEN"
             }
-            Command::Notify { channel, payload } => {
-                let bytes_max = self.settings().notify_queue_bytes_max;
-                self.shared.touch();
-                self.shared.channels.notify(channel, payload, bytes_max)?;
-                "NOTIFY"
-            }
+            Command::Notify { channel, payload } => self.notify_others(channel, payload)?,
             Command::AlterSettings { .. }
             | Command::Define(_)
             | Command::Keep(_)
@@ -369,6 +360,19 @@ impl Session {
                 Ok("DEALLOCATE ALL")
             }
         }
+    }
+
+    fn listen(&self, channel: &str) -> Result<&'static str> {
+        self.shared.touch();
+        self.shared.channels.listen(channel)?;
+        Ok("LISTEN")
+    }
+
+    fn notify_others(&self, channel: &str, payload: &str) -> Result<&'static str> {
+        let bytes_max = self.settings().notify_queue_bytes_max;
+        self.shared.touch();
+        self.shared.channels.notify(channel, payload, bytes_max)?;
+        Ok("NOTIFY")
     }
 
     fn unlisten(&self, channel: Option<&str>) {

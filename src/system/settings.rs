@@ -5,13 +5,14 @@ mod definition;
 mod definitions;
 mod own;
 mod postgresql;
+mod readers;
 mod search_path;
 mod source;
 mod transaction_mode;
 mod value;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -410,15 +411,6 @@ impl Settings {
     /// The severity below which notices are not sent, as a rank of `severity_rank`.
     pub fn client_min_messages_rank(&self) -> u8 {
         severity_rank(self.value("client_min_messages"))
-    }
-
-    /// Readers that a long scan may have: no more than there are processors.
-    pub fn readers_max(&self) -> usize {
-        // Asking reads files of the control group.
-        static PROCESSORS: OnceLock<usize> = OnceLock::new();
-        let processors =
-            PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        (*processors).min(self.parallel_workers_max + 1)
     }
 
     fn defaults() -> Settings {

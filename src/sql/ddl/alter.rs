@@ -178,11 +178,9 @@ async fn carry_out(
     }
     if new != *old || in_phases {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        for index in old
-            .indexes
-            .iter()
-            .filter(|index| new.indexes.iter().all(|kept| kept.id != index.id))
-        {
+        let dropped = old.indexes.iter();
+        let dropped = dropped.filter(|index| new.indexes.iter().all(|kept| kept.id != index.id));
+        for index in dropped {
             writer.drop_keys(old.id, index.id)?;
         }
         view_text::follow(ctx, &writer, old, &new)?;
@@ -295,11 +293,18 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
                 false => Err(changed_key(table)),
             }
         }
-        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
+        other => apply_asked(ctx, table, other),
+    }
+}
+
+/// Does an action that changes nothing of the table. Errors: 42704; 0A000 for any other.
+fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
+    match operation {
+        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::EnableTrigger { name }
         | AlterTableOperation::DisableTrigger { name }
         | AlterTableOperation::EnableAlwaysTrigger { name }

@@ -87,7 +87,6 @@ pub(super) fn check_none(
                 "rule _RETURN on {} depends on column \"{name}\"",
                 described(ctx, view)
             ),
-            hint: "Drop the view first, and create it again afterwards.".to_string(),
         }),
     }
 }

@@ -44,14 +44,6 @@ pub(super) async fn set_type(
                 "Column \"{}\" is used by generated column \"{}\".",
                 column.name, dependent.name
             ),
-            hint: match dependent.hidden {
-                true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
-                    .to_string(),
-                false => format!(
-                    "Drop the generated column \"{}\" first, and add it again afterwards.",
-                    dependent.name
-                ),
-            },
         });
     }
     if ty == column.ty && using.is_none() {
