@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{Catalog, IndexDef, Relation, SequenceDef, TableDef, ViewDef};
+use super::{Catalog, IndexDef, Relation, SequenceDef, TEMPORARY_ALIAS, TableDef, ViewDef};
 use crate::error::StatementFault;
 use crate::error::nearest_name;
 use crate::{Error, Result};
@@ -66,6 +66,8 @@ pub enum ObjectKind {
     Index,
     /// A sequence.
     Sequence,
+    /// A materialized view.
+    MaterializedView,
 }
 
 /// What a statement wants of a relation.
@@ -75,6 +77,8 @@ pub enum Access {
     Name,
     /// To read its rows.
     Select,
+    /// REFRESH MATERIALIZED VIEW.
+    Refresh,
     /// To add rows.
     Insert,
     /// To add rows by COPY FROM.
@@ -121,6 +125,22 @@ pub enum Access {
     Replace,
 }
 
+impl Access {
+    /// Whether rows are read or written.
+    pub fn is_of_rows(self) -> bool {
+        matches!(
+            self,
+            Access::Select
+                | Access::Insert
+                | Access::Update
+                | Access::Delete
+                | Access::CopyFrom
+                | Access::CopyTo
+                | Access::Truncate
+        )
+    }
+}
+
 impl ObjectKind {
     /// As statements name it: `table`.
     pub fn word(self) -> &'static str {
@@ -129,6 +149,7 @@ impl ObjectKind {
             ObjectKind::View => "view",
             ObjectKind::Index => "index",
             ObjectKind::Sequence => "sequence",
+            ObjectKind::MaterializedView => "materialized view",
         }
     }
 
@@ -138,6 +159,7 @@ impl ObjectKind {
             ObjectKind::View => "views",
             ObjectKind::Index => "indexes",
             ObjectKind::Sequence => "sequences",
+            ObjectKind::MaterializedView => "materialized views",
         }
     }
 
@@ -147,6 +169,7 @@ impl ObjectKind {
             ObjectKind::View => "Use DROP VIEW to remove a view.",
             ObjectKind::Index => "Use DROP INDEX to remove an index.",
             ObjectKind::Sequence => "Use DROP SEQUENCE to remove a sequence.",
+            ObjectKind::MaterializedView => "Use DROP MATERIALIZED VIEW to remove a materialized view.",
         }
     }
 }
@@ -166,6 +189,7 @@ impl<'a> Object<'a> {
     /// What it is.
     pub fn kind(self) -> ObjectKind {
         match self {
+            Object::Table(table) if table.is_materialized_view() => ObjectKind::MaterializedView,
             Object::Table(_) => ObjectKind::Table,
             Object::View(_) => ObjectKind::View,
             Object::Index(..) => ObjectKind::Index,
@@ -180,6 +204,15 @@ impl<'a> Object<'a> {
             Object::View(view) => &view.name,
             Object::Index(_, index) => &index.name,
             Object::Sequence(sequence) => &sequence.name,
+        }
+    }
+
+    /// Its schema.
+    pub fn schema(self) -> &'a str {
+        match self {
+            Object::Table(table) | Object::Index(table, _) => &table.schema,
+            Object::View(view) => &view.schema,
+            Object::Sequence(sequence) => &sequence.schema,
         }
     }
 
@@ -279,7 +312,8 @@ impl Catalog {
                 | Access::CopyFrom
                 | Access::CopyTo
         );
-        if let Some(schema) = schema.filter(|schema| !self.schemas.contains_key(*schema))
+        let is_unknown = |schema: &&str| *schema != TEMPORARY_ALIAS && !self.schemas.contains_key(*schema);
+        if let Some(schema) = schema.filter(is_unknown)
             && !reads_or_writes
         {
             return Error::UndefinedSchema {
@@ -289,7 +323,7 @@ impl Catalog {
         if let Access::Drop(kind) = access {
             return Error::UndefinedObject {
                 kind: kind.word(),
-                name: schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}")),
+                name: name.to_string(),
             };
         }
         let visible = self.relations.iter().filter(|relation| match schema {
@@ -310,12 +344,32 @@ impl Catalog {
     }
 }
 
+/// The actions of ALTER TABLE, besides renaming, that a materialized view takes.
+const MATERIALIZED_VIEW_ACTIONS: [&str; 10] = [
+    "SET",
+    "RESET",
+    "CLUSTER ON",
+    "SET WITHOUT CLUSTER",
+    "SET TABLESPACE",
+    "ALTER COLUMN ... SET STATISTICS",
+    "ALTER COLUMN ... SET STORAGE",
+    "ALTER COLUMN ... SET COMPRESSION",
+    "ALTER COLUMN ... SET",
+    "ALTER COLUMN ... RESET",
+];
+
 /// Whether a relation of this kind is what `access` can be had with. Errors: PostgreSQL's for the two.
 fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
-    use ObjectKind::{Index, Sequence, Table, View};
+    use ObjectKind::{Index, MaterializedView, Sequence, Table, View};
     match (access, kind) {
         (Access::Name | Access::Maintain | Access::Alter, _) => Ok(()),
-        (Access::Select, Table | View | Sequence) => Ok(()),
+        (Access::Select, Table | View | Sequence | MaterializedView) => Ok(()),
+        (Access::Refresh, MaterializedView) => Ok(()),
+        (Access::Refresh, _) => Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!("\"{name}\" is not a materialized view"),
+            hint: None,
+        }),
         (Access::Insert | Access::Update | Access::Delete, Table) => Ok(()),
         (Access::Select | Access::Insert | Access::Update | Access::Delete, other) => {
             Err(no_rows(other, name, access))
@@ -326,16 +380,19 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::Truncate, Table) => Ok(()),
         (Access::Truncate, _) => Err(other_kind(name, "table")),
         (Access::AlterAction(_), Table) => Ok(()),
+        (Access::AlterAction(action), MaterializedView) if MATERIALIZED_VIEW_ACTIONS.contains(&action) => {
+            Ok(())
+        }
         (Access::AlterAction(action), other) => {
             let message = format!("ALTER action {action} cannot be performed on relation \"{name}\"");
             Err(not_supported(message, other))
         }
-        (Access::RenameColumns, Table | View) => Ok(()),
+        (Access::RenameColumns, Table | View | MaterializedView) => Ok(()),
         (Access::RenameColumns, other) => Err(not_supported(
             format!("cannot rename columns of relation \"{name}\""),
             other,
         )),
-        (Access::SetSchema, Table | View | Sequence) => Ok(()),
+        (Access::SetSchema, Table | View | Sequence | MaterializedView) => Ok(()),
         (Access::SetSchema, Index) => Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
             message: format!("cannot change schema of index \"{name}\""),
@@ -349,7 +406,7 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
             expected: wanted.word(),
             hint: Some(found.drop_words().to_string()),
         }),
-        (Access::CreateIndex, Table) => Ok(()),
+        (Access::CreateIndex, Table | MaterializedView) => Ok(()),
         (Access::CreateIndex, other) => Err(not_supported(
             format!("cannot create index on relation \"{name}\""),
             other,
@@ -358,11 +415,11 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::CommentColumn | Access::CommentConstraint, _) => Ok(()),
         (Access::Lock, Table | View) => Ok(()),
         (Access::Lock, other) => Err(not_supported(format!("cannot lock relation \"{name}\""), other)),
-        (Access::Reorder, Table) => Ok(()),
+        (Access::Reorder, Table | MaterializedView) => Ok(()),
         (Access::Reorder, _) => Err(other_kind(name, "table or materialized view")),
         (Access::Reindex, Index) => Ok(()),
         (Access::Reindex, _) => Err(other_kind(name, "index")),
-        (Access::Like, Table | View) => Ok(()),
+        (Access::Like, Table | View | MaterializedView) => Ok(()),
         (Access::Like, other) => Err(not_supported(
             format!("relation \"{name}\" is invalid in LIKE clause"),
             other,
@@ -377,6 +434,7 @@ fn no_rows(kind: ObjectKind, name: &str, access: Access) -> Error {
     match (kind, access) {
         (ObjectKind::Index, _) => is_index(name),
         (ObjectKind::Sequence, _) => wrong(format!("cannot change sequence \"{name}\"")),
+        (ObjectKind::MaterializedView, _) => wrong(format!("cannot change materialized view \"{name}\"")),
         (ObjectKind::Table | ObjectKind::View, _) => Error::unsupported(
             format!("a write to view \"{name}\""),
             Some("Write to the table that the view reads."),
@@ -395,7 +453,9 @@ fn no_copy(kind: ObjectKind, name: &str, access: Access) -> Error {
         (ObjectKind::View, Access::CopyFrom) => {
             Some("To enable copying to a view, provide an INSTEAD OF INSERT trigger.")
         }
-        (ObjectKind::View, _) => Some("Try the COPY (SELECT ...) TO variant."),
+        (ObjectKind::View, _) | (ObjectKind::MaterializedView, Access::CopyTo) => {
+            Some("Try the COPY (SELECT ...) TO variant.")
+        }
         _ => None,
     };
     Error::InvalidStatement {

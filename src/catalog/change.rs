@@ -70,6 +70,9 @@ impl<'a> CatalogWriter<'a> {
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
         self.rest_on_types(known.and_then(Relation::get_table), &table)?;
+        if let Some(stored) = &table.stored_query {
+            self.rest_on_read(known, &stored.depends_on)?;
+        }
         let value = record::encode_table(&table)?;
         self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
@@ -80,15 +83,7 @@ impl<'a> CatalogWriter<'a> {
         let known = self.relation_of(view.oid());
         self.check_no_type(known, &view.schema, &view.name)?;
         self.put_names(known, &view.schema, &[(&view.name, view.oid())])?;
-        let old = match known {
-            Some(Relation::View(known)) => known.depends_on.as_slice(),
-            _ => &[],
-        };
-        for read in view.depends_on.iter().filter(|oid| !old.contains(oid)) {
-            if let Some(relation) = self.relation_of(*read) {
-                self.rest_on(relation)?;
-            }
-        }
+        self.rest_on_read(known, &view.depends_on)?;
         let value = record::encode_view(view, self.version)?;
         self.write_record(Keyspace::Relation { id: view.id }, Some(value))
     }
@@ -272,17 +267,42 @@ impl<'a> CatalogWriter<'a> {
     /// Gives a table other, empty keys: its record moves to the new one's id, its old keys are left to `reclaim_dropped`.
     /// The caller moves its counter (`table::Sequences::move_row_ids`).
     pub fn replace_table(&self, table: &TableDef, new: TableDef) -> Result<Arc<TableDef>> {
-        self.write_record(Keyspace::Relation { id: table.id }, None)?;
+        self.replace_table_in(table, new, LockMode::AccessExclusive)
+    }
+
+    /// The same, while others may use the table in modes that do not conflict with this one.
+    pub fn replace_table_in(&self, table: &TableDef, new: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
+        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
         let key = written_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
-        self.put_table(new)
+        self.put_table_in(new, mode)
     }
 
     /// Nobody else may have made anything depend on the object since the snapshot: a view on the relation, a relation in
     /// the schema. To be called by whoever changes or removes what such a thing would rest on.
     pub fn guard_dependents(&self, oid: u32) {
         self.txn.guard(&Keyspace::Dependents { oid }.encode());
+    }
+
+    /// A query rests on what it reads and did not read before.
+    fn rest_on_read(&self, known: Option<&Relation>, reads: &[u32]) -> Result<()> {
+        let old = known.map(Relation::reads).unwrap_or_default();
+        for read in reads.iter().filter(|oid| !old.contains(oid)) {
+            if let Some(relation) = self.relation_of(*read) {
+                self.rest_on(relation)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the record of a relation that has another query.
+    pub fn put_query(&self, relation: &Relation) -> Result<()> {
+        match relation {
+            Relation::View(view) => self.put_view(view),
+            Relation::Table(table) => self.put_table(TableDef::clone(table)).map(drop),
+            Relation::Sequence(sequence) => self.put_sequence(sequence),
+        }
     }
 
     /// Something new depends on the relation, which must stay as it is.

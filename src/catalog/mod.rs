@@ -58,11 +58,13 @@ mod generation;
 mod load;
 mod lookups;
 mod object_ids;
+mod queries;
 mod reclaim;
 mod record;
 mod relations;
 mod sequence_def;
 mod setting_overrides;
+mod stored_query;
 mod table_def;
 mod type_def;
 mod type_record;
@@ -84,9 +86,10 @@ pub use record::sequence_of_record;
 pub use relations::Relations;
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
+pub use stored_query::StoredQuery;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
-    TableDef, TableOptions, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, OnCommit,
+    TableCache, TableDef, TableOptions, Unverified,
 };
 
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
@@ -264,12 +267,13 @@ impl Catalog {
     }
 
     /// The schema in which an unqualified CREATE makes its object: the first of `search_path` that exists and may be
-    /// written. Errors: 3F000 `no schema has been selected to create in`.
+    /// written; that of temporary objects is made when it is needed. Errors: 3F000 `no schema has been selected to create in`.
     pub fn creation_schema<'a>(&self, search_path: &'a [String]) -> Result<&'a str> {
+        let may_be_written = |schema: &&str| self.schemas.contains_key(*schema) && !is_system_schema(schema);
         search_path
             .iter()
             .map(String::as_str)
-            .find(|schema| self.schemas.contains_key(*schema) && !is_system_schema(schema))
+            .find(|schema| is_temporary_schema(schema) || may_be_written(schema))
             .ok_or(Error::NoCreationSchema)
     }
 
@@ -311,11 +315,6 @@ impl Catalog {
         })
     }
 
-    /// The views whose queries read the relation with this oid, directly.
-    pub fn views_reading(&self, oid: u32) -> impl Iterator<Item = &Arc<ViewDef>> {
-        self.views().filter(move |view| view.depends_on.contains(&oid))
-    }
-
     /// The table with this oid.
     pub fn table_by_oid(&self, oid: u32) -> Option<&Arc<TableDef>> {
         self.tables().find(|table| table.oid == oid)
@@ -336,9 +335,31 @@ impl Catalog {
     }
 }
 
+/// The schemas of a search path but for those of temporary objects: what stays when the session has ended.
+pub fn lasting_path(search_path: &[String]) -> Vec<String> {
+    let lasting = search_path.iter().filter(|schema| !is_temporary_schema(schema));
+    lasting.cloned().collect()
+}
+
 /// Whether only the system may create objects in the schema.
 pub fn is_system_schema(name: &str) -> bool {
     name.starts_with("pg_") || name == "information_schema"
+}
+
+/// What statements call the schema of their session's temporary objects.
+pub const TEMPORARY_ALIAS: &str = "pg_temp";
+
+/// The schema of the temporary objects of the session with this process id.
+pub fn temporary_schema(process_id: i32) -> String {
+    format!("{TEMPORARY_ALIAS}_{process_id}")
+}
+
+/// Whether it is the schema of some session's temporary objects.
+pub fn is_temporary_schema(name: &str) -> bool {
+    let number = name
+        .strip_prefix(TEMPORARY_ALIAS)
+        .and_then(|rest| rest.strip_prefix('_'));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The key under which a relation's record stands: what every write to a table guards.

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::type_def::stored_name;
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, TableCache, TableDef, TableOptions, Unverified, UserTypes,
-    ViewDef,
+    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified,
+    UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -41,6 +41,8 @@ struct TableRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     foreign_keys: Vec<ForeignKey>,
     options: TableOptions,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored_query: Option<Box<StoredQuery>>,
     comment: Option<String>,
 }
 
@@ -105,6 +107,7 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
         checks: table.checks.clone(),
         foreign_keys: table.foreign_keys.clone(),
         options: table.options.clone(),
+        stored_query: table.stored_query.clone(),
         comment: table.comment.clone(),
     };
     encode(b'T', table.version, table.id, &record)
@@ -302,6 +305,7 @@ impl TableRecord {
             next_index_id: self.next_index_id,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
+            stored_query: self.stored_query,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),

@@ -38,6 +38,9 @@ pub struct SequenceDef {
     /// Another one with each ALTER SEQUENCE: what is counted is counted anew under it, so that it goes back when that is
     /// rolled back.
     pub generation: u16,
+    /// UNLOGGED: it is only told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unlogged: bool,
     /// COMMENT ON SEQUENCE.
     pub comment: Option<String>,
 }
@@ -140,6 +143,7 @@ impl SequenceDef {
             cycles: false,
             owner: None,
             generation: 0,
+            unlogged: false,
             comment: None,
         }
     }

@@ -9,11 +9,13 @@ use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
-use crate::Result;
+use super::is_temporary_schema;
+use super::stored_query::StoredQuery;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
 pub const COLUMNS_MAX: usize = 1600;
@@ -50,7 +52,9 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
-    /// COMMENT ON TABLE.
+    /// The query whose rows it holds: it is a materialized view.
+    pub stored_query: Option<Box<StoredQuery>>,
+    /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
@@ -216,9 +220,25 @@ pub struct TableOptions {
     /// FULL_SCAN = 'reject': they may not, however few rows there are.
     #[serde(default, skip_serializing_if = "is_false")]
     pub full_scan_rejected: bool,
+    /// UNLOGGED: nothing is stored otherwise for it, it is only told.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unlogged: bool,
+    /// ON COMMIT, of a temporary table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_commit: Option<OnCommit>,
     /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u16>,
+}
+
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnCommit {
+    /// ON COMMIT DELETE ROWS.
+    DeleteRows,
+    /// ON COMMIT DROP.
+    Drop,
 }
 
 impl IndexDef {
@@ -306,6 +326,23 @@ impl TableDef {
     /// Its oid in pg_class.
     pub fn oid(&self) -> u32 {
         self.oid
+    }
+    /// Whether it is a materialized view.
+    pub fn is_materialized_view(&self) -> bool {
+        self.stored_query.is_some()
+    }
+    /// Errors: 55000 for a materialized view whose rows are not there.
+    pub fn require_populated(&self) -> Result<()> {
+        match &self.stored_query {
+            Some(stored) if !stored.is_populated => Err(Error::NotPopulated {
+                name: self.name.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+    /// Whether it goes with its session.
+    pub fn is_temporary(&self) -> bool {
+        is_temporary_schema(&self.schema)
     }
     /// The Arrow field of each of `columns`, types in metadata; only columns that may hold NULL are nullable.
     /// The definition must not be changed afterwards.
@@ -433,8 +470,9 @@ impl TableDef {
     }
     /// The ids of the columns whose values stand in its key or in entries of its indexes.
     pub fn columns_of_keys(&self) -> HashSet<ColumnId> {
-        let keys = std::iter::once(&self.primary_key).chain(self.kept_indexes());
-        keys.flat_map(IndexDef::held_columns).collect()
+        let primary = self.primary_key.columns.iter().map(|key| key.column);
+        let entries = self.kept_indexes().flat_map(IndexDef::held_columns);
+        primary.chain(entries).collect()
     }
     /// The ids of the columns whose values no two rows share: those of its key and of its unique indexes.
     pub fn columns_of_unique_keys(&self) -> HashSet<ColumnId> {
@@ -499,6 +537,7 @@ impl TableDef {
     /// Removes a column, and the constraints that name it.
     pub fn remove_column(&mut self, id: ColumnId) {
         self.remove_indexes(|index| index.held_columns().any(|held| held == id));
+        self.primary_key.include.retain(|held| *held != id);
         self.checks.retain(|check| !check.columns.contains(&id));
         self.foreign_keys.retain(|key| !key.columns.contains(&id));
         self.columns.retain(|column| column.id != id);

@@ -74,6 +74,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        stored_query: None,
         comment: None,
         cache: TableCache::default(),
     }
@@ -208,6 +209,8 @@ async fn every_kind_of_definition_reads_back() {
         dynamic_columns: true,
         full_scan_allowed: true,
         full_scan_rejected: false,
+        unlogged: true,
+        on_commit: None,
     };
     table.indexes.push(IndexDef {
         id: 1,
@@ -247,7 +250,7 @@ async fn every_kind_of_definition_reads_back() {
     let view = ViewDef { version, ..view };
     assert!(matches!(searched(&catalog, "v"), Object::View(found) if **found == view));
     assert_eq!(catalog.schema("s"), Ok(&schema));
-    assert_eq!(catalog.views_reading(written.oid).count(), 1);
+    assert_eq!(catalog.queries_reading(written.oid).count(), 1);
 }
 
 #[tokio::test]

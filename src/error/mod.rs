@@ -209,6 +209,18 @@ pub enum Error {
     /// A table that TRUNCATE must leave, for others refer to it (0A000).
     #[error("cannot truncate a table referenced in a foreign key constraint")]
     TruncateReferenced { table: String, by: String },
+    /// A column whose type is to change and that something else needs as it is (0A000).
+    #[error("cannot alter type of a column used by {by}")]
+    ColumnUsed { by: &'static str, detail: String },
+    /// REFRESH … CONCURRENTLY of a materialized view whose rows nothing tells apart (55000).
+    #[error("cannot refresh materialized view \"{schema}.{name}\" concurrently")]
+    NotRefreshable { schema: String, name: String },
+    /// A materialized view whose rows are not there (55000).
+    #[error("materialized view \"{name}\" has not been populated")]
+    NotPopulated { name: String },
+    /// A temporary table that is emptied at COMMIT, to which one refers that is not (0A000).
+    #[error("unsupported ON COMMIT and foreign key combination")]
+    OnCommitReferenced { table: String, by: String },
     /// A foreign key over columns that cannot be compared (42804).
     #[error("foreign key constraint \"{constraint}\" cannot be implemented")]
     IncomparableReference { constraint: String, detail: String },

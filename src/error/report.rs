@@ -100,6 +100,8 @@ impl Error {
             Error::DataDirInUse { .. } => "55006",
             Error::DataDirFormat { .. }
             | Error::FeatureNotSupported { .. }
+            | Error::ColumnUsed { .. }
+            | Error::OnCommitReferenced { .. }
             | Error::TruncateReferenced { .. } => "0A000",
             Error::Corrupt { .. } => "XX001",
             Error::DiskFull { .. } => "53100",
@@ -114,7 +116,10 @@ impl Error {
             Error::IdleTimeout {
                 in_transaction: false,
             } => "57P05",
-            Error::NotInState { .. } | Error::ForwardOnly => "55000",
+            Error::NotInState { .. }
+            | Error::ForwardOnly
+            | Error::NotPopulated { .. }
+            | Error::NotRefreshable { .. } => "55000",
             Error::LockingCursor { kind, .. } => kind.sqlstate(),
             Error::CursorState { .. } => "24000",
             Error::TooManyClients => "53300",
@@ -148,6 +153,10 @@ impl Error {
             Error::TruncateReferenced { table, by } => {
                 Some(format!("Table \"{by}\" references \"{table}\"."))
             }
+            Error::ColumnUsed { detail, .. } => Some(detail.clone()),
+            Error::OnCommitReferenced { table, by } => Some(format!(
+                "Table \"{by}\" references \"{table}\", but they do not have the same ON COMMIT setting."
+            )),
             Error::TooManyKeys { keys, keys_max } => Some(format!(
                 "The conditions name {keys} keys; at most {keys_max} may be fetched in one statement."
             )),
@@ -235,6 +244,8 @@ impl Error {
             | Error::UndefinedCursor { .. }
             | Error::PlanChanged { .. }
             | Error::ProtocolViolation { .. }
+            | Error::NotPopulated { .. }
+            | Error::NotRefreshable { .. }
             | Error::Internal { .. } => None,
         }
     }
@@ -282,6 +293,19 @@ impl Error {
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
             Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::ColumnUsed { by, .. } => Some(format!(
+                "Drop what is {by} of it first, and make it again afterwards (for a hash or BUCKETS: DROP CONSTRAINT, ADD PRIMARY KEY)."
+            )),
+            Error::NotRefreshable { .. } => Some(
+                "Create a unique index with no WHERE clause on one or more columns of the materialized view."
+                    .to_string(),
+            ),
+            Error::NotPopulated { .. } => {
+                Some("Use the REFRESH MATERIALIZED VIEW command.".to_string())
+            }
+            Error::OnCommitReferenced { by, .. } => {
+                Some(format!("Make \"{by}\" with ON COMMIT DELETE ROWS, too."))
+            }
             Error::TruncateReferenced { by, .. } => Some(format!(
                 "Truncate table \"{by}\" at the same time, or use TRUNCATE ... CASCADE."
             )),

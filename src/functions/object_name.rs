@@ -294,7 +294,7 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
     let schema = parts.pop();
     match kind {
         "regclass" => match &schema {
-            Some(schema) => objects.relation_oid(schema, &name),
+            Some(schema) => objects.relation_oid(catalog.schema_meant(schema), &name),
             None => path_with_catalog(catalog.search_path())
                 .find_map(|schema| objects.relation_oid(schema, &name)),
         },

@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
+use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
@@ -54,9 +55,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_char_to_encoding", &[T::Name], T::Int4, |b| {
         b.map1(encoding_number)
     }),
-    FunctionDef::new("pg_my_temp_schema", &[], T::Oid, |b| b.map0(|| 0_i64)),
-    FunctionDef::new("pg_is_other_temp_schema", &[T::Oid], T::Bool, |b| {
-        b.map1(|_: i64| false)
+    FunctionDef::catalog("pg_my_temp_schema", &[], T::Oid, |b, catalog| {
+        let own = catalog
+            .objects()
+            .schema_oid(catalog.schema_meant(TEMPORARY_ALIAS));
+        b.map0(|| own.unwrap_or(0))
+    }),
+    FunctionDef::catalog("pg_is_other_temp_schema", &[T::Oid], T::Bool, |b, catalog| {
+        b.map1(|oid| {
+            let name = catalog.objects().schema_name(oid);
+            name.is_some_and(|name| {
+                is_temporary_schema(&name) && name != catalog.schema_meant(TEMPORARY_ALIAS)
+            })
+        })
     }),
     FunctionDef::catalog(
         "pg_relation_is_publishable",
@@ -85,10 +96,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 
 /// Schemas of the search path that exist; with the implicit pg_catalog in front when asked for.
 fn existing_schemas(catalog: &CatalogContext, implicit: bool) -> Vec<String> {
-    let path = catalog.search_path();
     let names: Vec<&str> = match implicit {
-        true => path_with_catalog(path).collect(),
-        false => path.iter().map(String::as_str).collect(),
+        true => path_with_catalog(catalog.search_path()).collect(),
+        false => catalog.named_path().iter().map(String::as_str).collect(),
     };
     let existing = names
         .into_iter()

@@ -1,33 +1,61 @@
-//! `ALTER VIEW v …`, which is ALTER TABLE of a view to the parser's tree, and `… SET SCHEMA s`, which the parser does not
+//! `ALTER VIEW v …` and `ALTER MATERIALIZED VIEW v …`, which are ALTER TABLE of a view to the parser's tree, and `… SET SCHEMA s`, which the parser does not
 //! read. Each leaves a mark in the tree that other dialects have: the kind of table, and the cluster.
 
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{AlterTable, AlterTableType, Ident, Statement};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 /// Reads `ALTER TABLE` and `ALTER VIEW`; `None` for any other ALTER.
 pub(super) fn parse(parser: &mut Parser) -> Option<Result<Statement, ParserError>> {
-    let [_, object] = parser.peek_tokens_ref();
-    let is_view = match &object.token {
-        Token::Word(word) if word.keyword == Keyword::VIEW => true,
-        Token::Word(word) if word.keyword == Keyword::TABLE => false,
+    let [_, object, next] = parser.peek_tokens_ref();
+    let keyword = |token: &TokenWithSpan| match &token.token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let (mark, words) = match (keyword(object), keyword(next)) {
+        (Keyword::VIEW, _) => (Some(AlterTableType::Dynamic), 2),
+        (Keyword::TABLE, _) => (None, 2),
+        (Keyword::MATERIALIZED, Keyword::VIEW) => (Some(AlterTableType::Iceberg), 3),
         _ => return None,
     };
-    parser.advance_token();
-    parser.advance_token();
+    (0..words).for_each(|_| parser.advance_token());
     Some(parse_operations(parser).map(|mut alter| {
-        if is_view {
-            alter.table_type = Some(AlterTableType::Dynamic);
-        }
+        alter.table_type = mark;
         Statement::AlterTable(alter)
     }))
 }
 
-/// Whether it is written ALTER VIEW.
-pub(crate) fn is_alter_view(alter: &AlterTable) -> bool {
-    alter.table_type == Some(AlterTableType::Dynamic)
+/// What ALTER TABLE is written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AlteredKind {
+    /// ALTER TABLE.
+    Table,
+    /// ALTER VIEW.
+    View,
+    /// ALTER MATERIALIZED VIEW.
+    MaterializedView,
+}
+
+impl AlteredKind {
+    /// The command tag.
+    pub(crate) fn tag(self) -> &'static str {
+        match self {
+            AlteredKind::Table => "ALTER TABLE",
+            AlteredKind::View => "ALTER VIEW",
+            AlteredKind::MaterializedView => "ALTER MATERIALIZED VIEW",
+        }
+    }
+}
+
+/// What it is written for.
+pub(crate) fn altered_kind(alter: &AlterTable) -> AlteredKind {
+    match alter.table_type {
+        Some(AlterTableType::Dynamic) => AlteredKind::View,
+        Some(AlterTableType::Iceberg) => AlteredKind::MaterializedView,
+        Some(AlterTableType::External) | None => AlteredKind::Table,
+    }
 }
 
 /// The schema of `SET SCHEMA`.

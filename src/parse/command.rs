@@ -50,6 +50,13 @@ pub enum Command {
     },
     /// EXECUTE with constants.
     Execute { name: String, arguments: Vec<Value> },
+    /// CREATE TABLE … AS EXECUTE, explained or not: what stands before EXECUTE and behind its arguments.
+    MakeOfExecute {
+        before: String,
+        name: String,
+        arguments: Vec<Value>,
+        after: String,
+    },
     /// EXPLAIN EXECUTE. `explain`: the words before EXECUTE.
     ExplainExecute {
         explain: String,

@@ -6,14 +6,14 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
 use super::definition_reader::is_definition;
-use super::prepared_reader::explained_execute;
+use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
 use super::token_reader::{TokenReader, is_word, string_of};
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
-const FIRST_WORDS: [Keyword; 27] = [
+const FIRST_WORDS: [Keyword; 28] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -41,19 +41,21 @@ const FIRST_WORDS: [Keyword; 27] = [
     Keyword::CLUSTER,
     Keyword::LOCK,
     Keyword::REINDEX,
+    Keyword::REFRESH,
 ];
 
 /// Those that are no keywords of the parser.
 const OTHER_FIRST_WORDS: [&str; 3] = ["MOVE", "CHECKPOINT", "ANALYSE"];
 
-/// Whether the tokens, of which `text` is the message, are a statement of the session's, or one that the parser does not read.
-pub(super) fn is_command(tokens: &[TokenWithSpan], text: &str) -> bool {
+/// Whether the tokens are a statement of the session's, or one that the parser does not read.
+pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
         if FIRST_WORDS.contains(&word.keyword) || OTHER_FIRST_WORDS.iter().any(|first| is_word(word, first)));
     begins_one
         || is_alter_settings(tokens)
-        || is_definition(tokens, text)
+        || is_definition(tokens)
         || explained_execute(tokens).is_some()
+        || made_of_execute(tokens).is_some()
 }
 
 /// The session's statement that the tokens are, which end at byte `end` of the message `text`.
@@ -73,6 +75,9 @@ impl TokenReader<'_> {
     }
 
     fn command(&mut self) -> Result<Command> {
+        if let Some(execute) = made_of_execute(&self.tokens) {
+            return self.make_of_execute(execute);
+        }
         let word = self.name()?.to_ascii_uppercase();
         match word.as_str() {
             "BEGIN" | "START" => self.begin(word == "START"),
@@ -89,6 +94,7 @@ impl TokenReader<'_> {
             "ALTER" | "COMMENT" => self.definition(),
             "CREATE" => self.creation(),
             "DROP" => self.drop(),
+            "REFRESH" => self.refresh().map(Command::Define),
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

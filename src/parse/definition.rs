@@ -3,10 +3,30 @@
 
 use sqlparser::ast::{DataType, Expr, ObjectName};
 
+/// How long a relation lasts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Persistence {
+    /// Until it is dropped.
+    #[default]
+    Permanent,
+    /// The same, as UNLOGGED says that it need not be written to a log.
+    Unlogged,
+    /// As long as its session.
+    Temporary,
+}
+
 /// A change of the catalog.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Definition {
+    /// REFRESH MATERIALIZED VIEW; `with_rows`: not WITH NO DATA.
+    RefreshView {
+        name: ObjectName,
+        concurrently: bool,
+        with_rows: bool,
+    },
+    /// ALTER SCHEMA … RENAME TO.
+    RenameSchema { schema: String, new_name: String },
     /// ALTER SCHEMA … OWNER TO.
     SchemaOwner { schema: String, owner: RoleName },
     /// ALTER INDEX.
@@ -15,15 +35,10 @@ pub enum Definition {
         if_exists: bool,
         change: IndexChange,
     },
-    /// ALTER TABLE with nothing but what is about the storage that PostgreSQL has.
-    AlterStorage {
-        name: ObjectName,
-        if_exists: bool,
-        changes: Vec<StorageChange>,
-    },
     /// CREATE SEQUENCE.
     CreateSequence {
         name: ObjectName,
+        persistence: Persistence,
         if_not_exists: bool,
         options: Vec<SequenceOption>,
     },
@@ -32,13 +47,6 @@ pub enum Definition {
         name: ObjectName,
         if_exists: bool,
         change: SequenceChange,
-    },
-    /// ALTER TABLE … ALTER COLUMN of an identity column, and nothing else.
-    AlterIdentity {
-        table: ObjectName,
-        if_exists: bool,
-        column: String,
-        change: IdentityChange,
     },
     /// CREATE TYPE … AS ENUM.
     CreateEnum { name: ObjectName, labels: Vec<String> },
@@ -53,14 +61,8 @@ pub enum Definition {
         name: ObjectName,
         change: Box<DomainChange>,
     },
-    /// ALTER TABLE … ALTER CONSTRAINT, and nothing else.
-    AlterConstraint {
-        table: ObjectName,
-        if_exists: bool,
-        constraint: String,
-        deferrable: Option<bool>,
-        initially_deferred: bool,
-    },
+    /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
+    CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
     CommentOnConstraint {
         constraint: String,
@@ -73,11 +75,9 @@ impl Definition {
     /// Its command tag.
     pub fn tag(&self) -> &'static str {
         match self {
-            Definition::SchemaOwner { .. } => "ALTER SCHEMA",
+            Definition::RefreshView { .. } => "REFRESH MATERIALIZED VIEW",
+            Definition::SchemaOwner { .. } | Definition::RenameSchema { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
-            Definition::AlterStorage { .. }
-            | Definition::AlterIdentity { .. }
-            | Definition::AlterConstraint { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
             Definition::CreateEnum { .. } => "CREATE TYPE",
@@ -86,7 +86,7 @@ impl Definition {
             Definition::DropTypes(_) => "DROP TYPE",
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
-            Definition::CommentOnConstraint { .. } => "COMMENT",
+            Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }
 }
@@ -226,6 +226,8 @@ pub enum SequenceChange {
     Schema(String),
     /// OWNER TO.
     Role(RoleName),
+    /// SET UNLOGGED; `false`: SET LOGGED.
+    Unlogged(bool),
 }
 
 /// What ALTER TABLE changes of an identity column.
@@ -246,6 +248,29 @@ pub enum IdentityChange {
     Drop { if_exists: bool },
 }
 
+/// An action of ALTER TABLE that the parser has no tree of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum AlterAction {
+    /// What PostgreSQL stores in its own way.
+    Storage(StorageChange),
+    /// ALTER COLUMN of an identity column, or one that becomes such.
+    Identity { column: String, change: IdentityChange },
+    /// ALTER COLUMN … DROP EXPRESSION.
+    DropExpression { column: String, if_exists: bool },
+    /// ALTER CONSTRAINT.
+    Constraint {
+        name: String,
+        deferrable: Option<bool>,
+        initially_deferred: bool,
+    },
+    /// What is not supported, and what to do.
+    Refused {
+        feature: &'static str,
+        hint: &'static str,
+    },
+}
+
 /// What ALTER INDEX changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexChange {
@@ -260,10 +285,10 @@ pub enum IndexChange {
 /// What ALTER TABLE changes of the storage that PostgreSQL has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StorageChange {
-    /// SET LOGGED, SET WITHOUT CLUSTER, SET WITHOUT OIDS, SET ACCESS METHOD heap: so it is.
+    /// SET WITHOUT CLUSTER, SET WITHOUT OIDS, SET ACCESS METHOD heap: so it is.
     AsItIs,
-    /// SET UNLOGGED.
-    Unlogged,
+    /// SET UNLOGGED; `false`: SET LOGGED.
+    Unlogged(bool),
     /// CLUSTER ON this index.
     ClusterOn(String),
     /// SET TABLESPACE.

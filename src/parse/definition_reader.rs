@@ -1,42 +1,48 @@
-//! Reads definitions off their tokens that the parser does not read: ALTER INDEX, ALTER SCHEMA, COMMENT ON CONSTRAINT, and
-//! ALTER TABLE of what PostgreSQL stores in its own way. Called by `command_reader`; knows nothing of what they do.
+//! Reads definitions off their tokens that the parser does not read: ALTER INDEX, ALTER SCHEMA, COMMENT ON CONSTRAINT, REFRESH, and
+//! what ALTER TABLE changes that PostgreSQL stores in its own way. Called by `command_reader`; knows nothing of what they do.
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
 use super::definition::{Definition, IndexChange, StorageChange};
+use super::inert::behind_persistence;
 
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
-/// Whether the tokens are such a definition. Those of ALTER TABLE are when the whole of it is.
-pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
+/// The first words of what every database has, and of which nothing here is one's own.
+const SYSTEM_OBJECTS: [&str; 14] = [
+    "ACCESS",
+    "AGGREGATE",
+    "CAST",
+    "COLLATION",
+    "CONVERSION",
+    "DATABASE",
+    "EXTENSION",
+    "FUNCTION",
+    "LANGUAGE",
+    "OPERATOR",
+    "PROCEDURE",
+    "ROLE",
+    "ROUTINE",
+    "TABLESPACE",
+];
+
+/// Whether the tokens are such a definition.
+pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
     if is_type_definition(tokens) {
         return true;
     }
     match (is(0, "ALTER"), is(0, "COMMENT")) {
-        (true, _) if is(1, "TABLE") => {
-            let mut reader = TokenReader::new(tokens.to_vec(), text);
-            reader.at = 2;
-            let is_storage = reader.alter_storage().is_ok() && reader.peek().is_none();
-            reader.at = 2;
-            is_storage
-                || is_identity(tokens, text)
-                || reader.alter_constraint().is_ok() && reader.peek().is_none()
-        }
         (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
-        (_, true) => is(2, "CONSTRAINT"),
-        _ => is(0, "CREATE") && is(1, "SEQUENCE"),
+        (_, true) => is(2, "CONSTRAINT") || SYSTEM_OBJECTS.iter().any(|kind| is(2, kind)),
+        _ => {
+            let unlogged = usize::from(is(1, "UNLOGGED"));
+            is(0, "CREATE") && is(behind_persistence(tokens) + unlogged, "SEQUENCE")
+        }
     }
-}
-
-/// Whether all of an ALTER TABLE is a change of an identity column.
-fn is_identity(tokens: &[TokenWithSpan], text: &str) -> bool {
-    let mut reader = TokenReader::new(tokens.to_vec(), text);
-    reader.at = 2;
-    reader.alter_identity().is_ok() && reader.peek().is_none()
 }
 
 impl TokenReader<'_> {
@@ -47,7 +53,6 @@ impl TokenReader<'_> {
         } else if self.word("DOMAIN") {
             self.create_domain()
         } else {
-            self.expect("SEQUENCE")?;
             self.create_sequence()
         };
         definition.map(Command::Define)
@@ -74,27 +79,42 @@ impl TokenReader<'_> {
             self.alter_sequence()
         } else if self.word("SCHEMA") {
             self.alter_schema()
-        } else if self.word("TABLE") {
-            let at = self.at;
-            let identity = self.alter_identity().or_else(|_| {
-                self.at = at;
-                self.alter_constraint()
-            });
-            identity.or_else(|_| {
-                self.at = at;
-                self.alter_storage()
-            })
+        } else if self
+            .tokens
+            .get(2)
+            .is_some_and(|_| !is_word_at(&self.tokens, 2, "CONSTRAINT"))
+        {
+            self.comment_on_system_object()
         } else {
             self.comment_on_constraint()
         };
         definition.map(Command::Define)
     }
 
+    /// What stands behind REFRESH.
+    pub(super) fn refresh(&mut self) -> Result<Definition> {
+        self.expect("MATERIALIZED")?;
+        self.expect("VIEW")?;
+        let concurrently = self.word("CONCURRENTLY");
+        let name = self.object_name()?;
+        let mut with_rows = true;
+        if self.word("WITH") {
+            with_rows = !self.word("NO");
+            self.expect("DATA")?;
+        }
+        Ok(Definition::RefreshView {
+            name,
+            concurrently,
+            with_rows,
+        })
+    }
+
     fn alter_schema(&mut self) -> Result<Definition> {
         let schema = self.name()?;
         if self.word("RENAME") {
-            let way_out = "Create the other schema, and move each table with ALTER TABLE ... SET SCHEMA.";
-            return Err(Error::unsupported("ALTER SCHEMA ... RENAME TO", Some(way_out)));
+            self.expect("TO")?;
+            let new_name = self.name()?;
+            return Ok(Definition::RenameSchema { schema, new_name });
         }
         self.expect("OWNER")?;
         self.expect("TO")?;
@@ -132,57 +152,8 @@ impl TokenReader<'_> {
         })
     }
 
-    fn alter_constraint(&mut self) -> Result<Definition> {
-        let if_exists = self.if_exists()?;
-        self.word("ONLY");
-        let table = self.object_name()?;
-        self.token(&Token::Mul);
-        self.expect("ALTER")?;
-        self.expect("CONSTRAINT")?;
-        let constraint = self.name()?;
-        let (mut deferrable, mut initially_deferred) = (None, None);
-        while self.peek().is_some() {
-            if deferrable.is_none() && self.word("DEFERRABLE") {
-                deferrable = Some(true);
-            } else if deferrable.is_none() && self.word("NOT") {
-                self.expect("DEFERRABLE")?;
-                deferrable = Some(false);
-            } else if initially_deferred.is_none() && self.word("INITIALLY") {
-                let is_deferred = self.word("DEFERRED");
-                if !is_deferred {
-                    self.expect("IMMEDIATE")?;
-                }
-                initially_deferred = Some(is_deferred);
-            } else {
-                return Err(self.syntax_error());
-            }
-        }
-        Ok(Definition::AlterConstraint {
-            table,
-            if_exists,
-            constraint,
-            deferrable,
-            initially_deferred: initially_deferred.unwrap_or(false),
-        })
-    }
-
-    fn alter_storage(&mut self) -> Result<Definition> {
-        let if_exists = self.if_exists()?;
-        self.word("ONLY");
-        let name = self.object_name()?;
-        self.token(&Token::Mul);
-        let mut changes = vec![self.storage_change()?];
-        while self.token(&Token::Comma) {
-            changes.push(self.storage_change()?);
-        }
-        Ok(Definition::AlterStorage {
-            name,
-            if_exists,
-            changes,
-        })
-    }
-
-    fn storage_change(&mut self) -> Result<StorageChange> {
+    /// What ALTER TABLE changes of the storage that PostgreSQL has.
+    pub(super) fn storage_change(&mut self) -> Result<StorageChange> {
         if self.word("CLUSTER") {
             self.expect("ON")?;
             return self.name().map(StorageChange::ClusterOn);
@@ -196,9 +167,9 @@ impl TokenReader<'_> {
         }
         self.expect("SET")?;
         if self.word("LOGGED") {
-            Ok(StorageChange::AsItIs)
+            Ok(StorageChange::Unlogged(false))
         } else if self.word("UNLOGGED") {
-            Ok(StorageChange::Unlogged)
+            Ok(StorageChange::Unlogged(true))
         } else if self.word("TABLESPACE") {
             self.name().map(StorageChange::Tablespace)
         } else if self.word("ACCESS") {
@@ -285,6 +256,22 @@ impl TokenReader<'_> {
             table,
             comment,
         })
+    }
+
+    /// What stands behind COMMENT, up to the object, of which nothing is asked.
+    fn comment_on_system_object(&mut self) -> Result<Definition> {
+        self.expect("ON")?;
+        let kind = self.name()?.to_uppercase();
+        while self.peek().is_some() && !is_word_at(&self.tokens, self.at, "IS") {
+            self.at += 1;
+        }
+        self.expect("IS")?;
+        if !self.word("NULL") {
+            let text = self.peek().and_then(string_of);
+            text.ok_or_else(|| self.syntax_error())?;
+            self.at += 1;
+        }
+        Ok(Definition::CommentOnSystem { kind })
     }
 
     pub(super) fn if_exists(&mut self) -> Result<bool> {

@@ -1,6 +1,7 @@
 //! `Hints`: what the comments behind a statement's verb ask of its plan (`SELECT /*+ _l_force_index_('i') */ …`), in
 //! LindormTable's words. What such a comment asks for and nobody gives is an error, not a comment.
 
+use super::definition::AlterAction;
 use crate::{Error, Result};
 
 /// The hints that are honoured.
@@ -26,7 +27,9 @@ pub struct Hints {
     pub is_async: bool,
     /// `DROP INDEX CONCURRENTLY`.
     pub drops_concurrently: bool,
-    /// Words of a definition that mean nothing here: UNLOGGED.
+    /// `CREATE UNLOGGED TABLE`.
+    pub unlogged: bool,
+    /// Words of a definition that mean nothing here.
     pub without_effect: Vec<String>,
     /// The tablespaces that a definition names.
     pub tablespaces: Vec<String>,
@@ -34,6 +37,8 @@ pub struct Hints {
     pub without_rows: bool,
     /// The LIKE clauses of CREATE TABLE.
     pub likes: Vec<Like>,
+    /// The actions of ALTER TABLE that the tree holds by their numbers.
+    pub actions: Vec<AlterAction>,
 }
 
 /// `LIKE table INCLUDING …` among the columns of CREATE TABLE.

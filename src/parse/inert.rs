@@ -8,25 +8,33 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::hints::Hints;
 use super::token_reader::is_word_at;
 use super::{like, names};
+use crate::{Error, Result};
 
 /// The type of a column that is written without one.
 pub(crate) const UNTYPED: &str = "no type";
 
 /// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
-pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
-    if is_word_at(tokens, 1, "UNLOGGED") && keyword(tokens, 2) == Keyword::TABLE {
+/// Errors: 0A000 for a typed table.
+pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) -> Result<()> {
+    if is_word_at(tokens, 1, "UNLOGGED")
+        && matches!(keyword(tokens, 2), Keyword::TABLE | Keyword::MATERIALIZED)
+    {
         tokens.remove(1);
-        hints.without_effect.push("UNLOGGED".to_string());
+        hints.unlogged = true;
     }
-    let is_table = keyword(tokens, 1) == Keyword::TABLE;
+    let object = behind_persistence(tokens);
+    let is_table = keyword(tokens, object) == Keyword::TABLE;
+    let keeps_query = keyword(tokens, 1) == Keyword::MATERIALIZED && keyword(tokens, 2) == Keyword::VIEW;
     let is_index = (1..3).any(|at| keyword(tokens, at) == Keyword::INDEX);
-    if !is_table && !is_index {
-        return;
+    if !is_table && !is_index && !keeps_query {
+        return Ok(());
     }
     if is_table {
-        take_key_includes(tokens);
-        take_with_data(tokens, hints);
+        check_untyped(tokens, object + 1)?;
         like::take(tokens, hints);
+    }
+    if is_table || keeps_query {
+        take_with_data(tokens, hints);
     }
     let (mut at, mut depth) = (2, 0usize);
     while at < tokens.len() {
@@ -43,7 +51,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
         if !begins_item && keyword(tokens, at) == Keyword::TABLESPACE {
             take_tablespace(tokens, &mut at, hints);
         } else if depth == 0 && keyword(tokens, at) == Keyword::WITHOUT && is_word_at(tokens, at + 1, "OIDS")
-            || is_table
+            || (is_table || keeps_query)
                 && depth == 0
                 && keyword(tokens, at) == Keyword::USING
                 && is_word_at(tokens, at + 1, "heap")
@@ -57,39 +65,34 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
     if is_table {
         give_types(tokens);
     }
+    Ok(())
 }
 
-/// `PRIMARY KEY (…) INCLUDE (…)`: under a row's key stands the whole row.
-fn take_key_includes(tokens: &mut Vec<TokenWithSpan>) {
-    for at in 2..tokens.len() {
-        if keyword(tokens, at - 1) != Keyword::PRIMARY || keyword(tokens, at) != Keyword::KEY {
-            continue;
-        }
-        let Some(behind_key) = behind_parens(tokens, at + 1) else {
-            continue;
-        };
-        if is_word_at(tokens, behind_key, "INCLUDE")
-            && let Some(end) = behind_parens(tokens, behind_key + 1)
-        {
-            tokens.drain(behind_key..end);
-        }
+/// Errors: 0A000 for `CREATE TABLE name OF type`; `at`: behind TABLE.
+fn check_untyped(tokens: &[TokenWithSpan], at: usize) -> Result<()> {
+    let mut at = match is_word_at(tokens, at, "IF") {
+        true => at + 3,
+        false => at,
+    };
+    while tokens
+        .get(at + 1)
+        .is_some_and(|token| token.token == Token::Period)
+    {
+        at += 2;
+    }
+    match is_word_at(tokens, at + 1, "OF") {
+        false => Ok(()),
+        true => Err(Error::unsupported("a typed table", Some("Name the columns."))),
     }
 }
 
-/// Where what stands in the parentheses that open at a token ends, and they with it.
-fn behind_parens(tokens: &[TokenWithSpan], at: usize) -> Option<usize> {
-    let mut depth = 0usize;
-    for (place, token) in tokens.iter().enumerate().skip(at) {
-        match token.token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        if depth == 0 {
-            return (token.token == Token::RParen).then_some(place + 1);
-        }
+/// The place of what a CREATE makes, behind LOCAL TEMPORARY.
+pub(super) fn behind_persistence(tokens: &[TokenWithSpan]) -> usize {
+    let mut at = 1;
+    if matches!(keyword(tokens, at), Keyword::LOCAL | Keyword::GLOBAL) {
+        at += 1;
     }
-    None
+    at + usize::from(matches!(keyword(tokens, at), Keyword::TEMP | Keyword::TEMPORARY))
 }
 
 /// Takes the word out of `DROP INDEX CONCURRENTLY`: an index goes without holding anybody up.
@@ -200,11 +203,7 @@ mod tests {
     #[test]
     fn what_means_nothing_is_taken_out() {
         for (text, left, told) in [
-            (
-                "CREATE UNLOGGED TABLE t (a int)",
-                "CREATE TABLE t (a INT)",
-                "UNLOGGED",
-            ),
+            ("CREATE UNLOGGED TABLE t (a int)", "CREATE TABLE t (a INT)", ""),
             (
                 "CREATE TABLE t (a int, UNIQUE (a) USING INDEX TABLESPACE x) USING heap WITHOUT OIDS TABLESPACE y",
                 "CREATE TABLE t (a INT, UNIQUE (a))",

@@ -1,11 +1,12 @@
 //! `StatementKind`: what a statement does to the database, decided from its tree. The session's rules follow from it: what
 //! a read-only transaction refuses, what is still taken when the disk is nearly full, what leaves something to reclaim.
 
-use sqlparser::ast::{AlterTableOperation, Query, SetExpr, Statement};
+use sqlparser::ast::{AlterTableOperation, Query, SelectInto, SetExpr, Statement};
 
-use super::alter::is_alter_view;
+use super::alter::altered_kind;
 use super::command::Command;
 use super::copy::CopySubject;
+use super::definition::Definition;
 use super::explain_options::Options;
 use super::with_write::{has_writes, write_of};
 
@@ -62,10 +63,7 @@ impl StatementKind {
             Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
             Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
             Statement::AlterTable(alter) => StatementKind::Write(Write {
-                name: match is_alter_view(alter) {
-                    true => "ALTER VIEW".to_string(),
-                    false => "ALTER TABLE".to_string(),
-                },
+                name: altered_kind(alter).tag().to_string(),
                 frees_space: !alter.operations.is_empty() && alter.operations.iter().all(is_drop),
                 leaves_keys: true,
             }),
@@ -74,6 +72,9 @@ impl StatementKind {
             } if Options::of(statement).is_ok_and(|options| options.analyze) => StatementKind::of(explained),
             Statement::Explain { .. } | Statement::ExplainTable { .. } => StatementKind::Read,
             Statement::CreateIndex(_) => writes("CREATE INDEX"),
+            Statement::CreateTable(create) if create.query.is_some() => writes("CREATE TABLE AS"),
+            Statement::CreateTable(_) => writes("CREATE TABLE"),
+            Statement::CreateView(create) if create.materialized => writes("CREATE MATERIALIZED VIEW"),
             Statement::CreateView(_) => writes("CREATE VIEW"),
             other => writes(&first_words(other)),
         }
@@ -89,6 +90,13 @@ impl StatementKind {
             };
         }
         match command.writes() {
+            true if matches!(command, Command::Define(Definition::RefreshView { .. })) => {
+                StatementKind::Write(Write {
+                    name: command.tag().to_string(),
+                    frees_space: false,
+                    leaves_keys: true,
+                })
+            }
             true => writes(command.tag()),
             false => StatementKind::Read,
         }
@@ -142,8 +150,30 @@ fn is_drop(operation: &AlterTableOperation) -> bool {
     )
 }
 
+/// Whether a query is SELECT INTO: INTO stands in the first of its SELECTs.
 pub(crate) fn is_select_into(query: &Query) -> bool {
-    matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
+    let mut body = query.body.as_ref();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return select.into.is_some(),
+            SetExpr::SetOperation { left, .. } => left,
+            SetExpr::Query(query) => query.body.as_ref(),
+            _ => return false,
+        };
+    }
+}
+
+/// Takes INTO out of SELECT INTO.
+pub(crate) fn take_into(query: &mut Query) -> Option<SelectInto> {
+    let mut body = query.body.as_mut();
+    loop {
+        body = match body {
+            SetExpr::Select(select) => return select.into.take(),
+            SetExpr::SetOperation { left, .. } => left.as_mut(),
+            SetExpr::Query(query) => query.body.as_mut(),
+            _ => return None,
+        };
+    }
 }
 
 /// The first words of a statement: `CREATE SEQUENCE`.

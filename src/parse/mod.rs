@@ -3,6 +3,7 @@
 
 mod advice;
 mod alter;
+mod alter_actions;
 mod array_word;
 pub(crate) mod collation;
 pub mod command;
@@ -24,6 +25,7 @@ mod hints;
 mod identity_options;
 mod inert;
 pub(crate) mod interval_literal;
+mod key_includes;
 pub(crate) mod kind;
 mod like;
 mod log_text;
@@ -58,11 +60,13 @@ mod type_reader;
 mod upkeep_reader;
 pub(crate) mod with_write;
 
-pub(crate) use alter::{is_alter_view, new_schema};
+pub(crate) use alter::{AlteredKind, altered_kind, new_schema};
+pub(crate) use alter_actions::own_action;
 pub(crate) use constraint_words::is_no_inherit;
 pub(crate) use dialect::{parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};
 pub(crate) use inert::UNTYPED;
+pub(crate) use key_includes::included;
 pub use kind::StatementKind;
 pub(crate) use kind::first_words;
 pub use log_text::{shorten, without_constants};

@@ -28,7 +28,51 @@ pub(super) fn explained_execute(tokens: &[TokenWithSpan]) -> Option<usize> {
     (keyword(at) == Keyword::EXECUTE).then_some(at)
 }
 
+/// The place of EXECUTE in `CREATE TABLE … AS EXECUTE`, which may be explained.
+pub(super) fn made_of_execute(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let keyword = |at: usize| match tokens.get(at).map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    if !matches!(keyword(0), Keyword::CREATE | Keyword::EXPLAIN) {
+        return None;
+    }
+    let mut depth = 0usize;
+    let mut is_table = false;
+    for (at, token) in tokens.iter().enumerate() {
+        match &token.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            Token::Word(_) if depth == 0 => match keyword(at) {
+                Keyword::TABLE => is_table = true,
+                Keyword::AS => return (is_table && keyword(at + 1) == Keyword::EXECUTE).then_some(at + 1),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    None
+}
+
 impl TokenReader<'_> {
+    /// What CREATE TABLE, explained or not, makes of EXECUTE.
+    pub(super) fn make_of_execute(&mut self, execute: usize) -> Result<Command> {
+        let before = self.text_before(execute);
+        self.at = execute + 1;
+        let (name, arguments) = self.named_with_arguments()?;
+        if self.peek().is_some() {
+            return Err(self.syntax_error());
+        }
+        // WITH DATA is no token any more.
+        let after = self.text_behind(self.at - 1);
+        Ok(Command::MakeOfExecute {
+            before,
+            name,
+            arguments,
+            after,
+        })
+    }
+
     pub(super) fn prepare(&mut self) -> Result<Command> {
         if self.word("TRANSACTION") {
             return Err(Error::unsupported("PREPARE TRANSACTION", None));

@@ -4,15 +4,24 @@
 use sqlparser::ast::{Expr, ObjectName, SequenceOptions};
 use sqlparser::tokenizer::Token;
 
-use super::definition::{Definition, IdentityChange, SequenceChange, SequenceOption};
+use super::definition::{Definition, IdentityChange, Persistence, SequenceChange, SequenceOption};
 use super::names;
 use super::token_reader::TokenReader;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
 impl TokenReader<'_> {
-    /// What stands behind CREATE SEQUENCE.
+    /// What stands behind CREATE.
     pub(super) fn create_sequence(&mut self) -> Result<Definition> {
+        let _ = self.word("LOCAL") || self.word("GLOBAL");
+        let persistence = if self.word("TEMP") || self.word("TEMPORARY") {
+            Persistence::Temporary
+        } else if self.word("UNLOGGED") {
+            Persistence::Unlogged
+        } else {
+            Persistence::Permanent
+        };
+        self.expect("SEQUENCE")?;
         let if_not_exists = self.word("IF");
         if if_not_exists {
             self.expect("NOT")?;
@@ -22,6 +31,7 @@ impl TokenReader<'_> {
         let options = self.sequence_options()?;
         Ok(Definition::CreateSequence {
             name,
+            persistence,
             if_not_exists,
             options,
         })
@@ -31,6 +41,11 @@ impl TokenReader<'_> {
     pub(super) fn alter_sequence(&mut self) -> Result<Definition> {
         let if_exists = self.if_exists()?;
         let name = self.object_name()?;
+        let altered = |change| Definition::AlterSequence {
+            name: name.clone(),
+            if_exists,
+            change,
+        };
         let change = if self.word("RENAME") {
             self.expect("TO")?;
             SequenceChange::Rename(self.name()?)
@@ -38,6 +53,12 @@ impl TokenReader<'_> {
             self.expect("TO")?;
             SequenceChange::Role(self.role_name()?)
         } else if self.word("SET") {
+            if self.word("LOGGED") {
+                return Ok(altered(SequenceChange::Unlogged(false)));
+            }
+            if self.word("UNLOGGED") {
+                return Ok(altered(SequenceChange::Unlogged(true)));
+            }
             self.expect("SCHEMA")?;
             SequenceChange::Schema(self.name()?)
         } else {
@@ -47,38 +68,21 @@ impl TokenReader<'_> {
                 false => SequenceChange::Options(options),
             }
         };
-        Ok(Definition::AlterSequence {
-            name,
-            if_exists,
-            change,
-        })
+        Ok(altered(change))
     }
 
-    /// What stands behind ALTER TABLE: one change of an identity column.
-    pub(super) fn alter_identity(&mut self) -> Result<Definition> {
-        let if_exists = self.if_exists()?;
-        self.word("ONLY");
-        let table = self.object_name()?;
-        self.token(&Token::Mul);
-        self.expect("ALTER")?;
-        self.word("COLUMN");
-        let column = self.name()?;
-        let change = if self.word("DROP") {
+    /// What stands behind ALTER COLUMN: one change of an identity column.
+    pub(super) fn identity_change(&mut self) -> Result<IdentityChange> {
+        if self.word("DROP") {
             self.expect("IDENTITY")?;
-            IdentityChange::Drop {
+            Ok(IdentityChange::Drop {
                 if_exists: self.if_exists()?,
-            }
+            })
         } else if self.word("ADD") {
-            self.add_identity()?
+            self.add_identity()
         } else {
-            self.set_identity()?
-        };
-        Ok(Definition::AlterIdentity {
-            table,
-            if_exists,
-            column,
-            change,
-        })
+            self.set_identity()
+        }
     }
 
     /// `GENERATED ALWAYS AS IDENTITY (options)`.
@@ -100,7 +104,7 @@ impl TokenReader<'_> {
     /// `SET GENERATED ALWAYS`, `SET option`, `RESTART`, as many as there are.
     fn set_identity(&mut self) -> Result<IdentityChange> {
         let (mut always, mut options) = (None, Vec::new());
-        while self.peek().is_some() {
+        while !matches!(self.peek(), None | Some(Token::Comma)) {
             if !self.word("SET") {
                 self.expect("RESTART")?;
                 options.push(self.restart()?);
@@ -259,6 +263,7 @@ fn bigint_of(text: &str) -> Result<i64> {
 mod tests {
     use super::*;
     use crate::parse::command::Command;
+    use crate::parse::definition::AlterAction;
 
     fn read(text: &str) -> Result<Definition> {
         let command = crate::parse::parse(text)?.remove(0).command;
@@ -295,9 +300,12 @@ mod tests {
 
     #[test]
     fn changes_of_identity_columns_are_read() {
-        let change = |text: &str| match read(text) {
-            Ok(Definition::AlterIdentity { change, .. }) => change,
-            other => panic!("{text}: {other:?}"),
+        let change = |text: &str| {
+            let actions = crate::parse::parse(text).unwrap().remove(0).hints.actions;
+            match actions.as_slice() {
+                [AlterAction::Identity { change, .. }] => change.clone(),
+                other => panic!("{text}: {other:?}"),
+            }
         };
         assert_eq!(
             change("ALTER TABLE t ALTER c SET GENERATED BY DEFAULT SET START 3 RESTART"),

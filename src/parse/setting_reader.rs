@@ -43,8 +43,20 @@ impl TokenReader<'_> {
         } else if self.word("SET") {
             self.settings_change()?
         } else {
-            let feature = "ALTER DATABASE and ALTER ROLE with anything but SET and RESET";
-            return Err(Error::unsupported(feature, None));
+            return Err(match of {
+                SettingsOf::Database { .. } if self.word("RENAME") => Error::unsupported(
+                    "renaming the database",
+                    Some("There is one, which is called whatever clients call it."),
+                ),
+                SettingsOf::Database { .. } => Error::unsupported(
+                    "ALTER DATABASE with anything but SET and RESET",
+                    Some("There is one database, of the role that owns everything: leave it out."),
+                ),
+                _ => Error::unsupported(
+                    "ALTER ROLE with anything but SET and RESET",
+                    Some("Roles are made by the server's command line."),
+                ),
+            });
         };
         Ok(Command::AlterSettings { of, change })
     }

@@ -105,7 +105,7 @@ fn parse_one(
     let warnings = warnings(&read);
     let (ast, command) = match show_from::read(&read.tokens, source)? {
         Some(query) => (query, None),
-        None if command_reader::is_command(&read.tokens, source) => {
+        None if command_reader::is_command(&read.tokens) => {
             let command = command_reader::read(read.tokens, source, end)?;
             (ast::Statement::UnlockTables, Some(command))
         }

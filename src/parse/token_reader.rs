@@ -121,6 +121,17 @@ impl<'a> TokenReader<'a> {
         }
     }
 
+    /// The text behind the token at this place.
+    pub(super) fn text_behind(&self, at: usize) -> String {
+        let end = self
+            .tokens
+            .get(at)
+            .map(|token| byte_offset(token.span.end, self.text));
+        end.and_then(|end| self.text.get(end..))
+            .unwrap_or_default()
+            .to_string()
+    }
+
     /// Where the token at this place begins, in characters from 1.
     pub(super) fn position(&self, at: usize) -> usize {
         let token = self.tokens.get(at);

@@ -21,6 +21,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::alter_actions;
 use super::array_word;
 use super::conflict_target;
 use super::constraint_words;
@@ -28,6 +29,7 @@ use super::current_of;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
 use super::inert;
+use super::key_includes;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks::{self, LockStrength};
@@ -55,6 +57,9 @@ const CLAUSE_WORDS: &[Keyword] = &[
     Keyword::WHERE,
     Keyword::WINDOW,
 ];
+
+/// Behind how many tokens of EXPLAIN and its options the statement that it explains begins, at most.
+const EXPLAIN_TOKENS_MAX: usize = 40;
 
 /// The tokens of one statement.
 pub(super) struct StatementTokens {
@@ -283,6 +288,7 @@ impl<'t> Reader<'t> {
             UNION | INTERSECT | EXCEPT | ALL | AS | EXPLAIN => true,
             ANALYZE | VERBOSE => keyword_of(self.tokens.first()) == EXPLAIN,
             _ if matches!(self.tokens[before].token, Token::LParen | Token::RParen) => true,
+            Keyword::TEMP | Keyword::TEMPORARY | Keyword::UNLOGGED => false,
             _ => before > 0 && keyword_of(self.tokens.get(before - 1)) == INTO,
         }
     }
@@ -299,6 +305,16 @@ impl<'t> Reader<'t> {
         ];
         self.tokens
             .extend(select.map(|token| TokenWithSpan { token, span }));
+    }
+
+    /// The place of the CREATE that the statement begins with, or that it explains.
+    fn creation(&self) -> Option<usize> {
+        let explains = keyword_of(self.tokens.first()) == Keyword::EXPLAIN;
+        let is_creation = |at: &usize| keyword_of(self.tokens.get(*at)) == Keyword::CREATE;
+        match explains {
+            true => (1..self.tokens.len().min(EXPLAIN_TOKENS_MAX)).find(is_creation),
+            false => Some(0).filter(is_creation),
+        }
     }
 
     /// Takes ALLOW FILTERING away when it was taken last.
@@ -347,11 +363,17 @@ impl<'t> Reader<'t> {
         if matches!(keyword_of(self.tokens.first()), Keyword::CREATE | Keyword::ALTER) {
             identity_options::sort(&mut self.tokens);
             constraint_words::take(&mut self.tokens)?;
+            key_includes::take(&mut self.tokens);
         }
-        if keyword_of(self.tokens.first()) == Keyword::CREATE {
-            inert::take(&mut self.tokens, &mut self.hints);
-            give_options_values(&mut self.tokens);
-            self.hints.is_async = take_async(&mut self.tokens);
+        if keyword_of(self.tokens.first()) == Keyword::ALTER {
+            alter_actions::take(&mut self.tokens, self.text, &mut self.hints);
+        }
+        if let Some(at) = self.creation() {
+            let mut creation = self.tokens.split_off(at);
+            inert::take(&mut creation, &mut self.hints)?;
+            give_options_values(&mut creation);
+            self.hints.is_async = take_async(&mut creation);
+            self.tokens.append(&mut creation);
         }
         let is_insert = keyword_of(self.tokens.first()) == Keyword::INSERT
             || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));

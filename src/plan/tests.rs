@@ -80,6 +80,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        stored_query: None,
         comment: None,
         cache: TableCache::default(),
     })

@@ -6,6 +6,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound};
 use super::coercion::CastContext;
+use crate::catalog::is_temporary_schema;
 use crate::logical::placeholder::transaction_time;
 use crate::parse::names::fold;
 use crate::types::{SqlType, Value};
@@ -126,7 +127,9 @@ impl Binder<'_> {
             ContextValue::User => text(&self.ctx.user),
             ContextValue::Database => text(&self.ctx.database),
             ContextValue::Schema => {
-                let mut path = self.search_path.iter();
+                let is_implicit =
+                    |schema: &str| is_temporary_schema(schema) && !self.ctx.settings.names_temporary_schema;
+                let mut path = self.search_path.iter().filter(|schema| !is_implicit(schema));
                 match path.find(|schema| self.ctx.has_schema(schema)) {
                     Some(schema) => text(schema),
                     None => Bound::constant(&Value::Null, SqlType::Name),

@@ -182,7 +182,8 @@ impl Binder<'_> {
         let (schema, relation, name) = match parts.as_slice() {
             [relation, name] => (None, relation.as_str(), name.as_str()),
             [schema, relation, name] | [_, schema, relation, name] => {
-                (Some(schema.as_str()), relation.as_str(), name.as_str())
+                let schema = self.ctx.settings.schema_meant(schema);
+                (Some(schema), relation.as_str(), name.as_str())
             }
             _ => {
                 let message = format!(

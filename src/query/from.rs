@@ -236,10 +236,11 @@ impl Binder<'_> {
         {
             return self.named(bound, table, alias);
         }
-        if let Some(item) = self.catalog_relation(schema, table, alias)? {
+        let ctx = self.ctx;
+        let is_hidden = schema.is_none() && self.is_temporary(table)?;
+        if !is_hidden && let Some(item) = self.catalog_relation(schema, table, alias)? {
             return Ok(item);
         }
-        let ctx = self.ctx;
         let name = RelationName {
             schema,
             name: table,
@@ -251,6 +252,17 @@ impl Binder<'_> {
             Object::Sequence(sequence) => self.view(&sequence_view(sequence), alias),
             Object::Index(..) => Err(Error::internal("a relation without rows to read")),
         }
+    }
+
+    /// Whether a name that says no schema means a temporary relation, which hides those of pg_catalog.
+    fn is_temporary(&self, name: &str) -> Result<bool> {
+        let own = &*self.ctx.settings.temporary_schema;
+        let first = self.search_path.first();
+        if first.is_none_or(|first| first != own || !self.ctx.has_schema(own)) {
+            return Ok(false);
+        }
+        let name = RelationName::in_schema(own, name);
+        Ok(self.ctx.get_relation(name, Access::Name)?.is_some())
     }
 
     /// A relation of pg_catalog, information_schema or keyspan; unqualified names look into pg_catalog first.

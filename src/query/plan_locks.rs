@@ -1,8 +1,10 @@
 //! `PlanLocks`: the tables that a plan reads, and how it locks them. Who reads keeps nobody from anything but from changing the table
 //! itself, as in PostgreSQL.
 
+use std::sync::Arc;
+
 use crate::Result;
-use crate::catalog::record_key;
+use crate::catalog::{TableDef, record_key};
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::stored_table::read_table;
 use crate::store::{LockMode, LockWait};
@@ -15,6 +17,8 @@ pub(super) struct PlanLocks {
     read: Vec<Vec<u8>>,
     /// Those of which rows are locked.
     rows_locked: Vec<Vec<u8>>,
+    /// A materialized view among them whose rows are not there.
+    unpopulated: Option<Arc<TableDef>>,
 }
 
 impl PlanLocks {
@@ -32,6 +36,9 @@ impl PlanLocks {
                 Plan::TableScan(scan) => {
                     if let Some(read) = read_table(scan) {
                         add(&mut locks.read, record_key(read.table.id));
+                        if read.table.require_populated().is_err() {
+                            locks.unpopulated = Some(Arc::clone(&read.table));
+                        }
                     }
                 }
                 Plan::LockRows(locked) => {
@@ -52,8 +59,11 @@ impl PlanLocks {
     }
 
     /// Locks the tables until the transaction ends. A statement of its own, which is over soon, only waits for those who have locked them,
-    /// and locks no table of which it locks no rows. Errors: 40P01, 53200, 55P03.
+    /// and locks no table of which it locks no rows. Errors: 40P01, 53200, 55P03; 55000 for rows that are not there.
     pub(super) async fn lock_tables(&self, ctx: &StatementContext) -> Result<()> {
+        self.unpopulated
+            .as_ref()
+            .map_or(Ok(()), |view| view.require_populated())?;
         let lock = |keys, mode| ctx.txn.lock_as_it_is(keys, mode, LockWait::Block);
         if !self.rows_locked.is_empty() {
             lock(&self.rows_locked, LockMode::RowShare).await?;

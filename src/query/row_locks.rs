@@ -95,6 +95,13 @@ impl Binder<'_> {
         let Some(lock) = self.item_lock(item).cloned() else {
             return Ok(());
         };
+        if table.is_materialized_view() {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::WrongObjectType,
+                message: format!("cannot lock rows in materialized view \"{}\"", table.name),
+                hint: None,
+            });
+        }
         let key = table.primary_key.columns.iter().map(|key| {
             let at = table.column_index_by_id(key.column);
             let at = at.ok_or_else(|| Error::internal("a key column that the table has not"))?;

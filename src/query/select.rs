@@ -41,7 +41,10 @@ impl Binder<'_> {
         outer: Option<&Outer<'_>>,
     ) -> Result<BoundQuery> {
         if select.into.is_some() {
-            return Err(Error::unsupported("SELECT INTO", None));
+            return Err(fault(
+                StatementFault::Syntax,
+                "SELECT ... INTO is not allowed here",
+            ));
         }
         let (mut plan, scope, locked) = self.locked_from(&select.from, outer, locks)?;
         let place = |clause| Place {

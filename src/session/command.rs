@@ -59,13 +59,19 @@ impl Session {
             Command::Show { name } => return self.show(name.as_deref()),
             Command::Prepare { name, types, text } => self.prepare_as_named(name, types, text, whole).await?,
             Command::Execute { name, arguments } => return self.execute_prepared(name, arguments).await,
+            Command::MakeOfExecute {
+                before,
+                name,
+                arguments,
+                after,
+            } => return self.make_of_prepared((before, after), name, arguments).await,
             Command::ExplainExecute {
                 explain,
                 name,
                 arguments,
             } => return self.explain_prepared(explain, name, arguments).await,
             Command::Deallocate { name } => self.deallocate(name.as_deref())?,
-            Command::Discard { what } => self.discard(*what)?,
+            Command::Discard { what } => self.discard(*what).await?,
             Command::Declare { .. } => self.declare(command, whole, parameters).await?,
             Command::Fetch {
                 name,
@@ -74,21 +80,12 @@ impl Session {
             } => return self.fetch(name, *movement, *only_move).await,
             Command::Close { name } => self.close_cursor(name.as_deref())?,
             Command::Satisfied { tag } => tag,
-            Command::Listen { channel } => {
-                self.shared.touch();
-                self.shared.channels.listen(channel)?;
-                "LISTEN"
-            }
+            Command::Listen { channel } => self.listen(channel)?,
             Command::Unlisten { channel } => {
                 self.unlisten(channel.as_deref());
                 "UNLISTEN"
             }
-            Command::Notify { channel, payload } => {
-                let bytes_max = self.settings().notify_queue_bytes_max;
-                self.shared.touch();
-                self.shared.channels.notify(channel, payload, bytes_max)?;
-                "NOTIFY"
-            }
+            Command::Notify { channel, payload } => self.notify_others(channel, payload)?,
             Command::AlterSettings { .. }
             | Command::Define(_)
             | Command::Keep(_)
@@ -107,6 +104,9 @@ impl Session {
             Command::Show { name: None } => Ok(Some(show_all_columns().into())),
             Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
             Command::ExplainExecute { .. } => Ok(Some([text_column("QUERY PLAN")].into())),
+            Command::MakeOfExecute { before, .. } if begins_explain(before) => {
+                Ok(Some([text_column("QUERY PLAN")].into()))
+            }
             Command::Fetch {
                 name,
                 only_move: false,
@@ -280,6 +280,38 @@ impl Session {
         self.run(&statement, parameters, None).await
     }
 
+    /// CREATE TABLE AS EXECUTE: that of what was prepared. Errors: 42809 for what is no query.
+    async fn make_of_prepared(
+        &mut self,
+        (before, after): (&str, &str),
+        name: &str,
+        arguments: &[Value],
+    ) -> Result<Reply> {
+        let prepared = self.statement(name)?;
+        let query = prepared.parsed.as_ref().filter(|parsed| parsed.is_query());
+        let Some(query) = query else {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::WrongObjectType,
+                message: "prepared statement is not a SELECT".to_string(),
+                hint: None,
+            });
+        };
+        let parameters = self.arguments(name, &prepared, arguments)?;
+        let text = format!("{before} {}\n{after}", query.parsed.text);
+        let Some(statement) = self.parse(&text).await?.pop() else {
+            return Err(Error::internal("CREATE TABLE AS of nothing"));
+        };
+        match self.run(&statement, parameters, None).await? {
+            // EXECUTE says how many rows there are, though there are to be none.
+            Reply::Done { tag } if tag == "CREATE TABLE AS" && statement.parsed.hints.without_rows => {
+                Ok(Reply::Done {
+                    tag: "SELECT 0".to_string(),
+                })
+            }
+            reply => Ok(reply),
+        }
+    }
+
     /// What EXECUTE gives a prepared statement. Errors: 42601 for another number of arguments, those of reading them.
     fn arguments(&self, name: &str, prepared: &PreparedStatement, arguments: &[Value]) -> Result<Parameters> {
         let types = &prepared.description.parameters;
@@ -322,6 +354,19 @@ impl Session {
         }
     }
 
+    fn listen(&self, channel: &str) -> Result<&'static str> {
+        self.shared.touch();
+        self.shared.channels.listen(channel)?;
+        Ok("LISTEN")
+    }
+
+    fn notify_others(&self, channel: &str, payload: &str) -> Result<&'static str> {
+        let bytes_max = self.settings().notify_queue_bytes_max;
+        self.shared.touch();
+        self.shared.channels.notify(channel, payload, bytes_max)?;
+        Ok("NOTIFY")
+    }
+
     fn unlisten(&self, channel: Option<&str>) {
         self.shared.touch();
         match channel {
@@ -330,7 +375,7 @@ impl Session {
         }
     }
 
-    fn discard(&mut self, what: Discard) -> Result<&'static str> {
+    async fn discard(&mut self, what: Discard) -> Result<&'static str> {
         match what {
             Discard::All => {
                 if self.require_block("").is_ok() {
@@ -346,6 +391,7 @@ impl Session {
                 self.unlisten(None);
                 self.instance.state().locks.unlock_all(self.process_id);
                 self.shared.sequences.discard();
+                self.discard_temporary().await?;
                 Ok("DISCARD ALL")
             }
             Discard::Plans => Ok("DISCARD PLANS"),
@@ -353,9 +399,18 @@ impl Session {
                 self.shared.sequences.discard();
                 Ok("DISCARD SEQUENCES")
             }
-            Discard::Temp => Ok("DISCARD TEMP"),
+            Discard::Temp => {
+                self.discard_temporary().await?;
+                Ok("DISCARD TEMP")
+            }
         }
     }
+}
+
+/// Whether a text begins with EXPLAIN.
+fn begins_explain(text: &str) -> bool {
+    let first = text.split_whitespace().next().unwrap_or_default();
+    first.len() >= 7 && first[..7].eq_ignore_ascii_case("explain")
 }
 
 fn text_column(name: &str) -> OutputColumn {

@@ -4,13 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::catalog::{Catalog, SettingsOwner, reclaim_dropped};
-use crate::sql::ddl::{build_unattended, make_missing_sequences};
+use crate::catalog::{Catalog, SettingsOwner, is_temporary_schema, reclaim_dropped, temporary_schema};
+use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences};
 use crate::store::Store;
 use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
 use crate::txn::{Transaction, TransactionOptions};
 use crate::{Error, Result};
+
+/// How often the removal of temporary relations that loses a race is tried again at once.
+const DROP_TRIES: usize = 20;
 
 /// One running Keyspan.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct Instance {
     catalog: Mutex<Option<Shared>>,
     /// Something was dropped: its keys are to be removed.
     dropped: Notify,
+    /// The temporary schemas of sessions that have ended.
+    left_schemas: Mutex<Vec<String>>,
     index_builds: Arc<IndexBuilds>,
     state: Arc<ServerState>,
 }
@@ -44,6 +49,7 @@ impl Instance {
             settings: Arc::new(settings),
             catalog: Mutex::new(None),
             dropped: Notify::new(),
+            left_schemas: Mutex::default(),
             index_builds: Arc::default(),
         }
     }
@@ -115,9 +121,68 @@ impl Instance {
         Ok(())
     }
 
-    /// Removes the keys of what is dropped, now and whenever something is, until the task is aborted.
+    /// Removes the temporary relations that an earlier server was killed with. To be called before clients come.
+    pub async fn drop_left_temporary(&self) {
+        // Their sessions are over, so that they are nobody's.
+        if let Err(error) = self.drop_temporary(&is_temporary_schema).await {
+            tracing::warn!(%error, "could not remove temporary tables of an earlier run");
+        }
+    }
+
+    /// Removes temporary relations in a transaction of its own. Errors: the store's; as `ddl::drop_temporary`'s.
+    pub(super) async fn drop_temporary(&self, is_gone: &(dyn Fn(&str) -> bool + Sync)) -> Result<()> {
+        let mut lost = Ok(());
+        for _ in 0..DROP_TRIES {
+            let txn = self.begin(self.transaction_options()).await?;
+            let catalog = self.catalog(&txn, None).await?;
+            if !drop_temporary(&txn, &catalog, is_gone).await? {
+                return Ok(());
+            }
+            txn.note_statement(true);
+            match txn.commit(true).await {
+                Err(error @ Error::Conflict { .. }) => lost = Err(error),
+                committed => {
+                    self.wake_reclaim();
+                    return committed;
+                }
+            }
+        }
+        lost
+    }
+
+    /// A session has ended: what is temporary of it is to be removed.
+    pub(super) fn leave_temporary(&self, process_id: i32) {
+        self.lock_left_schemas().push(temporary_schema(process_id));
+        self.wake_reclaim();
+    }
+
+    /// Removes what is temporary of sessions that have ended.
+    async fn drop_left_schemas(&self) -> Result<()> {
+        let left = std::mem::take(&mut *self.lock_left_schemas());
+        if left.is_empty() {
+            return Ok(());
+        }
+        let dropped = self
+            .drop_temporary(&|name| left.iter().any(|schema| schema == name))
+            .await;
+        if dropped.is_err() {
+            self.lock_left_schemas().extend(left);
+        }
+        dropped
+    }
+
+    /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+    fn lock_left_schemas(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.left_schemas.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what is temporary of sessions that have ended, and the keys of what is dropped, now and whenever something is, until the
+    /// task is aborted.
     pub async fn reclaim(self: Arc<Instance>) {
         loop {
+            if let Err(error) = self.drop_left_schemas().await {
+                tracing::warn!(%error, "could not remove temporary tables");
+            }
             // What failed stays recorded, and is tried again with the next drop or start.
             if let Err(error) = reclaim_dropped(&self.store).await {
                 tracing::warn!(%error, "could not remove dropped data");

@@ -16,6 +16,7 @@ mod rows;
 mod run;
 mod settings;
 mod statement_run;
+mod temporary;
 mod text_cache;
 mod transaction;
 
@@ -109,6 +110,7 @@ impl Session {
         let mut settings = (**instance.settings()).clone();
         // Each session collects the changes that its own statements ask for.
         settings.detach();
+        settings.begin_session(identity.process_id);
         settings.set_internal("session_authorization", &identity.user)?;
         let unusable = instance.begin_with(&mut settings, &identity.user).await?;
         for (name, value) in options {
@@ -211,6 +213,11 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        // What the transaction holds must be free before others take what the session leaves.
+        self.transaction = TransactionState::default();
         self.instance.state().end_session(&self.shared);
+        if self.shared.has_had_temporary() {
+            self.instance.leave_temporary(self.process_id);
+        }
     }
 }

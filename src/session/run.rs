@@ -10,8 +10,9 @@ use tokio::time::Instant;
 use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Reply, RowStream, Session};
-use crate::catalog::Catalog;
+use crate::catalog::{Access, Catalog, RelationName};
 use crate::parse::command::Command;
+use crate::parse::names::relation_name;
 use crate::parse::{StatementKind, count_expressions, is_quick_to_read, without_constants};
 use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
@@ -80,7 +81,11 @@ impl Session {
         }
         if let Some(name) = statement.parsed.name_of_write() {
             let in_block = self.transaction.block != Block::None;
-            self.settings().require_writable(in_block, &name)?;
+            if let Err(refused) = self.settings().require_writable(in_block, &name)
+                && !self.writes_to_temporary(statement).await?
+            {
+                return Err(refused);
+            }
         }
         let run = Run {
             statement,
@@ -107,6 +112,32 @@ impl Session {
             self.end_statement();
         }
         Ok(reply)
+    }
+
+    /// Whether rows of a temporary table are all that a statement writes: nobody else can tell.
+    async fn writes_to_temporary(&mut self, statement: &Statement) -> Result<bool> {
+        let Some(target) = statement
+            .rows_written_to()
+            .filter(|_| self.shared.has_had_temporary())
+        else {
+            return Ok(false);
+        };
+        let catalog = match self.transaction.block {
+            Block::None => {
+                let txn = self.instance.begin(self.transaction_options()).await?;
+                self.instance.catalog(&txn, None).await?
+            }
+            _ => self.block_transaction().await?.1,
+        };
+        let (schema, name) = relation_name(target)?;
+        let settings = self.settings();
+        let name = RelationName {
+            schema: schema.as_deref().map(|schema| settings.schema_meant(schema)),
+            name: &name,
+            search_path: &settings.search_path,
+        };
+        let found = catalog.get_relation(name, Access::Name)?;
+        Ok(found.is_some_and(|found| *found.schema() == *settings.temporary_schema))
     }
 
     /// A statement outside a block is done and committed.
@@ -136,6 +167,9 @@ impl Session {
     /// Commits what a statement outside a block wrote while its rows were read.
     pub(super) async fn commit_alone(&mut self, txn: Option<Arc<Transaction>>) -> Result<()> {
         if self.transaction.block == Block::None {
+            if let Some(txn) = &txn {
+                self.settle_temporary(txn).await?;
+            }
             self.before_commit()?;
         }
         if let Some(txn) = txn {
@@ -293,6 +327,7 @@ impl Session {
             Reply::CopyFrom(copy) => copy.txn = Some(txn.clone()),
             _ if txn.has_writes() => {
                 txn.note_statement(run.statement.parsed.kind.frees_space());
+                self.settle_temporary(txn).await?;
                 self.before_commit()?;
                 // Whoever stops it now is still in time.
                 interrupt.guard(run.deadline, txn.settle()).await?;

@@ -517,7 +517,11 @@ impl Session {
         };
         let state = std::mem::take(&mut self.transaction);
         let relaxed = !self.settings.current().synchronous_commit;
-        let committed = match (held.and_then(|()| self.before_commit()), state.active) {
+        let settled = match (held, &state.active) {
+            (Ok(()), Some(active)) => self.settle_temporary(&active.txn).await,
+            (held, _) => held,
+        };
+        let committed = match (settled.and_then(|()| self.before_commit()), state.active) {
             (Err(error), active) => {
                 if let Some(active) = active {
                     active.txn.roll_back();

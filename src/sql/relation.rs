@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::ObjectName;
 
-use crate::catalog::{Access, Object, ObjectKind, RelationName, TableDef};
+use crate::catalog::{Access, Object, ObjectKind, RelationName, TEMPORARY_ALIAS, TableDef};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::system::{Notice, StatementContext};
@@ -97,7 +97,8 @@ pub(super) fn relation_if_exists<'a>(
     let found = get_relation(ctx, name, access)?;
     if found.is_none() {
         let (schema, name) = names::relation_name(name)?;
-        let unknown_schema = schema.filter(|schema| !ctx.catalog.schemas.contains_key(schema));
+        let unknown_schema =
+            schema.filter(|schema| schema != TEMPORARY_ALIAS && !ctx.catalog.schemas.contains_key(schema));
         let missing = match (access, unknown_schema) {
             (Access::Drop(_), Some(schema)) => format!("schema \"{schema}\""),
             (Access::Drop(kind), None) => format!("{} \"{name}\"", kind.word()),

@@ -7,6 +7,8 @@ use sqlparser::ast;
 use super::dml::{WithWrites, WritePlan};
 use super::effort::Effort;
 use crate::Result;
+use crate::parse::command::Command;
+use crate::parse::copy::CopySubject;
 use crate::parse::kind::is_select_into;
 use crate::parse::with_write::has_writes;
 use crate::parse::{self, ParsedStatement};
@@ -65,6 +67,35 @@ impl Statement {
         }
     }
 
+    /// The relation whose rows an INSERT, UPDATE, DELETE or COPY FROM writes, if that is all it writes.
+    pub fn rows_written_to(&self) -> Option<&ast::ObjectName> {
+        if let Some(Command::Copy(copy)) = &self.parsed.command {
+            return match &copy.subject {
+                CopySubject::Relation { name, .. } if copy.is_from => Some(name),
+                _ => None,
+            };
+        }
+        match &self.parsed.ast {
+            ast::Statement::Insert(insert) => match &insert.table {
+                ast::TableObject::TableName(name) => Some(name),
+                _ => None,
+            },
+            ast::Statement::Update(update) => name_of(&update.table),
+            ast::Statement::Delete(delete) => match &delete.from {
+                ast::FromTable::WithFromKeyword(tables) | ast::FromTable::WithoutKeyword(tables) => {
+                    tables.first().and_then(name_of)
+                }
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether it is a query that makes no table and writes nothing.
+    pub fn is_query(&self) -> bool {
+        let is_query = matches!(&self.parsed.ast, ast::Statement::Query(query) if !is_select_into(query) && !has_writes(query));
+        is_query && self.parsed.command.is_none()
+    }
+
     /// What a COPY copies, as a statement of its own.
     pub(super) fn without_command(&self) -> Statement {
         let mut statement = self.clone();
@@ -78,6 +109,14 @@ impl Statement {
         statement.kept = KeptPlan::of(&ast);
         statement.parsed.ast = ast;
         statement
+    }
+}
+
+/// The relation that a write names as its target.
+fn name_of(target: &ast::TableWithJoins) -> Option<&ast::ObjectName> {
+    match &target.relation {
+        ast::TableFactor::Table { name, .. } => Some(name),
+        _ => None,
     }
 }
 

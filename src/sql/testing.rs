@@ -42,7 +42,7 @@ impl Client {
         Client {
             sequences: Arc::new(Sequences::new(Arc::clone(&store))),
             store,
-            settings: Settings::default(),
+            settings: settings(),
             notices: Arc::default(),
             open: None,
         }
@@ -53,7 +53,7 @@ impl Client {
         Client {
             store: Arc::clone(&self.store),
             sequences: Arc::clone(&self.sequences),
-            settings: Settings::default(),
+            settings: settings(),
             notices: Arc::default(),
             open: None,
         }
@@ -270,4 +270,11 @@ fn lines(ctx: &StatementContext, batch: &RecordBatch, types: &[SqlType]) -> Vec<
             cells.collect::<Vec<_>>().join("|")
         })
         .collect()
+}
+
+/// The settings of a session, which may have temporary relations.
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.begin_session(1);
+    settings
 }

@@ -10,15 +10,17 @@ use super::{
     CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings,
     StatementMemory,
 };
-use crate::Result;
 use crate::catalog::{
     Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef, TypeDef,
+    is_temporary_schema,
 };
+use crate::error::StatementFault;
 use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::{FormatSettings, SqlType, Value};
+use crate::{Error, Result};
 
 /// What one statement runs in: a transaction, the catalog as that transaction sees it, settings, parameters.
 #[derive(Debug, Clone)]
@@ -218,9 +220,28 @@ impl StatementContext {
         found.ok_or_else(|| self.catalog.undefined(name, access))
     }
 
-    /// The same, `None` when there is none.
+    /// The same, `None` when there is none. Errors: 0A000 for rows of another session's temporary table.
     pub fn get_relation(&self, name: RelationName<'_>, access: Access) -> Result<Option<Object<'_>>> {
-        self.lookups.get_relation(&self.catalog, name, access)
+        let meant = RelationName {
+            schema: name.schema.map(|schema| self.settings.schema_meant(schema)),
+            ..name
+        };
+        let found = self.lookups.get_relation(&self.catalog, meant, access)?;
+        match found.map(Object::schema) {
+            Some(schema) if access.is_of_rows() && self.is_of_another(schema) => {
+                Err(Error::InvalidStatement {
+                    state: StatementFault::NotImplemented,
+                    message: "cannot access temporary tables of other sessions".to_string(),
+                    hint: Some("Use a table that is not temporary.".to_string()),
+                })
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// Whether it is the schema of another session's temporary objects.
+    pub fn is_of_another(&self, schema: &str) -> bool {
+        is_temporary_schema(schema) && *schema != *self.settings.temporary_schema
     }
 
     /// The type of this name that a user made, for a plan. Errors: 3F000 for a schema that is not there.

@@ -42,6 +42,8 @@ pub struct SessionState {
     all_snapshots: Arc<ExportedSnapshots>,
     /// Something was done that the end of the transaction has to do with: locks, notifications, snapshots, constraints.
     is_touched: AtomicBool,
+    /// It has had temporary objects.
+    has_temporary: AtomicBool,
     waits_for: AtomicU8,
     state: AtomicU8,
     changed_us: AtomicI64,
@@ -128,6 +130,7 @@ impl SessionState {
             all_channels,
             all_snapshots,
             is_touched: AtomicBool::new(false),
+            has_temporary: AtomicBool::new(false),
             waits_for: AtomicU8::new(0),
             state: AtomicU8::new(ActivityState::Idle as u8),
             changed_us: AtomicI64::new(started_us),
@@ -146,6 +149,16 @@ impl SessionState {
     /// The end of the transaction has something to do.
     pub fn touch(&self) {
         self.is_touched.store(true, Ordering::Relaxed);
+    }
+
+    /// It makes a temporary object: its commits, and its end, have something to do with these from now on.
+    pub fn note_temporary(&self) {
+        self.has_temporary.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it has had temporary objects.
+    pub fn has_had_temporary(&self) -> bool {
+        self.has_temporary.load(Ordering::Relaxed)
     }
 
     /// Whether a commit can be followed by what it has to tell. Errors: 54000.

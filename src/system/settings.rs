@@ -5,12 +5,14 @@ mod definition;
 mod definitions;
 mod own;
 mod postgresql;
+mod readers;
+mod search_path;
 mod source;
 mod transaction_mode;
 mod value;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono_tz::Tz;
@@ -44,8 +46,13 @@ pub struct Settings {
     pub date_style: DateStyle,
     /// IntervalStyle.
     pub interval_style: IntervalStyle,
-    /// search_path, `"$user"` left out.
+    /// search_path, `"$user"` left out: the schemas that names are searched in. That of the session's temporary objects is the first,
+    /// or stands where the setting says `pg_temp`.
     pub search_path: Vec<String>,
+    /// The schema of the session's temporary objects, whether it is there yet or not; empty: it can have none.
+    pub temporary_schema: Arc<str>,
+    /// search_path says `pg_temp`.
+    pub names_temporary_schema: bool,
     /// keyspan.full_scan.
     pub full_scan: FullScanPolicy,
     /// keyspan.multi_get_max_keys.
@@ -406,21 +413,14 @@ impl Settings {
         severity_rank(self.value("client_min_messages"))
     }
 
-    /// Readers that a long scan may have: no more than there are processors.
-    pub fn readers_max(&self) -> usize {
-        // Asking reads files of the control group.
-        static PROCESSORS: OnceLock<usize> = OnceLock::new();
-        let processors =
-            PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
-        (*processors).min(self.parallel_workers_max + 1)
-    }
-
     fn defaults() -> Settings {
         let mut settings = Settings {
             time_zone: Tz::UTC,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
             search_path: Vec::new(),
+            temporary_schema: Arc::default(),
+            names_temporary_schema: false,
             full_scan: FullScanPolicy::default(),
             multi_get_keys_max: 0,
             join_keys_max: 0,
@@ -481,7 +481,7 @@ impl Settings {
         );
         self.date_style = date_style.unwrap_or_default();
         self.interval_style = IntervalStyle::named(self.value("IntervalStyle"));
-        self.search_path = value::search_path(self.value("search_path"));
+        self.derive_search_path();
         self.full_scan = match self.value("keyspan.full_scan") {
             "allow" => FullScanPolicy::Allow,
             "forbid" => FullScanPolicy::Forbid,

@@ -157,6 +157,7 @@ impl Server {
         let settings = Instance::with_altered_settings(&store, settings).await?;
         let instance = Arc::new(Instance::new(store, settings));
         instance.undo_unfinished().await;
+        instance.drop_left_temporary().await;
         instance.make_missing_sequences().await?;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let building = tokio::spawn(instance.clone().build_indexes());

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::records::{Counter, Records, key_name};
 use super::{FaultKind, Faults};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef, ViewDef,
+    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef,
 };
 use crate::codec::key::check_key_type;
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
@@ -23,8 +23,9 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
             Relation::Table(table) => {
                 compare_table(table, faults);
                 compare_defaults(table, records, faults);
+                compare_reads(&stored.def, records, faults);
             }
-            Relation::View(view) => compare_view(view, records, faults),
+            Relation::View(_) => compare_reads(&stored.def, records, faults),
             Relation::Sequence(sequence) => compare_sequence(sequence, records, faults),
         }
     }
@@ -258,15 +259,15 @@ fn compare_index(table: &TableDef, index: &IndexDef, fault: &mut impl FnMut(Stri
     }
 }
 
-/// What a view reads is there. Relations of the system have no records.
-fn compare_view(view: &ViewDef, records: &Records, faults: &mut Faults) {
-    let name = format!("{}.{}", view.schema, view.name);
-    for oid in view.depends_on.iter().filter(|oid| **oid >= FIRST_OID) {
+/// What a view or a materialized view reads is there. Relations of the system have no records.
+fn compare_reads(view: &Relation, records: &Records, faults: &mut Faults) {
+    let name = format!("{}.{}", view.schema(), view.name());
+    for oid in view.reads().iter().filter(|oid| **oid >= FIRST_OID) {
         let is_known = records.relations.iter().any(|stored| stored.def.oid() == *oid);
         // What an unreadable record was called is not known.
         if !is_known && records.unreadable.is_empty() {
             let reason = format!("it reads the relation with oid {oid}, which does not exist");
-            faults.add(FaultKind::Record, Some(&name), relation_key(view.id), reason);
+            faults.add(FaultKind::Record, Some(&name), relation_key(view.id()), reason);
         }
     }
 }

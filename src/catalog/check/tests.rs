@@ -71,6 +71,7 @@ fn table() -> TableDef {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        stored_query: None,
         comment: None,
         cache: TableCache::default(),
     }

@@ -163,10 +163,7 @@ impl<P: Probe> TreeCheck<P> {
                 clone: foreign("CLONE"),
                 version: foreign("FOR"),
                 comment: foreign("COMMENT"),
-                on_commit: lacking(
-                    "ON COMMIT",
-                    "It is of temporary tables: use CREATE TABLE, and DROP TABLE when done."
-                ),
+                on_commit: read,
                 on_cluster: foreign("ON"),
                 primary_key: foreign("PRIMARY"),
                 order_by: foreign("ORDER BY"),
@@ -291,7 +288,7 @@ impl<P: Probe> TreeCheck<P> {
                 index_name: foreign("("),
                 index_type: foreign("USING"),
                 columns: must,
-                index_options: foreign("USING"),
+                index_options: read,
                 characteristics: read,
             }
         );
@@ -309,7 +306,7 @@ impl<P: Probe> TreeCheck<P> {
                 index_type_display: spelling,
                 index_type: foreign("USING"),
                 columns: must,
-                index_options: foreign("USING"),
+                index_options: read,
                 characteristics: read,
                 nulls_distinct: read,
             }
@@ -416,10 +413,7 @@ impl<P: Probe> TreeCheck<P> {
                 name_before_not_exists: foreign("IF"),
                 columns: read,
                 query: must,
-                options: lacking(
-                    "the options of a view",
-                    "Leave WITH out: nothing here does what it asks for."
-                ),
+                options: read,
                 cluster_by: foreign("CLUSTER"),
                 comment: foreign("COMMENT"),
                 with_no_schema_binding: foreign("WITH NO SCHEMA"),
@@ -535,7 +529,7 @@ impl<P: Probe> TreeCheck<P> {
                         sequence_options,
                     } => {
                         verdicts!(self, "AlterColumnOperation::AddGenerated",
-                            generated_as: read, sequence_options: read,
+                            generated_as: must, sequence_options: spelling,
                         );
                     }
                     AlterColumnOperation::SetNotNull

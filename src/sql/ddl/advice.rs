@@ -11,6 +11,10 @@ const KEY_COLUMNS_ADVISED_MAX: usize = 3;
 
 /// Raises the NOTICEs about a new table's key.
 pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
+    if table.is_temporary() {
+        // It is small, and gone soon.
+        return;
+    }
     let name = &table.name;
     if table.has_hidden_key() {
         let message = format!(

@@ -2,8 +2,8 @@
 //! operations make of the table is written at the end, and its rows if they are stored otherwise.
 
 use sqlparser::ast::{
-    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
-    RenameTableNameKind, ReplicaIdentity, TableConstraint,
+    AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
+    ReplicaIdentity, TableConstraint,
 };
 
 use super::column::{self, NewColumn};
@@ -14,17 +14,18 @@ use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_view, check, constraint, default, drop_column, foreign_key, generation,
-    identity, notice, options, retype, rewrite, role, sequence, storage, upkeep, view_text,
+    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
+    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
+    view_text,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::SequenceOption;
+use crate::parse::definition::{AlterAction, SequenceOption};
 use crate::parse::names;
-use crate::parse::{is_alter_view, new_schema, sequence_options_of};
+use crate::parse::{AlteredKind, altered_kind, new_schema, own_action};
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::store::LockMode;
@@ -35,17 +36,16 @@ use crate::{Error, Result};
 
 /// Runs ALTER TABLE and ALTER VIEW.
 pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
-    let (tag, is_view) = match is_alter_view(alter) {
-        true => ("ALTER VIEW".to_string(), true),
-        false => ("ALTER TABLE".to_string(), false),
-    };
+    let kind = altered_kind(alter);
+    let tag = kind.tag().to_string();
     let new_schema = new_schema(alter);
     if alter.location.is_some() || alter.on_cluster.is_some() && new_schema.is_none() {
         return Err(Error::unsupported("this form of ALTER TABLE", None));
     }
-    let access = match is_view {
-        true => Access::AlterKind(ObjectKind::View),
-        false => Access::Alter,
+    let access = match kind {
+        AlteredKind::View => Access::AlterKind(ObjectKind::View),
+        AlteredKind::MaterializedView => Access::AlterKind(ObjectKind::MaterializedView),
+        AlteredKind::Table => Access::Alter,
     };
     let Some(object) = relation_if_exists(ctx, &alter.name, access, alter.if_exists)? else {
         return Ok(tag);
@@ -79,6 +79,9 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
+                if table.is_materialized_view() {
+                    relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
+                }
                 apply(ctx, &mut change, operation).await?;
             }
             if let Some(schema) = new_schema {
@@ -99,7 +102,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
 fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for operation in &alter.operations {
-        relation(ctx, &alter.name, alter_action::access(operation))?;
+        relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
         match operation {
             AlterTableOperation::RenameTable { table_name } => {
                 let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -194,11 +197,9 @@ async fn carry_out(
     }
     if new != *old || in_phases {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        for index in old
-            .indexes
-            .iter()
-            .filter(|index| new.indexes.iter().all(|kept| kept.id != index.id))
-        {
+        let dropped = old.indexes.iter();
+        let dropped = dropped.filter(|index| new.indexes.iter().all(|kept| kept.id != index.id));
+        for index in dropped {
             writer.drop_keys(old.id, index.id)?;
         }
         view_text::follow(ctx, &writer, old, &new)?;
@@ -230,7 +231,28 @@ fn can_be_taken_back(operation: &AlterTableOperation) -> bool {
     )
 }
 
+/// Does an action that the parser has no tree of.
+async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAction) -> Result<()> {
+    let table = &mut change.table;
+    match action {
+        AlterAction::Storage(storage) => alter_storage::apply(ctx, table, storage),
+        AlterAction::Identity { column, change } => identity::apply(ctx, table, column, change).await,
+        AlterAction::DropExpression { column, if_exists } => {
+            generation::drop_expression(ctx, table, column, *if_exists)
+        }
+        AlterAction::Constraint {
+            name,
+            deferrable,
+            initially_deferred,
+        } => foreign_key::alter(ctx, table, name, (*deferrable, *initially_deferred)),
+        AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
+    }
+}
+
 async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTableOperation) -> Result<()> {
+    if let Some(action) = own_action(operation, &ctx.hints) {
+        return apply_own(ctx, change, action).await;
+    }
     let table = &mut change.table;
     match operation {
         AlterTableOperation::AddColumn {
@@ -246,9 +268,10 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             ..
         } => {
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
-            column_names
-                .iter()
-                .try_for_each(|name| drop_column::drop(ctx, table, name, *if_exists, cascade))
+            for name in column_names {
+                drop_column::drop(ctx, table, name, *if_exists, cascade).await?;
+            }
+            Ok(())
         }
         AlterTableOperation::RenameTable { table_name } => {
             let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -289,15 +312,35 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
                 false => Err(changed_key(table)),
             }
         }
-        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
+        other => apply_asked(ctx, table, other),
+    }
+}
+
+/// Does an action that changes nothing of the table. Errors: 42704; 0A000 for any other.
+fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
+    match operation {
+        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::EnableTrigger { name }
         | AlterTableOperation::DisableTrigger { name }
         | AlterTableOperation::EnableAlwaysTrigger { name }
         | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
+        AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
+            Err(Error::unsupported(
+                "row level security",
+                Some("Give a role a view of the rows that it may see."),
+            ))
+        }
+        AlterTableOperation::EnableRule { name }
+        | AlterTableOperation::EnableAlwaysRule { name }
+        | AlterTableOperation::EnableReplicaRule { name }
+        | AlterTableOperation::DisableRule { name } => Err(Error::UndefinedObject {
+            kind: "rule",
+            name: format!("{}\" for relation \"{}", names::fold(name), table.name),
+        }),
         // Nobody is kept from rows, so that it is so already.
         AlterTableOperation::DisableRowLevelSecurity | AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
         AlterTableOperation::ReplicaIdentity { identity } => {
@@ -516,6 +559,16 @@ async fn alter_column(
             table.columns[at].not_null = true;
         }
         AlterColumnOperation::DropNotNull => {
+            if let Some(ColumnDefault::Identity { .. }) = column.default {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::Syntax,
+                    message: format!(
+                        "column \"{name}\" of relation \"{}\" is an identity column",
+                        table.name
+                    ),
+                    hint: Some("Use ALTER COLUMN ... DROP IDENTITY first.".to_string()),
+                });
+            }
             if table.is_key_column(column.id) {
                 return Err(Error::InvalidStatement {
                     state: StatementFault::InvalidTableDefinition,
@@ -530,15 +583,6 @@ async fn alter_column(
         }
         AlterColumnOperation::SetDataType { data_type, using, .. } => {
             retype::set_type(ctx, change, at, data_type, using.as_ref()).await?;
-        }
-        AlterColumnOperation::AddGenerated {
-            generated_as: Some(generated_as),
-            sequence_options,
-        } => {
-            let options = sequence_options_of(sequence_options.as_deref().unwrap_or_default())?;
-            let always = matches!(generated_as, GeneratedAs::Always);
-            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-            identity::give_identity(ctx, &writer, table, at, (always, &options)).await?;
         }
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }

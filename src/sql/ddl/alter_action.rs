@@ -2,12 +2,29 @@
 
 use sqlparser::ast::{AlterColumnOperation, AlterTableOperation};
 
+use super::alter_storage;
 use crate::catalog::Access;
+use crate::parse::definition::{AlterAction, IdentityChange};
+use crate::parse::own_action;
+use crate::system::StatementContext;
 
 /// What an operation wants of a relation that is no table.
-pub(super) fn access(operation: &AlterTableOperation) -> Access {
+pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) -> Access {
     use AlterColumnOperation as C;
     use AlterTableOperation as O;
+    if let Some(own) = own_action(operation, &ctx.hints) {
+        return Access::AlterAction(match own {
+            AlterAction::Storage(change) => alter_storage::action(change),
+            AlterAction::Identity { change, .. } => match change {
+                IdentityChange::Add { .. } => "ALTER COLUMN ... ADD IDENTITY",
+                IdentityChange::Set { .. } => "ALTER COLUMN ... SET",
+                IdentityChange::Drop { .. } => "ALTER COLUMN ... DROP IDENTITY",
+            },
+            AlterAction::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
+            AlterAction::Constraint { .. } => "ALTER CONSTRAINT",
+            AlterAction::Refused { .. } => return Access::Alter,
+        });
+    }
     Access::AlterAction(match operation {
         O::RenameTable { .. } | O::OwnerTo { .. } => return Access::Alter,
         O::RenameColumn { .. } | O::RenameConstraint { .. } => return Access::RenameColumns,

@@ -1,13 +1,14 @@
 //! ALTER VIEW, and ALTER TABLE of a view: its name, its columns' names, its schema, its owner.
 
-use sqlparser::ast::{AlterTable, AlterTableOperation, RenameTableNameKind};
+use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, RenameTableNameKind};
 
 use super::schema::moved_schema;
 use super::{alter_action, role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::DuplicateKind;
+use crate::parse::definition::{AlterAction, StorageChange};
 use crate::parse::names;
-use crate::parse::new_schema;
+use crate::parse::{new_schema, own_action};
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -36,9 +37,25 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
                 &names::fold(old_column_name),
                 names::fold(new_column_name),
             )?,
+            AlterTableOperation::AlterColumn {
+                op: AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault,
+                ..
+            } => {
+                return Err(Error::unsupported(
+                    "a default of a view's column",
+                    Some("Give the column of the table a default: nobody writes to a view."),
+                ));
+            }
+            options @ AlterTableOperation::SetOptionsParens { .. } => {
+                return Err(no_options(&options.to_string()));
+            }
+            own if matches!(
+                own_action(own, &ctx.hints),
+                Some(AlterAction::Storage(StorageChange::Reset))
+            ) => {}
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
             other => {
-                relation(ctx, &alter.name, alter_action::access(other))?;
+                relation(ctx, &alter.name, alter_action::access(ctx, other))?;
                 return Err(Error::unsupported(format!("ALTER VIEW ... {other}"), None));
             }
         }
@@ -75,4 +92,11 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
         view.column_comments.insert(new, comment);
     }
     Ok(())
+}
+
+fn no_options(written: &str) -> Error {
+    Error::unsupported(
+        format!("ALTER VIEW ... {written}"),
+        Some("Leave it out: nothing here does what it asks for."),
+    )
 }

@@ -29,24 +29,19 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     // An empty comment is none, as in PostgreSQL.
     let comment = comment.clone().filter(|text| !text.is_empty());
     match object_type {
-        CommentObject::Table => {
+        CommentObject::Table | CommentObject::MaterializedView => {
+            let kind = match object_type {
+                CommentObject::Table => ObjectKind::Table,
+                _ => ObjectKind::MaterializedView,
+            };
             let changed = TableDef {
                 comment,
-                ..TableDef::clone(&*table(ctx, object_name, Access::Comment(ObjectKind::Table))?)
+                ..TableDef::clone(&*table(ctx, object_name, Access::Comment(kind))?)
             };
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
                 .put_table_in(changed, LockMode::ShareUpdateExclusive)?;
         }
-        CommentObject::View => {
-            let Object::View(view) = relation(ctx, object_name, Access::Comment(ObjectKind::View))? else {
-                return Err(Error::internal("COMMENT ON VIEW of what is no view"));
-            };
-            let changed = ViewDef {
-                comment,
-                ..ViewDef::clone(view)
-            };
-            put_view(ctx, changed)?;
-        }
+        CommentObject::View => comment_view(ctx, object_name, comment)?,
         CommentObject::Index => {
             let access = Access::Comment(ObjectKind::Index);
             let Object::Index(table, index) = relation(ctx, object_name, access)? else {
@@ -85,6 +80,17 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         other => return Err(Error::unsupported(format!("COMMENT ON {other}"), None)),
     }
     Ok("COMMENT".to_string())
+}
+
+fn comment_view(ctx: &StatementContext, name: &ObjectName, comment: Option<String>) -> Result<()> {
+    let Object::View(view) = relation(ctx, name, Access::Comment(ObjectKind::View))? else {
+        return Err(Error::internal("COMMENT ON VIEW of what is no view"));
+    };
+    let changed = ViewDef {
+        comment,
+        ..ViewDef::clone(view)
+    };
+    put_view(ctx, changed)
 }
 
 /// COMMENT ON TYPE, COMMENT ON DOMAIN. Errors: 42704, 42809.

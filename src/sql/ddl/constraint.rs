@@ -11,8 +11,9 @@ use super::key::{self, KeyKind};
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::parse::names;
+use crate::parse::{included, names};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -35,11 +36,12 @@ pub(super) async fn add(
         TableConstraint::Unique(unique) => {
             let unique = key::read_unique(unique)?;
             let columns = key::key_columns(KeyKind::Unique, &unique.columns, &table.columns)?;
-            let name = constraint_name(ctx, change, unique.name, &columns)?;
+            let include = key::included_columns(&unique.include, &table.columns)?;
+            let name = constraint_name(ctx, change, unique.name, &columns, &include)?;
             change.indexes.push(NewIndex {
                 name,
                 columns,
-                include: Vec::new(),
+                include,
                 expressions: Vec::new(),
                 predicate: None,
                 unique: true,
@@ -50,7 +52,11 @@ pub(super) async fn add(
         TableConstraint::PrimaryKey(written) => {
             key::check_characteristics(written.characteristics.as_ref())?;
             let name = written.name.as_ref();
-            add_primary_key(ctx, change, name.map(names::fold), &written.columns)
+            let include = included(&written.index_options)?;
+            let include = key::included_columns(&include, &table.columns)?;
+            add_primary_key(ctx, change, name.map(names::fold), &written.columns)?;
+            change.table.primary_key.include = include;
+            Ok(())
         }
         TableConstraint::PrimaryKeyUsingIndex(using) => {
             check_no_key(table)?;
@@ -59,6 +65,7 @@ pub(super) async fn add(
             let name = promoted_name(ctx, table, &index, using)?;
             change.table.indexes.retain(|kept| kept.id != index.id);
             set_key(change, name, true, index.columns);
+            change.table.primary_key.include = index.include;
             Ok(())
         }
         TableConstraint::UniqueUsingIndex(using) => {
@@ -82,7 +89,7 @@ pub(super) fn add_unique_column(
     column: Ident,
 ) -> Result<()> {
     let columns = key::key_columns(KeyKind::Unique, &[column.into()], &change.table.columns)?;
-    let name = constraint_name(ctx, change, name, &columns)?;
+    let name = constraint_name(ctx, change, name, &columns, &[])?;
     change.indexes.push(NewIndex {
         name,
         columns,
@@ -253,6 +260,7 @@ fn set_key(change: &mut Change, name: String, constraint: bool, columns: Vec<Key
     table.primary_key = IndexDef {
         name,
         columns,
+        include: Vec::new(),
         constraint,
         ..table.primary_key.clone()
     };
@@ -282,6 +290,7 @@ fn constraint_name(
     change: &Change,
     given: Option<String>,
     columns: &[KeyColumn],
+    include: &[ColumnId],
 ) -> Result<String> {
     let table = &change.table;
     let taken: Vec<String> = change.indexes.iter().map(|index| index.name.clone()).collect();
@@ -289,7 +298,10 @@ fn constraint_name(
         key::check_free(ctx, &table.schema, &name)?;
         return Ok(name);
     }
-    let ids = columns.iter().map(|key| key.column);
+    let ids = columns
+        .iter()
+        .map(|key| key.column)
+        .chain(include.iter().copied());
     let base = key::default_name(&table.name, ids, &table.columns, "key");
     Ok(free_name(&ctx.catalog, &table.schema, base, &taken))
 }

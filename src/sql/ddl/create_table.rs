@@ -1,34 +1,32 @@
-//! CREATE TABLE, CREATE TABLE AS and SELECT INTO.
+//! CREATE TABLE: columns and constraints as they are written, and the table that they become.
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, CreateTable, DataType, Ident, IndexColumn, Query, SetExpr, TableConstraint};
+use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
 use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
-use super::{advice, creation_target, free_name, generation, notice, options, sequence, storage};
+use super::new_relation::{NewRelation, make_schema};
+use super::{advice, free_name, generation, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, TableCache, TableDef,
-    TableOptions,
+    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
+    TableCache, TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::SequenceOption;
-use crate::parse::with_write::has_writes;
-use crate::parse::{UNTYPED, names};
-use crate::query;
-use crate::sql::{column_type, dml};
-use crate::system::StatementContext;
+use crate::parse::definition::{Persistence, SequenceOption};
+use crate::parse::{included, names};
+use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// The first column's id; ids are attribute numbers in the catalogs, which start at 1.
-const FIRST_COLUMN_ID: ColumnId = 1;
+pub(super) const FIRST_COLUMN_ID: ColumnId = 1;
 /// The hidden row id's name, which no statement can name.
 const ROW_ID_COLUMN: &str = "row id";
 
@@ -45,18 +43,35 @@ struct NewIndex {
 
 /// A table as its statement describes it, before it has an id.
 #[derive(Default)]
-struct Description {
+pub(super) struct Description {
     columns: Vec<ColumnDef>,
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
+    /// INCLUDE of the primary key: under it stands the whole row, so that it is only told.
+    primary_include: Vec<ColumnId>,
     indexes: Vec<NewIndex>,
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
+    stored_query: Option<Box<StoredQuery>>,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
 }
 
 impl Description {
+    /// Of columns with their ids, and nothing more; `stored_query`: it is a materialized view.
+    pub(super) fn of_columns(
+        columns: Vec<ColumnDef>,
+        options: TableOptions,
+        stored_query: Option<Box<StoredQuery>>,
+    ) -> Description {
+        Description {
+            columns,
+            options,
+            stored_query,
+            ..Description::default()
+        }
+    }
+
     /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
     fn add_column(
         &mut self,
@@ -74,65 +89,72 @@ impl Description {
     }
 }
 
-/// Runs CREATE TABLE [AS].
+/// Runs CREATE TABLE.
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Result<String> {
-    check_supported(create)?;
-    let (schema, name) = creation_target(ctx, &create.name)?;
-    let is_as = create.query.is_some();
-    if ctx.catalog.is_name_taken(&schema, &name) {
-        if create.if_not_exists {
-            notice(
-                ctx,
-                "42P07",
-                format!("relation \"{name}\" already exists, skipping"),
-                None,
-            );
-            return Ok(if is_as { "CREATE TABLE AS" } else { "CREATE TABLE" }.to_string());
-        }
-        return Err(Error::Duplicate {
-            kind: DuplicateKind::Relation,
-            name,
-        });
+    let new = new_table(ctx, create)?;
+    if !new.is_free(ctx, create.if_not_exists)? {
+        return Ok("CREATE TABLE".to_string());
     }
-    storage::check_tablespaces(ctx)?;
-    let (options, unused) = options::read(&create.table_options)?;
-    storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
-    if let Some(query) = &create.query {
-        let names = column_names(create)?;
-        return create_as(ctx, schema, name, names, options, query).await;
-    }
-    let description = describe(ctx, &name, create, options).await?;
-    let table = create_described(ctx, schema, name, description).await?;
+    let options = table_options(ctx, create, &new)?;
+    let description = describe(ctx, &new.name, create, options).await?;
+    let table = create_described(ctx, new, description).await?;
     advice::advise(ctx, &table);
     Ok("CREATE TABLE".to_string())
 }
 
-/// Runs `SELECT … INTO t …` as CREATE TABLE AS.
-pub(crate) async fn select_into(ctx: &StatementContext, query: &Query) -> Result<String> {
-    let mut query = query.clone();
-    let into = match query.body.as_mut() {
-        SetExpr::Select(select) => select.into.take(),
-        _ => None,
-    };
-    let into = into.ok_or_else(|| Error::internal("SELECT INTO without INTO"))?;
-    if into.temporary {
-        return Err(temporary_table());
-    }
-    let (schema, name) = creation_target(ctx, &into.name)?;
-    if ctx.catalog.is_name_taken(&schema, &name) {
-        return Err(Error::Duplicate {
-            kind: DuplicateKind::Relation,
-            name,
+/// The options of a new table; what is without effect is told. Errors: 22023, 42704; 42P16 for ON COMMIT.
+pub(super) fn table_options(
+    ctx: &StatementContext,
+    create: &CreateTable,
+    new: &NewRelation,
+) -> Result<TableOptions> {
+    storage::check_tablespaces(ctx)?;
+    let (mut options, unused) = options::read(&create.table_options)?;
+    storage::tell(ctx, [ctx.hints.without_effect.clone(), unused].concat());
+    options.unlogged = ctx.hints.unlogged;
+    options.on_commit = on_commit(create, new)?;
+    Ok(options)
+}
+
+/// What CREATE TABLE names. Errors: as [`NewRelation::of`]; 0A000 for what a table here cannot be.
+pub(super) fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<NewRelation> {
+    check_supported(create)?;
+    if create.global == Some(true) {
+        ctx.notice(Notice {
+            severity: "WARNING",
+            sqlstate: "01000",
+            message: "GLOBAL is deprecated in temporary table creation".to_string(),
+            hint: None,
         });
     }
-    create_as(ctx, schema, name, Vec::new(), TableOptions::default(), &query).await
+    let persistence = match (create.temporary, ctx.hints.unlogged) {
+        (true, _) => Persistence::Temporary,
+        (false, true) => Persistence::Unlogged,
+        (false, false) => Persistence::Permanent,
+    };
+    NewRelation::of(ctx, &create.name, persistence)
+}
+
+/// Errors: 42P16 for ON COMMIT of a table that outlives its session.
+fn on_commit(create: &CreateTable, new: &NewRelation) -> Result<Option<OnCommit>> {
+    let on_commit = match create.on_commit {
+        None => return Ok(None),
+        Some(ast::OnCommit::PreserveRows) => None,
+        Some(ast::OnCommit::DeleteRows) => Some(OnCommit::DeleteRows),
+        Some(ast::OnCommit::Drop) => Some(OnCommit::Drop),
+    };
+    match new.is_temporary() {
+        true => Ok(on_commit),
+        false => Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: "ON COMMIT can only be used on temporary tables".to_string(),
+            hint: None,
+        }),
+    }
 }
 
 /// Errors: 0A000 for what a table here cannot be.
 fn check_supported(create: &CreateTable) -> Result<()> {
-    if create.temporary {
-        return Err(temporary_table());
-    }
     let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
     if partitioned || create.inherits.is_some() {
         return Err(Error::unsupported(
@@ -141,34 +163,6 @@ fn check_supported(create: &CreateTable) -> Result<()> {
         ));
     }
     Ok(())
-}
-
-/// The names that CREATE TABLE AS lists. Errors: 42601 for anything more.
-fn column_names(create: &CreateTable) -> Result<Vec<String>> {
-    let is_name = |column: &ast::ColumnDef| {
-        let untyped = matches!(&column.data_type, DataType::Custom(name, _)
-            if name.0.last().and_then(|part| part.as_ident()).is_some_and(|name| name.value == UNTYPED));
-        untyped && column.options.is_empty()
-    };
-    if !create.constraints.is_empty() || !create.columns.iter().all(is_name) {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "CREATE TABLE AS takes the names of columns and no definitions".to_string(),
-            hint: Some("Use ALTER TABLE to add constraints afterwards.".to_string()),
-        });
-    }
-    Ok(create
-        .columns
-        .iter()
-        .map(|column| names::fold(&column.name))
-        .collect())
-}
-
-fn temporary_table() -> Error {
-    Error::unsupported(
-        "a temporary table",
-        Some("Use CREATE TABLE, and DROP TABLE when done."),
-    )
 }
 
 /// Reads columns and constraints.
@@ -183,7 +177,7 @@ async fn describe(
         ..Description::default()
     };
     let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
-    let mut unique = Vec::new();
+    let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
     let mut likes = ctx.hints.likes.iter().peekable();
@@ -197,6 +191,7 @@ async fn describe(
             }
             if let Some(key) = taken.primary_key {
                 set_primary(&mut primary, table, None, key)?;
+                primary_include = taken.primary_include;
                 description.options.buckets = description.options.buckets.or(taken.buckets);
             }
             like_indexes.extend(taken.indexes);
@@ -221,6 +216,7 @@ async fn describe(
             unique.push(NewUnique {
                 name,
                 columns: vec![index_column(&written.name)],
+                include: Vec::new(),
             });
         }
         generations.extend(generation.map(|expr| (columns.len(), expr)));
@@ -229,6 +225,12 @@ async fn describe(
         description.add_column(&mut columns, def, sequence)?;
     }
     generation::read_all(ctx, table, &mut columns, generations)?;
+    for constraint in &create.constraints {
+        if let TableConstraint::PrimaryKey(key) = constraint {
+            primary_include = included(&key.index_options)?;
+        }
+    }
+    description.primary_include = key::included_columns(&primary_include, &columns)?;
     for constraint in &create.constraints {
         match constraint {
             TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
@@ -256,12 +258,13 @@ fn described_indexes(
     for NewUnique {
         name,
         columns: written,
+        include,
     } in unique
     {
         indexes.push(NewIndex {
             name,
             columns: key::key_columns(KeyKind::Unique, &written, columns)?,
-            include: Vec::new(),
+            include: key::included_columns(&include, columns)?,
             unique: true,
             constraint: true,
             comment: None,
@@ -361,13 +364,13 @@ fn set_primary(
 }
 
 /// Gives a described table its ids and writes it.
-async fn create_described(
+pub(super) async fn create_described(
     ctx: &StatementContext,
-    schema: String,
-    name: String,
+    NewRelation { schema, name }: NewRelation,
     mut description: Description,
 ) -> Result<Arc<TableDef>> {
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    make_schema(ctx, &writer, &schema).await?;
     let numbers = ctx.sequences.object_ids();
     let id = numbers.take().await?;
     let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
@@ -386,7 +389,7 @@ async fn create_described(
     let primary_key = NewIndex {
         name: None,
         columns: key_columns,
-        include: Vec::new(),
+        include: description.primary_include,
         unique: true,
         constraint: has_primary,
         comment: None,
@@ -422,6 +425,7 @@ async fn create_described(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: description.options,
+        stored_query: description.stored_query,
         comment: None,
         cache: TableCache::default(),
     };
@@ -511,61 +515,8 @@ fn index_name(
     Ok(name)
 }
 
-/// CREATE TABLE AS: a table of the query's columns, filled with its rows.
-async fn create_as(
-    ctx: &StatementContext,
-    schema: String,
-    name: String,
-    column_names: Vec<String>,
-    options: TableOptions,
-    query: &Query,
-) -> Result<String> {
-    let (ctx, planned) = match has_writes(query) {
-        true => {
-            let (ctx, query) = dml::rows_of_writes(ctx, query).await?;
-            let planned = query::plan_query(&ctx, &query, &[])?;
-            (ctx, planned)
-        }
-        false => (ctx.clone(), query::plan_query(ctx, query, &[])?),
-    };
-    let ctx = &ctx;
-    if column_names.len() > planned.columns.len() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "too many column names were specified".to_string(),
-            hint: None,
-        });
-    }
-    let mut columns: Vec<ColumnDef> = Vec::with_capacity(planned.columns.len());
-    for (at, output) in planned.columns.iter().enumerate() {
-        let name = column_names.get(at).unwrap_or(&output.name).clone();
-        if columns.iter().any(|column| column.name == name) {
-            return Err(Error::DuplicateColumn { name });
-        }
-        let ty = match &output.ty {
-            SqlType::Unknown | SqlType::Void | SqlType::Name | SqlType::Char(None) => SqlType::Text,
-            SqlType::Oid | SqlType::Regclass => SqlType::Int8,
-            ty => ty.clone(),
-        };
-        column_type::check_stored(&ty)?;
-        columns.push(plain_column(FIRST_COLUMN_ID + at as ColumnId, name, ty));
-    }
-    let description = Description {
-        columns,
-        options,
-        ..Description::default()
-    };
-    let table = create_described(ctx, schema, name, description).await?;
-    if ctx.hints.without_rows {
-        advice::advise(ctx, &table);
-        return Ok("CREATE TABLE AS".to_string());
-    }
-    let rows = dml::insert_query(ctx, &table, &planned).await?;
-    advice::advise(ctx, &table);
-    Ok(format!("SELECT {rows}"))
-}
-
-fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
+/// A column that is no more than its name and type.
+pub(super) fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
     ColumnDef {
         id,
         name,

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use super::foreign_key::Reference;
 use crate::Result;
-use crate::catalog::{CatalogWriter, ColumnDef, SequenceDef, TableDef};
-use crate::system::StatementContext;
+use crate::catalog::{Catalog, CatalogWriter, ColumnDef, SequenceDef, TableDef};
 
 /// A column whose default takes values of a sequence.
 pub(super) struct DependentDefault<'a> {
@@ -35,13 +34,13 @@ impl DependentDefault<'_> {
 
 /// The defaults that take values of these sequences, but for those of columns that go themselves.
 pub(super) fn of_sequences<'a>(
-    ctx: &'a StatementContext,
+    catalog: &'a Catalog,
     sequences: &[&'a SequenceDef],
     is_gone: impl Fn(&TableDef, &ColumnDef) -> bool,
 ) -> Vec<DependentDefault<'a>> {
     let mut found = Vec::new();
     for sequence in sequences {
-        for (table, column) in ctx.catalog.columns_using(sequence.oid()) {
+        for (table, column) in catalog.columns_using(sequence.oid()) {
             if !is_gone(table, column) {
                 found.push(DependentDefault {
                     table,

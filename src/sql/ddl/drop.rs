@@ -9,8 +9,8 @@ use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
 use super::{foreign_key, notice, notice_cascade, sequence, type_dependents};
 use crate::catalog::{
-    Access, BUILTIN_SCHEMAS, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RelationName,
-    SequenceDef, TableDef, TypeDef,
+    Access, BUILTIN_SCHEMAS, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation,
+    RelationName, SequenceDef, TableDef, TypeDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
@@ -35,10 +35,11 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         return Err(Error::internal("not a DROP"));
     };
     match object_type {
-        ObjectType::Table | ObjectType::View | ObjectType::Sequence => {
+        ObjectType::Table | ObjectType::View | ObjectType::MaterializedView | ObjectType::Sequence => {
             let kind = match object_type {
                 ObjectType::Table => ObjectKind::Table,
                 ObjectType::View => ObjectKind::View,
+                ObjectType::MaterializedView => ObjectKind::MaterializedView,
                 _ => ObjectKind::Sequence,
             };
             drop_relations(ctx, kind, names, *if_exists, *cascade).await?;
@@ -92,33 +93,38 @@ async fn drop_relations(
     if dropped.is_empty() {
         return Ok(());
     }
-    let dependents = dependents_of(ctx, &dropped);
+    let dependents = dependents_of(&ctx.catalog, &dropped);
     if !dependents.is_empty() {
         check_cascade(ctx, &object_of(ctx, &dropped), &dependents, cascade)?;
     }
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    drop_all(
-        ctx,
-        &writer,
-        &dropped,
-        (&dependents.defaults, &dependents.foreign_keys),
-    )
-    .await
+    drop_all(&ctx.catalog, &writer, &dropped, &dependents).await
+}
+
+/// Removes relations, and what cannot stay without them, without a word.
+pub(super) async fn drop_with_dependents(
+    catalog: &Catalog,
+    writer: &CatalogWriter<'_>,
+    mut dropped: Vec<&Relation>,
+) -> Result<()> {
+    let dependents = dependents_of(catalog, &dropped);
+    dropped.extend(dependents.views.iter().map(|(view, _)| *view));
+    drop_all(catalog, writer, &dropped, &dependents).await
 }
 
 /// Removes relations, the sequences that go with them, and defaults that take values of these. Who takes values of a sequence is waited
 /// for.
 async fn drop_all(
-    ctx: &StatementContext,
+    catalog: &Catalog,
     writer: &CatalogWriter<'_>,
     dropped: &[&Relation],
-    (defaults, foreign_keys): (&[DependentDefault<'_>], &[Reference<'_>]),
+    dependents: &Dependents<'_>,
 ) -> Result<()> {
-    for sequence in sequences_of(ctx, dropped) {
-        sequence::lock(ctx, sequence, LockMode::AccessExclusive).await?;
+    for sequence in sequences_of(catalog, dropped) {
+        sequence::lock(writer.txn(), sequence, LockMode::AccessExclusive).await?;
     }
-    default_dependents::remove(writer, defaults, foreign_keys)?;
+    default_dependents::remove(writer, &dependents.defaults, &dependents.foreign_keys)?;
     dropped.iter().try_for_each(|relation| match relation {
         Relation::Table(table) => writer.drop_table(table),
         Relation::View(view) => writer.drop_view(view),
@@ -127,12 +133,12 @@ async fn drop_all(
 }
 
 /// The sequences among relations, and those that go with tables among them.
-fn sequences_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<&'a SequenceDef> {
+fn sequences_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<&'a SequenceDef> {
     let mut sequences = Vec::new();
     for relation in dropped {
         match relation {
             Relation::Table(table) => {
-                sequences.extend(ctx.catalog.sequences_of(table.oid).map(|owned| &**owned));
+                sequences.extend(catalog.sequences_of(table.oid).map(|owned| &**owned));
             }
             Relation::Sequence(sequence) => sequences.push(&**sequence),
             Relation::View(_) => {}
@@ -158,26 +164,28 @@ impl Dependents<'_> {
 }
 
 /// What depends on the relations, and on the sequences that go with them.
-fn dependents_of<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Dependents<'a> {
-    let sequences = sequences_of(ctx, dropped);
+fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Dependents<'a> {
+    let sequences = sequences_of(catalog, dropped);
     let oids: Vec<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
     Dependents {
-        views: views_over(ctx, dropped),
-        defaults: default_dependents::of_sequences(ctx, &sequences, is_gone),
-        foreign_keys: foreign_key::referring_to(ctx, &oids),
+        views: views_over(catalog, dropped),
+        defaults: default_dependents::of_sequences(catalog, &sequences, is_gone),
+        foreign_keys: foreign_key::referring_to(catalog, &oids),
     }
 }
 
 /// Views that read the relations, or read such views, with what each reads; the relations themselves left out.
-fn views_over<'a>(ctx: &'a StatementContext, dropped: &[&'a Relation]) -> Vec<(&'a Relation, &'a Relation)> {
+pub(super) fn views_over<'a>(
+    catalog: &'a Catalog,
+    dropped: &[&'a Relation],
+) -> Vec<(&'a Relation, &'a Relation)> {
     let mut gone: BTreeSet<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let mut queue = dropped.to_vec();
     let mut dependents = Vec::new();
     while let Some(read) = queue.pop() {
-        for view in ctx.catalog.relations.iter() {
-            let Relation::View(def) = view else { continue };
-            if def.depends_on.contains(&read.oid()) && gone.insert(def.oid()) {
+        for view in catalog.relations.iter() {
+            if view.reads().contains(&read.oid()) && gone.insert(view.oid()) {
                 dependents.push((view, read));
                 queue.push(view);
             }
@@ -222,8 +230,9 @@ fn check_cascade(
 }
 
 /// `table t`, `view s.v`: the schema only when the name alone means something else.
-fn described(ctx: &StatementContext, relation: &Relation) -> String {
+pub(super) fn described(ctx: &StatementContext, relation: &Relation) -> String {
     let kind = match relation {
+        Relation::Table(table) if table.is_materialized_view() => "materialized view",
         Relation::Table(_) => "table",
         Relation::View(_) => "view",
         Relation::Sequence(_) => "sequence",
@@ -424,16 +433,10 @@ async fn drop_schemas(
     if let Some(first) = schemas.first().filter(|_| !cascade) {
         check_holds_nothing(ctx, &first.name, &dropped, &types)?;
     }
-    let dependents = dependents_of(ctx, &dropped);
+    let dependents = dependents_of(&ctx.catalog, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     notice_gone(ctx, &dropped, &types, &dependents);
-    drop_all(
-        ctx,
-        &writer,
-        &dropped,
-        (&dependents.defaults, &dependents.foreign_keys),
-    )
-    .await?;
+    drop_all(&ctx.catalog, &writer, &dropped, &dependents).await?;
     type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
     schemas
         .into_iter()

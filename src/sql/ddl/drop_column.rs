@@ -2,10 +2,12 @@
 
 use sqlparser::ast::Ident;
 
+use super::column_users;
 use super::default_dependents::{self, DependentDefault};
-use super::table_change::{changed_key, check_no_views, undefined_column};
+use super::drop::{described, drop_with_dependents, views_over};
+use super::table_change::{changed_key, undefined_column};
 use super::{foreign_key, generation, notice, notice_cascade, sequence};
-use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, TableDef};
+use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, Relation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -13,7 +15,7 @@ use crate::{Error, Result};
 
 /// Drops a column, with the constraints that name it. Errors: 42703, 2BP01 without CASCADE for what others are made of, 0A000 for one
 /// in the key.
-pub(super) fn drop(
+pub(super) async fn drop(
     ctx: &StatementContext,
     table: &mut TableDef,
     name: &Ident,
@@ -36,7 +38,7 @@ pub(super) fn drop(
     if table.is_key_column(id) {
         return Err(changed_key(table));
     }
-    check_no_views(ctx, table, &format!("dropping column \"{name}\""))?;
+    drop_views(ctx, table, id, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
     drop_dependents(table, id, &name, cascade)?;
     let column = table.columns.iter().find(|column| column.id == id).cloned();
@@ -63,6 +65,33 @@ pub(super) fn drop(
     Ok(())
 }
 
+/// Drops the views that need a column, and those that read them. Errors: 2BP01 without CASCADE.
+async fn drop_views(ctx: &StatementContext, table: &TableDef, id: ColumnId, cascade: bool) -> Result<()> {
+    let users = column_users::of_column(ctx, table, id);
+    if users.is_empty() {
+        return Ok(());
+    }
+    let over = views_over(&ctx.catalog, &users);
+    let own = users.iter().map(|view| (*view, None));
+    let all: Vec<(&Relation, Option<&Relation>)> = own
+        .chain(over.into_iter().map(|(view, read)| (view, Some(read))))
+        .collect();
+    let name = table
+        .column_index_by_id(id)
+        .map_or("", |at| &table.columns[at].name);
+    let column = format!("column {name} of table {}", table.name);
+    if !cascade {
+        return Err(Error::DependentObjects {
+            dependents: column_users::lines(ctx, &column, &all),
+            object: column,
+        });
+    }
+    let gone: Vec<String> = all.iter().map(|(view, _)| described(ctx, view)).collect();
+    notice_cascade(ctx, &gone);
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    drop_with_dependents(&ctx.catalog, &writer, users).await
+}
+
 /// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.
 fn drop_sequence_users(
     ctx: &StatementContext,
@@ -77,9 +106,10 @@ fn drop_sequence_users(
         return Ok(());
     };
     let is_gone = |of: &TableDef, column: &ColumnDef| of.oid == table.oid && column.id == id;
-    let (own, others): (Vec<_>, Vec<_>) = default_dependents::of_sequences(ctx, &[sequence], is_gone)
-        .into_iter()
-        .partition(|default| default.table.oid == table.oid);
+    let (own, others): (Vec<_>, Vec<_>) =
+        default_dependents::of_sequences(&ctx.catalog, &[sequence], is_gone)
+            .into_iter()
+            .partition(|default| default.table.oid == table.oid);
     let all = || own.iter().chain(&others);
     if !cascade && all().next().is_some() {
         return Err(Error::DependentObjects {

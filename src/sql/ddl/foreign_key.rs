@@ -10,13 +10,13 @@ use sqlparser::ast::{
 use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
+    Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::sql::dml;
-use crate::sql::relation::{relation, relation_if_exists};
+use crate::sql::relation::relation;
 use crate::store::LockMode;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
@@ -72,6 +72,7 @@ pub(super) async fn define(
         return Err(constraint_name::taken(name, table));
     }
     let referenced = referenced_table(ctx, table, &written.foreign_table)?;
+    check_persistence(table, &referenced)?;
     let columns = column_ids(table, &written.columns)?;
     let (key, ids) = referenced_key(&referenced, &written.referred_columns)?;
     if ids.len() != columns.len() {
@@ -104,10 +105,32 @@ pub(super) async fn define(
         comment: None,
     };
     check_settable(table, &foreign_key)?;
-    advise(ctx, table, &referenced, &foreign_key);
+    if !table.is_temporary() {
+        advise(ctx, table, &referenced, &foreign_key);
+    }
     table.foreign_keys.push(foreign_key.clone());
     table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(foreign_key)
+}
+
+/// What lasts must not rest on what goes sooner. Errors: 42P16.
+fn check_persistence(table: &TableDef, referenced: &TableDef) -> Result<()> {
+    let message = if table.is_temporary() {
+        match referenced.is_temporary() {
+            true => return Ok(()),
+            false => "constraints on temporary tables may reference only temporary tables",
+        }
+    } else if referenced.is_temporary() {
+        match table.options.unlogged {
+            true => "constraints on unlogged tables may reference only permanent or unlogged tables",
+            false => "constraints on permanent tables may reference only permanent tables",
+        }
+    } else if referenced.options.unlogged && !table.options.unlogged {
+        "constraints on permanent tables may reference only permanent tables"
+    } else {
+        return Ok(());
+    };
+    Err(fault(StatementFault::InvalidTableDefinition, message.to_string()))
 }
 
 /// Whether it may be asked when the transaction commits, and whether it is. Errors: 42601.
@@ -142,17 +165,13 @@ pub(super) async fn add(
 /// ALTER CONSTRAINT: when the foreign key of this name is asked. Errors: 42601, 42704, 42809.
 pub(super) fn alter(
     ctx: &StatementContext,
-    (name, if_exists): (&ast::ObjectName, bool),
+    table: &mut TableDef,
     constraint: &str,
     (deferrable, later): (Option<bool>, bool),
 ) -> Result<()> {
     let (deferrable, initially_deferred) = deferral_of(deferrable, later)?;
-    if relation_if_exists(ctx, name, Access::Alter, if_exists)?.is_none() {
-        return Ok(());
-    }
-    let mut table = TableDef::clone(relation(ctx, name, Access::AlterAction("ALTER CONSTRAINT"))?.table()?);
     if !table.has_constraint(constraint) {
-        return Err(constraint_name::undefined(constraint, &table));
+        return Err(constraint_name::undefined(constraint, table));
     }
     let of = table.name.clone();
     let key = table.foreign_keys.iter_mut().find(|key| key.name == constraint);
@@ -165,9 +184,7 @@ pub(super) fn alter(
     (key.deferrable, key.initially_deferred) = (deferrable, initially_deferred);
     let key = key.clone();
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    touch_referenced(ctx, &writer, &table, &[key])?;
-    writer.put_table(table)?;
-    Ok(())
+    touch_referenced(ctx, &writer, table, &[key])
 }
 
 /// Nobody writes rows of the tables that new foreign keys refer to until these are there: who did so before knows of none. Errors: 40P01,
@@ -286,10 +303,10 @@ fn release(
 }
 
 /// The foreign keys of tables that stay and that refer to tables among those with these oids.
-pub(super) fn referring_to<'a>(ctx: &'a StatementContext, gone: &[u32]) -> Vec<Reference<'a>> {
+pub(super) fn referring_to<'a>(catalog: &'a Catalog, gone: &[u32]) -> Vec<Reference<'a>> {
     let mut found = Vec::new();
     for oid in gone {
-        let users = ctx.catalog.references_to(*oid);
+        let users = catalog.references_to(*oid);
         found.extend(users.filter(|(by, _)| !gone.contains(&by.oid)));
     }
     found
@@ -319,14 +336,15 @@ pub(super) fn uses_column(ctx: &StatementContext, table: &TableDef, id: ColumnId
 /// The table that is referred to. Errors: 42P01, 42809.
 fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::ObjectName) -> Result<TableDef> {
     let (schema, bare) = names::relation_name(name)?;
-    let is_own = bare == table.name && schema.as_ref().is_none_or(|schema| *schema == table.schema);
+    let schema = schema.as_deref().map(|schema| ctx.settings.schema_meant(schema));
+    let is_own = bare == table.name && schema.is_none_or(|schema| *schema == table.schema);
     // One that is being created is in no catalog yet.
     if is_own && ctx.catalog.table_by_oid(table.oid).is_none() {
         return Ok(table.clone());
     }
     match relation(ctx, name, Access::Name)? {
         Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
-        Object::Table(known) => Ok(TableDef::clone(known)),
+        Object::Table(known) if !known.is_materialized_view() => Ok(TableDef::clone(known)),
         _ => Err(fault(
             StatementFault::WrongObjectType,
             format!("referenced relation \"{bare}\" is not a table"),

@@ -3,7 +3,8 @@
 
 use sqlparser::ast::{Expr, IndexColumn};
 
-use super::row_expression;
+use super::table_change::undefined_column;
+use super::{notice, row_expression};
 use crate::catalog::{ColumnDef, ColumnDefault, Generation, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -142,6 +143,34 @@ pub(super) fn dependents(table: &TableDef, id: ColumnId) -> impl Iterator<Item =
     let generations = table.generations();
     let dependent = generations.filter(move |(_, generation)| generation.inputs.contains(&id));
     dependent.map(|(at, _)| &table.columns[at])
+}
+
+/// DROP EXPRESSION: the column keeps its values, and takes those that writes give it. Errors: 42703, 55000, 0A000 for one that the
+/// server computes by itself.
+pub(super) fn drop_expression(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    name: &str,
+    if_exists: bool,
+) -> Result<()> {
+    let at = table
+        .column_index(name)
+        .ok_or_else(|| undefined_column(name, table))?;
+    if table.columns[at].generation().is_some() {
+        table.columns[at].default = None;
+        return Ok(());
+    }
+    let message = format!(
+        "column \"{name}\" of relation \"{}\" is not a stored generated column",
+        table.name
+    );
+    match if_exists {
+        true => {
+            notice(ctx, "00000", format!("{message}, skipping"), None);
+            Ok(())
+        }
+        false => Err(Error::NotInState { message }),
+    }
 }
 
 /// Writes a column's new name into the expressions that name it. Errors: `Corrupt`.

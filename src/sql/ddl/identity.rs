@@ -1,37 +1,29 @@
 //! ALTER TABLE … ALTER COLUMN of identity columns: ADD GENERATED, SET GENERATED and options of the sequence, RESTART, DROP IDENTITY.
 
-use sqlparser::ast::ObjectName;
-
+use super::table_change::undefined_column;
 use super::{column, notice, sequence};
-use crate::catalog::{Access, CatalogWriter, ColumnDef, ColumnDefault, NO_SEQUENCE, Object, TableDef};
+use crate::catalog::{CatalogWriter, ColumnDef, ColumnDefault, NO_SEQUENCE, TableDef};
 use crate::parse::definition::{IdentityChange, SequenceOption};
-use crate::sql::relation::{relation, relation_if_exists};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Runs a change of an identity column. Errors: 42P01, 42703, 42809, 55000, 22023.
-pub(super) async fn execute(
+/// Does one change of an identity column. Errors: 42703, 55000, 22023.
+pub(super) async fn apply(
     ctx: &StatementContext,
-    name: &ObjectName,
-    if_exists: bool,
+    table: &mut TableDef,
     column: &str,
     change: &IdentityChange,
 ) -> Result<()> {
-    if relation_if_exists(ctx, name, Access::Alter, if_exists)?.is_none() {
-        return Ok(());
-    }
-    let action = "ALTER COLUMN ... SET";
-    let Object::Table(table) = relation(ctx, name, Access::AlterAction(action))? else {
-        return Err(Error::internal("an identity column of what is no table"));
-    };
-    let at = table.column_index(column).ok_or_else(|| Error::UndefinedColumn {
-        name: format!("\"{column}\" of relation \"{}\"", table.name),
-        hint: None,
-    })?;
+    let at = table
+        .column_index(column)
+        .ok_or_else(|| undefined_column(column, table))?;
     let old = &table.columns[at];
     let has_identity = matches!(old.default, Some(ColumnDefault::Identity { .. }));
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     match change {
-        IdentityChange::Add { always, options } => add(ctx, table, at, *always, options).await,
+        IdentityChange::Add { always, options } => {
+            give_identity(ctx, &writer, table, at, (*always, options)).await
+        }
         IdentityChange::Drop { if_exists: true } if !has_identity => {
             let message = format!(
                 "column \"{column}\" of relation \"{}\" is not an identity column, skipping",
@@ -43,33 +35,29 @@ pub(super) async fn execute(
         IdentityChange::Set { .. } | IdentityChange::Drop { .. } if !has_identity => {
             Err(wrong(table, old, "is not an identity column"))
         }
-        IdentityChange::Drop { .. } => drop_identity(ctx, table, at),
-        IdentityChange::Set { always, options } => {
-            if let Some(always) = always {
-                set_generated(ctx, table, at, *always)?;
+        IdentityChange::Drop { .. } => {
+            // The column stays as it is, but for its identity; its sequence goes.
+            if let Some(sequence) = sequence::of_column(ctx, table, old) {
+                writer.drop_sequence(sequence)?;
             }
+            table.columns[at].default = None;
+            Ok(())
+        }
+        IdentityChange::Set { always, options } => {
             match sequence::of_column(ctx, table, old) {
                 Some(sequence) if !options.is_empty() => {
-                    sequence::change_options(ctx, sequence, options).await
+                    sequence::change_options(ctx, sequence, options).await?;
                 }
-                _ => Ok(()),
+                _ => {}
             }
+            if let (Some(always), Some(ColumnDefault::Identity { always: old, .. })) =
+                (always, &mut table.columns[at].default)
+            {
+                *old = *always;
+            }
+            Ok(())
         }
     }
-}
-
-/// ADD GENERATED … AS IDENTITY. Errors: 55000, 22023.
-async fn add(
-    ctx: &StatementContext,
-    table: &TableDef,
-    at: usize,
-    always: bool,
-    options: &[SequenceOption],
-) -> Result<()> {
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    let mut changed = table.clone();
-    give_identity(ctx, &writer, &mut changed, at, (always, options)).await?;
-    writer.put_table(changed).map(drop)
 }
 
 /// Makes a column of a table an identity column, with a sequence of its own. Errors: 55000, 22023.
@@ -81,15 +69,15 @@ pub(super) async fn give_identity(
     (always, options): (bool, &[SequenceOption]),
 ) -> Result<()> {
     let column = &table.columns[at];
+    if !column.not_null {
+        let what = "must be declared NOT NULL before identity can be added";
+        return Err(wrong(table, column, what));
+    }
     match column.default {
         Some(ColumnDefault::Identity { .. }) => {
             return Err(wrong(table, column, "is already an identity column"));
         }
         Some(_) => return Err(wrong(table, column, "already has a default value")),
-        None if !column.not_null => {
-            let what = "must be declared NOT NULL before identity can be added";
-            return Err(wrong(table, column, what));
-        }
         None => {}
     }
     column::check_identity_type(&column.ty)?;
@@ -103,27 +91,6 @@ pub(super) async fn give_identity(
     let oid = made.await?;
     table.columns[at].set_sequence(oid);
     Ok(())
-}
-
-fn set_generated(ctx: &StatementContext, table: &TableDef, at: usize, always: bool) -> Result<()> {
-    let mut changed = table.clone();
-    if let Some(ColumnDefault::Identity { always: old, .. }) = &mut changed.columns[at].default {
-        *old = always;
-    }
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?
-        .put_table(changed)
-        .map(drop)
-}
-
-/// The column stays as it is, but for its identity; its sequence goes.
-fn drop_identity(ctx: &StatementContext, table: &TableDef, at: usize) -> Result<()> {
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    if let Some(sequence) = sequence::of_column(ctx, table, &table.columns[at]) {
-        writer.drop_sequence(sequence)?;
-    }
-    let mut changed = table.clone();
-    changed.columns[at].default = None;
-    writer.put_table(changed).map(drop)
 }
 
 /// 55000.

@@ -8,7 +8,7 @@ use super::operator_class;
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
-use crate::parse::{collation, names};
+use crate::parse::{self, collation, names};
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -27,6 +27,8 @@ pub(super) struct NewUnique {
     pub(super) name: Option<String>,
     /// Its columns by name.
     pub(super) columns: Vec<IndexColumn>,
+    /// The columns that it includes, by name.
+    pub(super) include: Vec<String>,
 }
 
 /// The columns of a key, looked up among `columns`. Errors: 42703, 42701 for a column named twice, 0A000 for
@@ -83,7 +85,20 @@ pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
     Ok(NewUnique {
         name: unique.name.as_ref().map(names::fold),
         columns: unique.columns.clone(),
+        include: parse::included(&unique.index_options)?,
     })
+}
+
+/// The columns that a key includes. Errors: 42703.
+pub(super) fn included_columns(names: &[String], columns: &[ColumnDef]) -> Result<Vec<ColumnId>> {
+    let id = |name: &String| {
+        let column = columns
+            .iter()
+            .find(|column| !column.hidden && column.name == *name);
+        let column = column.ok_or_else(|| undefined_key_column(KeyKind::Unique, name))?;
+        Ok(column.id)
+    };
+    names.iter().map(id).collect()
 }
 
 /// Errors: 0A000 for a constraint that is checked later.

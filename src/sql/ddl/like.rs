@@ -21,6 +21,8 @@ pub(super) struct Likeness {
     pub(super) columns: Vec<LikeColumn>,
     /// Its primary key as PRIMARY KEY (…) would have it.
     pub(super) primary_key: Option<Vec<IndexColumn>>,
+    /// The columns that it includes, by name.
+    pub(super) primary_include: Vec<String>,
     /// BUCKETS.
     pub(super) buckets: Option<u16>,
     /// Its other indexes.
@@ -123,6 +125,10 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
         if table.primary_key.constraint {
             taken.primary_key = Some(written_columns(table, &table.primary_key)?);
             taken.buckets = table.options.buckets;
+            let included = table.primary_key.include.iter();
+            taken.primary_include = included
+                .filter_map(|id| Some(column(table, *id)?.name.clone()))
+                .collect();
         }
         for index in table.indexes.iter().filter(|index| !index.invalid) {
             if !index.is_plain() {

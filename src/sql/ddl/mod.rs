@@ -10,11 +10,13 @@ mod alter_view;
 mod analyze;
 mod check;
 mod column;
+mod column_users;
 mod comment;
 mod constraint;
 mod constraint_name;
 mod create_index;
 mod create_table;
+mod create_table_as;
 mod default;
 mod default_dependents;
 mod domain;
@@ -29,8 +31,12 @@ mod index_expression;
 mod key;
 mod like;
 mod lock_table;
+mod made_of_query;
+mod materialized_view;
+mod new_relation;
 mod operator_class;
 mod options;
+mod rename_schema;
 mod retype;
 mod rewrite;
 mod role;
@@ -43,6 +49,7 @@ mod set_constraints;
 mod settings;
 mod storage;
 mod table_change;
+mod temporary;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
@@ -52,20 +59,21 @@ mod verification;
 mod view;
 mod view_text;
 
-use sqlparser::ast::{self, ObjectName};
+use sqlparser::ast;
 
 use super::Statement;
-use crate::catalog::{Catalog, is_system_schema};
+use crate::catalog::Catalog;
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
-use crate::parse::names;
 use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
-pub(crate) use create_table::select_into;
+pub(crate) use create_table_as::select_into;
 pub use index_build::build_unattended;
+pub(crate) use made_of_query::{make_of_query, would_create};
 pub use sequence_upgrade::make_missing_sequences;
+pub use temporary::{before_commit, drop_temporary};
 pub use verification::undo_unfinished;
 
 /// Runs a statement that changes the catalog inside the transaction; answers its command tag. On an error nothing of
@@ -97,7 +105,13 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
 
 async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<String> {
     match statement {
-        ast::Statement::CreateTable(create) => create_table::execute(ctx, create).await,
+        ast::Statement::CreateTable(create) => match &create.query {
+            Some(query) => create_table_as::execute(ctx, create, query).await,
+            None => create_table::execute(ctx, create).await,
+        },
+        ast::Statement::CreateView(create) if create.materialized => {
+            materialized_view::create(ctx, create).await
+        }
         ast::Statement::CreateView(create) => view::create(ctx, create).await,
         ast::Statement::CreateIndex(create) => create_index::execute(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
@@ -114,72 +128,42 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
     match definition {
         Definition::CreateSequence {
             name,
+            persistence,
             if_not_exists,
             options,
-        } => sequence::create(ctx, name, *if_not_exists, options).await,
+        } => sequence::create(ctx, (name, *persistence), *if_not_exists, options).await,
         Definition::AlterSequence {
             name,
             if_exists,
             change,
         } => sequence::alter(ctx, name, *if_exists, change).await,
-        Definition::AlterIdentity {
-            table,
-            if_exists,
-            column,
-            change,
-        } => identity::execute(ctx, table, *if_exists, column, change).await,
-        Definition::AlterConstraint {
-            table,
-            if_exists,
-            constraint,
-            deferrable,
-            initially_deferred,
-        } => foreign_key::alter(
-            ctx,
-            (table, *if_exists),
-            constraint,
-            (*deferrable, *initially_deferred),
-        ),
+        Definition::RefreshView {
+            name,
+            concurrently,
+            with_rows,
+        } => materialized_view::refresh(ctx, name, *concurrently, *with_rows).await,
+        Definition::RenameSchema { schema, new_name } => rename_schema::execute(ctx, schema, new_name).await,
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,
             if_exists,
             change,
         } => alter_index::execute(ctx, name, *if_exists, change),
-        Definition::AlterStorage {
-            name,
-            if_exists,
-            changes,
-        } => alter_storage::execute(ctx, name, *if_exists, changes),
         Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
         Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
+        Definition::CommentOnSystem { kind } => {
+            storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
+            Ok(())
+        }
         Definition::CommentOnConstraint {
             constraint,
             table,
             comment,
         } => comment::on_constraint(ctx, constraint, table, comment.clone()),
     }
-}
-
-/// Schema and name of an object to be made. Errors: 3F000, 42501 for the system's schemas.
-fn creation_target(ctx: &StatementContext, name: &ObjectName) -> Result<(String, String)> {
-    let (schema, name) = names::relation_name(name)?;
-    let schema = match schema {
-        Some(schema) => ctx.catalog.schema(&schema)?.name.clone(),
-        None => ctx
-            .catalog
-            .creation_schema(&ctx.settings.search_path)?
-            .to_string(),
-    };
-    if is_system_schema(&schema) {
-        return Err(Error::NotAllowed {
-            message: format!("system schema \"{schema}\" takes no new objects"),
-        });
-    }
-    Ok((schema, name))
 }
 
 /// NOTICE.

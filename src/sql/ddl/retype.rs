@@ -3,9 +3,12 @@
 
 use sqlparser::ast::{DataType, Expr};
 
-use super::table_change::{Change, check_no_views};
+use super::column_users;
+use super::rewrite::becomes;
+use super::table_change::Change;
 use super::{check, default, foreign_key, generation, index_expression, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
+use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
 use crate::query;
@@ -42,11 +45,8 @@ pub(super) async fn set_type(
         return Ok(());
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
-    check_no_views(
-        ctx,
-        &change.table,
-        &format!("altering the type of column \"{}\"", column.name),
-    )?;
+    column_users::check_none(ctx, &change.table, column.id, &column.name)?;
+    check_keys(change, &column, &ty)?;
     if column.is_serial() && !ty.is_integer() {
         return Err(match column.default {
             Some(ColumnDefault::Identity { .. }) => Error::InvalidParameter {
@@ -79,25 +79,20 @@ pub(super) async fn set_type(
 /// Errors: 0A000 for a column that generated ones are computed of, but for those that indexes hold.
 fn check_no_dependents(table: &TableDef, column: &ColumnDef) -> Result<()> {
     let is_of_index = |dependent: &ColumnDef| dependent.hidden && !table.is_key_column(dependent.id);
-    let dependent = generation::dependents(table, column.id).find(|dependent| !is_of_index(dependent));
-    if let Some(dependent) = dependent {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: "cannot alter type of a column used by a generated column".to_string(),
-            hint: Some(match dependent.hidden {
-                true => "Use DROP CONSTRAINT for the primary key first, and ADD PRIMARY KEY afterwards."
-                    .to_string(),
-                false => format!(
-                    "Drop the generated column \"{}\" first, and add it again afterwards.",
-                    dependent.name
-                ),
-            }),
-        });
+    let mut dependents = generation::dependents(table, column.id);
+    match dependents.find(|dependent| !is_of_index(dependent)) {
+        None => Ok(()),
+        Some(dependent) => Err(Error::ColumnUsed {
+            by: "a generated column",
+            detail: format!(
+                "Column \"{}\" is used by generated column \"{}\".",
+                column.name, dependent.name
+            ),
+        }),
     }
-    Ok(())
 }
 
-/// The column's default as one of another type. Errors: 42804.
+/// The default of a column that gets another type. Errors: 42804.
 async fn retyped_default(
     ctx: &StatementContext,
     column: &ColumnDef,
@@ -107,15 +102,31 @@ async fn retyped_default(
         Some(ColumnDefault::Constant { sql, value }) => {
             let label = column.ty.enum_type().map(|_| label_sql(value, &column.ty));
             let expr = dml::parse_expression(label.as_ref().unwrap_or(sql))?;
+            if !becomes(&column.ty, ty) {
+                return Err(default_mismatch(&column.name, ty));
+            }
             let read = default::read(ctx, &expr, ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, ty))
         }
         Some(ColumnDefault::Expression { sql, .. }) => {
             let expr = dml::parse_expression(sql)?;
+            if !becomes(&column.ty, ty) {
+                return Err(default_mismatch(&column.name, ty));
+            }
             let read = default::read(ctx, &expr, ty, &column.name).await;
             read.map_err(|_| default_mismatch(&column.name, ty))
         }
         other => Ok(other.clone()),
+    }
+}
+
+/// Errors: 0A000 for a column of a key, and a type that no key is of.
+fn check_keys(change: &Change, column: &ColumnDef, ty: &SqlType) -> Result<()> {
+    let new = change.indexes.iter().flat_map(|index| &index.columns);
+    let known = change.table.all_indexes().flat_map(|index| &index.columns);
+    match known.chain(new).any(|part| part.column == column.id) {
+        true => check_key_type(ty, &column.name),
+        false => Ok(()),
     }
 }
 

@@ -96,7 +96,7 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 }
 
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
-fn becomes(from: &SqlType, to: &SqlType) -> bool {
+pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     use SqlType::{Date, Interval, Json, Jsonb, Time, Timestamp, TimestampTz, Unknown};
     let is_same = match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
@@ -145,18 +145,7 @@ fn not_automatic(column: &ColumnDef, has_using: bool) -> Error {
 
 /// Rows that the new definition cannot hold were there before it: PostgreSQL finds them while it builds the index.
 fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Error {
-    match error {
-        Error::UniqueViolation {
-            schema,
-            table,
-            constraint,
-            key,
-        } => Error::DuplicateInIndex {
-            schema,
-            table,
-            index: constraint,
-            key,
-        },
+    match as_duplicate_in_index(error) {
         Error::NotNullViolation { column, .. } if rewrite.rekeyed || !rewrite.retyped.is_empty() => {
             Error::ContainsNull {
                 schema: table.schema.clone(),
@@ -173,6 +162,24 @@ fn as_definition_error(error: Error, table: &TableDef, rewrite: &Rewrite) -> Err
             schema,
             table,
             constraint,
+        },
+        error => error,
+    }
+}
+
+/// What a unique index cannot hold, as who builds the index tells it.
+pub(super) fn as_duplicate_in_index(error: Error) -> Error {
+    match error {
+        Error::UniqueViolation {
+            schema,
+            table,
+            constraint,
+            key,
+        } => Error::DuplicateInIndex {
+            schema,
+            table,
+            index: constraint,
+            key,
         },
         error => error,
     }

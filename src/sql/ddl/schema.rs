@@ -3,8 +3,8 @@
 use sqlparser::ast::{Ident, SchemaName, Statement};
 
 use super::{notice, role};
-use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema};
-use crate::error::DuplicateKind;
+use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema, is_temporary_schema};
+use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::RoleName;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -71,8 +71,16 @@ pub(super) fn check_owner(ctx: &StatementContext, schema: &str, owner: &RoleName
 
 /// The schema that SET SCHEMA names. Errors: 3F000, 42501, 42P07 when it has a relation of the name.
 pub(super) fn moved_schema(ctx: &StatementContext, from: &str, name: &str, to: &Ident) -> Result<String> {
-    let to = ctx.catalog.schema(&names::fold(to))?.name.clone();
-    if is_system_schema(&to) {
+    let to = names::fold(to);
+    let to = ctx.catalog.schema(ctx.settings.schema_meant(&to))?.name.clone();
+    if to != from && (is_temporary_schema(&to) || is_temporary_schema(from)) {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: "cannot move objects into or out of temporary schemas".to_string(),
+            hint: Some("Create the object anew, and drop this one.".to_string()),
+        });
+    }
+    if to != from && is_system_schema(&to) {
         return Err(Error::NotAllowed {
             message: format!("system schema \"{to}\" takes no new objects"),
         });

@@ -3,41 +3,35 @@
 
 use sqlparser::ast::{Ident, ObjectName};
 
+use super::new_relation::{NewRelation, make_schema};
 use super::schema::moved_schema;
-use super::{creation_target, free_name, key, notice, role, sequence_options};
+use super::{free_name, key, role, sequence_options};
 use crate::catalog::{
     Access, CatalogWriter, ColumnDef, Object, ObjectKind, SequenceDef, SequenceOwner, SequenceType, TableDef,
-    record_key,
+    is_temporary_schema, record_key,
 };
 use crate::codec::row::ColumnId;
 
-use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::{RoleName, SequenceChange, SequenceOption};
+use crate::error::StatementFault;
+use crate::parse::definition::{Persistence, RoleName, SequenceChange, SequenceOption};
 use crate::parse::{names, sequence_owner};
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::store::{LockMode, Write};
 use crate::system::StatementContext;
 use crate::table::{SequenceState, Sequences};
+use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Runs CREATE SEQUENCE.
 pub(super) async fn create(
     ctx: &StatementContext,
-    name: &ObjectName,
+    (name, persistence): (&ObjectName, Persistence),
     if_not_exists: bool,
     options: &[SequenceOption],
 ) -> Result<()> {
-    let (schema, name) = creation_target(ctx, name)?;
-    if ctx.catalog.is_name_taken(&schema, &name) {
-        if if_not_exists {
-            let message = format!("relation \"{name}\" already exists, skipping");
-            notice(ctx, "42P07", message, None);
-            return Ok(());
-        }
-        return Err(Error::Duplicate {
-            kind: DuplicateKind::Relation,
-            name,
-        });
+    let new = NewRelation::of(ctx, name, persistence)?;
+    if !new.is_free(ctx, if_not_exists)? {
+        return Ok(());
     }
     if options
         .iter()
@@ -46,12 +40,14 @@ pub(super) async fn create(
         return Err(syntax("invalid sequence option SEQUENCE NAME"));
     }
     let id = ctx.sequences.object_ids().take().await?;
-    let mut def = SequenceDef::rising(id, schema, name, SequenceType::BigInt);
+    let mut def = SequenceDef::rising(id, new.schema, new.name, SequenceType::BigInt);
+    def.unlogged = persistence == Persistence::Unlogged;
     let state = sequence_options::apply(&mut def, options, None)?;
     if let Some(owner) = owned_by(options) {
         def.owner = owner_column(ctx, &def, owner)?;
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    make_schema(ctx, &writer, &def.schema).await?;
     writer.put_sequence(&def)?;
     Sequences::begin(&ctx.txn, &def, state)
 }
@@ -75,7 +71,26 @@ pub(super) async fn alter(
         SequenceChange::Schema(schema) => set_schema(ctx, sequence, schema).await,
         SequenceChange::Role(RoleName::Named(name)) => role::check(ctx, &Ident::with_quote('"', name)),
         SequenceChange::Role(RoleName::Current | RoleName::All) => Ok(()),
+        SequenceChange::Unlogged(unlogged) => set_unlogged(ctx, sequence, *unlogged),
     }
+}
+
+/// SET UNLOGGED, SET LOGGED. Errors: 42P16 for a temporary one.
+fn set_unlogged(ctx: &StatementContext, sequence: &SequenceDef, unlogged: bool) -> Result<()> {
+    if is_temporary_schema(&sequence.schema) {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: format!(
+                "cannot change logged status of table \"{}\" because it is temporary",
+                sequence.name
+            ),
+            hint: None,
+        });
+    }
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_sequence(&SequenceDef {
+        unlogged,
+        ..sequence.clone()
+    })
 }
 
 /// Gives a sequence another name; what takes its values goes on to. Errors: 42P07.
@@ -85,7 +100,7 @@ pub(super) async fn rename(ctx: &StatementContext, sequence: &SequenceDef, new_n
         name: new_name.to_string(),
         ..sequence.clone()
     };
-    lock(ctx, sequence, LockMode::AccessExclusive).await?;
+    lock(&ctx.txn, sequence, LockMode::AccessExclusive).await?;
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_sequence(&renamed)
 }
 
@@ -101,7 +116,7 @@ pub(super) async fn set_schema(ctx: &StatementContext, sequence: &SequenceDef, s
         schema: moved_schema(ctx, &sequence.schema, &sequence.name, &to)?,
         ..sequence.clone()
     };
-    lock(ctx, sequence, LockMode::AccessExclusive).await?;
+    lock(&ctx.txn, sequence, LockMode::AccessExclusive).await?;
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_sequence(&moved)
 }
 
@@ -111,7 +126,7 @@ pub(super) async fn change_options(
     sequence: &SequenceDef,
     options: &[SequenceOption],
 ) -> Result<()> {
-    lock(ctx, sequence, LockMode::ShareRowExclusive).await?;
+    lock(&ctx.txn, sequence, LockMode::ShareRowExclusive).await?;
     let mut changed = sequence.clone();
     let (given, _) = ctx.sequences.state(&ctx.txn, sequence).await?;
     let state = sequence_options::apply(&mut changed, options, Some(given))?;
@@ -137,7 +152,7 @@ pub(super) async fn restart(
     writer: &CatalogWriter<'_>,
     sequence: &SequenceDef,
 ) -> Result<()> {
-    lock(ctx, sequence, LockMode::AccessExclusive).await?;
+    lock(&ctx.txn, sequence, LockMode::AccessExclusive).await?;
     let state = SequenceState::starting_at(sequence.start);
     put_counted(ctx, writer, sequence, sequence.clone(), state)
 }
@@ -199,8 +214,8 @@ pub(super) async fn create_for_column(
 }
 
 /// Locks a sequence: who takes values of it waits, or is waited for, if the modes say so.
-pub(super) async fn lock(ctx: &StatementContext, sequence: &SequenceDef, mode: LockMode) -> Result<()> {
-    ctx.txn.lock_unread(&[record_key(sequence.id)], mode).await
+pub(super) async fn lock(txn: &Transaction, sequence: &SequenceDef, mode: LockMode) -> Result<()> {
+    txn.lock_unread(&[record_key(sequence.id)], mode).await
 }
 
 /// The sequence of an identity column, which it is nothing without. Errors: 2BP01.
@@ -271,7 +286,11 @@ fn owner_column(
         return Ok(None);
     };
     let object = relation(ctx, &table_name, Access::Name)?;
-    let Object::Table(table) = object else {
+    let not_materialized = match object {
+        Object::Table(table) if !table.is_materialized_view() => Some(table),
+        _ => None,
+    };
+    let Some(table) = not_materialized else {
         return Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
             message: format!("sequence cannot be owned by relation \"{}\"", object.name()),

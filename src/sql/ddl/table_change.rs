@@ -4,10 +4,9 @@
 use super::index::NewIndex;
 use super::rewrite::Rewrite;
 use super::verification::NoNulls;
-use crate::catalog::{ForeignKey, TableDef, dependents_key};
+use crate::Error;
+use crate::catalog::{ForeignKey, TableDef};
 use crate::error::nearest_name;
-use crate::system::StatementContext;
-use crate::{Error, Result};
 
 /// What ALTER TABLE makes of a table, operation by operation.
 pub(super) struct Change {
@@ -24,25 +23,6 @@ pub(super) struct Change {
     pub(super) rewrite: Option<Rewrite>,
     /// Names of sequences that its new columns have got.
     pub(super) sequence_names: Vec<String>,
-}
-
-/// Views are kept as text, which names columns.
-pub(super) fn check_no_views(ctx: &StatementContext, table: &TableDef, change: &str) -> Result<()> {
-    // Nor may anybody be creating one.
-    ctx.txn.guard(&dependents_key(table.oid));
-    match ctx.catalog.views_reading(table.oid).next() {
-        None => Ok(()),
-        Some(view) => Err(Error::FeatureNotSupported {
-            feature: format!(
-                "{change} while view \"{}\" reads table \"{}\"",
-                view.name, table.name
-            ),
-            hint: Some(format!(
-                "Use DROP VIEW {} first, and create it again afterwards.",
-                view.name
-            )),
-        }),
-    }
 }
 
 /// 0A000: the key is the order of the rows on disk.

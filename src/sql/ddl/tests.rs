@@ -565,7 +565,7 @@ async fn views_keep_their_columns() {
         client
             .fails("ALTER TABLE t DROP COLUMN b")
             .await
-            .starts_with("0A000")
+            .starts_with("2BP01")
     );
     client.ok("DROP VIEW v, w; ALTER TABLE t DROP COLUMN b").await;
 }

@@ -8,7 +8,7 @@ use super::{foreign_key, notice, sequence};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::sql::relation::table;
 use crate::system::StatementContext;
-use crate::table::begin_count;
+use crate::table::{Sequences, begin_count};
 use crate::{Error, Result};
 
 /// Runs TRUNCATE.
@@ -25,23 +25,30 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
         for table in tables {
-            let id = ctx.sequences.object_ids().take().await?;
-            let empty = TableDef {
-                id,
-                ..TableDef::clone(&table)
-            };
-            let emptied = writer.replace_table(&table, empty)?;
-            let moving = ctx.sequences.move_row_ids(&ctx.txn, &table, &emptied, restart);
-            moving.await?;
+            empty(&writer, &ctx.sequences, TableDef::clone(&table), restart).await?;
             if restart {
                 for owned in ctx.catalog.sequences_of(table.oid) {
                     sequence::restart(ctx, &writer, owned).await?;
                 }
             }
-            begin_count(&ctx.txn, &emptied)?;
         }
     }
     Ok("TRUNCATE TABLE".to_string())
+}
+
+/// Gives a table new, empty key ranges. `restart`: hidden row ids begin anew.
+pub(super) async fn empty(
+    writer: &CatalogWriter<'_>,
+    sequences: &Sequences,
+    table: TableDef,
+    restart: bool,
+) -> Result<()> {
+    let id = sequences.object_ids().take().await?;
+    let empty = TableDef { id, ..table.clone() };
+    let emptied = writer.replace_table(&table, empty)?;
+    let moving = sequences.move_row_ids(writer.txn(), &table, &emptied, restart);
+    moving.await?;
+    begin_count(writer.txn(), &emptied)
 }
 
 /// Adds the tables that refer to those that are emptied, with CASCADE. Errors: 0A000 without it.
@@ -52,7 +59,7 @@ fn add_referring(
 ) -> Result<()> {
     loop {
         let oids: Vec<u32> = tables.iter().map(|table| table.oid).collect();
-        let Some((by, key)) = foreign_key::referring_to(ctx, &oids).into_iter().next() else {
+        let Some((by, key)) = foreign_key::referring_to(&ctx.catalog, &oids).into_iter().next() else {
             return Ok(());
         };
         if !matches!(cascade, Some(CascadeOption::Cascade)) {

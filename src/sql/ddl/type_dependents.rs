@@ -187,11 +187,9 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
         named = named.or(columns
             .map(|column| format!("column {} of table {}", column.name, table.name))
             .next());
-        let views = ctx
-            .catalog
-            .views_reading(table.oid)
-            .filter(|view| names(&view.query));
-        named = named.or(views.map(|view| format!("view {}", view.name)).next());
+        let views = ctx.catalog.queries_reading(table.oid);
+        let mut views = views.filter(|view| view.query().is_some_and(|(query, _)| names(query)));
+        named = named.or(views.next().map(|view| format!("view {}", view.name())));
     }
     for over in ctx
         .catalog
@@ -206,9 +204,11 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
         });
         named = named.or(is_named.then(|| format!("domain {}", over.name)));
     }
-    let views = ctx.catalog.views();
-    let mut views = views.filter(|view| names(&view.query) && mentions_word(&view.query, &ty.name));
-    named = named.or(views.next().map(|view| format!("view {}", view.name)));
+    let mut views = ctx.catalog.relations.iter().filter(|view| {
+        let query = view.query().map(|(query, _)| query);
+        query.is_some_and(|query| names(query) && mentions_word(query, &ty.name))
+    });
+    named = named.or(views.next().map(|view| format!("view {}", view.name())));
     match named {
         None => Ok(()),
         Some(what) => Err(Error::FeatureNotSupported {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName};
 
+use super::new_relation::NewRelation;
 use super::type_lookup::user_type;
-use super::{creation_target, notice, role, type_dependents};
+use super::{notice, role, type_dependents};
 use crate::catalog::{CatalogWriter, TypeDef, TypeKind, is_system_schema};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::{LabelPlace, RoleName, TypeChange};
+use crate::parse::definition::{LabelPlace, Persistence, RoleName, TypeChange};
 use crate::system::StatementContext;
 use crate::types::{EnumLabel, EnumType, POSITION_STEP};
 use crate::{Error, Result};
@@ -119,7 +120,7 @@ pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &Type
 
 /// Schema and name of a type to be made. Errors: 42710, 3F000, 42501.
 pub(super) fn new_name(ctx: &StatementContext, name: &ObjectName) -> Result<(String, String)> {
-    let (schema, name) = creation_target(ctx, name)?;
+    let NewRelation { schema, name } = NewRelation::of(ctx, name, Persistence::Permanent)?;
     check_free(ctx, &schema, &name)?;
     Ok((schema, name))
 }

@@ -4,11 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
+use sqlparser::ast::{self, CreateTableOptions, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
-use super::{creation_target, notice};
-use crate::catalog::{Access, CatalogWriter, Object, RelationName, ViewDef, stored_name};
+use super::new_relation::{NewRelation, make_schema};
+use super::notice;
+use crate::catalog::{
+    Access, CatalogWriter, Object, RelationName, ViewDef, is_temporary_schema, lasting_path, stored_name,
+};
 use crate::error::{DuplicateKind, StatementFault};
+use crate::parse::definition::Persistence;
 use crate::parse::names;
 use crate::parse::row_locks::without_row_locks;
 use crate::parse::with_write::{has_writes, with_writes};
@@ -21,19 +25,14 @@ use crate::{Error, Result};
 
 /// Runs CREATE VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
-    if create.materialized {
+    if create.options != CreateTableOptions::None {
         return Err(Error::unsupported(
-            "a materialized view",
-            Some("Use CREATE TABLE ... AS, or a plain view."),
+            "the options of a view",
+            Some("Leave WITH out: nothing here does what it asks for."),
         ));
     }
-    if create.temporary {
-        return Err(Error::unsupported(
-            "a temporary view",
-            Some("Use CREATE VIEW, and DROP VIEW when done."),
-        ));
-    }
-    let (schema, name) = creation_target(ctx, &create.name)?;
+    let reads = relations_read(ctx, &create.query);
+    let NewRelation { schema, name } = new_view(ctx, create, &reads)?;
     let existing = RelationName::in_schema(&schema, &name);
     let access = match create.or_replace {
         true => Access::Replace,
@@ -72,6 +71,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         check_replacement(replaced, &columns)?;
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    make_schema(ctx, &writer, &schema).await?;
     let id = match replaced {
         Some(view) => view.id,
         None => ctx.sequences.object_ids().take().await?,
@@ -79,16 +79,41 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     writer.put_view(&ViewDef {
         id,
         version: 0,
-        schema,
-        name,
         columns,
         query: stored_query(&create.query, &planned.columns, &column_names)?,
-        search_path: ctx.settings.search_path.clone(),
+        search_path: match is_temporary_schema(&schema) {
+            true => ctx.settings.search_path.clone(),
+            false => lasting_path(&ctx.settings.search_path),
+        },
         comment: replaced.and_then(|view| view.comment.clone()),
         column_comments: replaced.map_or_else(BTreeMap::new, |view| view.column_comments.clone()),
-        depends_on: relations_read(ctx, &create.query),
+        depends_on: reads,
+        schema,
+        name,
     })?;
     Ok("CREATE VIEW".to_string())
+}
+
+/// What CREATE VIEW names: a view of what is temporary is so itself. Errors: as [`NewRelation::of`].
+fn new_view(ctx: &StatementContext, create: &CreateView, reads: &[u32]) -> Result<NewRelation> {
+    let is_said = create.temporary;
+    let reads_temporary = reads_temporary(ctx, reads);
+    if reads_temporary && !is_said {
+        let (_, name) = names::relation_name(&create.name)?;
+        let message = format!("view \"{name}\" will be a temporary view");
+        notice(ctx, "00000", message, None);
+    }
+    let persistence = match is_said || reads_temporary {
+        true => Persistence::Temporary,
+        false => Persistence::Permanent,
+    };
+    NewRelation::of(ctx, &create.name, persistence)
+}
+
+/// Whether one of these relations is temporary.
+pub(super) fn reads_temporary(ctx: &StatementContext, reads: &[u32]) -> bool {
+    let mut relations = ctx.catalog.relations.iter();
+    relations.any(|relation| reads.contains(&relation.oid()) && is_temporary_schema(relation.schema()))
 }
 
 /// The names of the view's columns: the list given, then the query's own. Errors: 42601, 42701.
@@ -151,7 +176,7 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
 
 /// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
 /// that only their places tell apart, which a column added to a table would shift.
-fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
+pub(super) fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
     let query = &without_row_locks(query);
     let renamed = columns
         .iter()
@@ -202,7 +227,7 @@ fn has_wildcard(query: &Query) -> bool {
 }
 
 /// The oids of the relations that a query names, CTEs left out.
-fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
+pub(super) fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> {
     struct Read<'a> {
         ctx: &'a StatementContext,
         ctes: BTreeSet<String>,

@@ -10,7 +10,7 @@ use sqlparser::ast::{
     Visitor, VisitorMut,
 };
 
-use crate::catalog::{Access, CatalogWriter, RelationName, TableDef, ViewDef};
+use crate::catalog::{Access, CatalogWriter, Relation, RelationName, TableDef, ViewDef};
 use crate::parse::names;
 use crate::parse::parse_query;
 use crate::system::StatementContext;
@@ -70,6 +70,29 @@ pub(super) fn follow_view(
     renamed.rewrite_views(ctx, writer)
 }
 
+/// A view, or any relation, whose query names what is moved by its new schema.
+pub(super) fn pinned(
+    ctx: &StatementContext,
+    relation: &Relation,
+    moved: &[&Relation],
+    schema: &str,
+) -> Result<Relation> {
+    let mut pinned = relation.clone();
+    for moved in moved
+        .iter()
+        .filter(|moved| relation.reads().contains(&moved.oid()))
+    {
+        let renamed = Renamed {
+            oid: moved.oid(),
+            old: (moved.schema(), moved.name()),
+            new: (schema, moved.name()),
+            columns: None,
+        };
+        pinned = renamed.written_into(ctx, &pinned)?;
+    }
+    Ok(pinned)
+}
+
 /// The text of a view whose columns get other names.
 pub(super) fn with_names<'a>(query: &str, old: &[String], new: impl Iterator<Item = &'a str>) -> String {
     let quoted = |name: &str| Ident::with_quote('"', name).to_string();
@@ -88,24 +111,29 @@ impl Renamed<'_> {
         }
         // Nor may anybody be creating a view of it under the old names.
         writer.guard_dependents(self.oid);
-        for view in ctx.catalog.views_reading(self.oid) {
-            let mut query = parse_query(&view.query).map_err(|error| Error::Corrupt {
-                what: format!("view \"{}\"", view.name),
-                reason: error.to_string(),
-            })?;
-            let mut pin = Pin {
-                ctx,
-                renamed: self,
-                search_path: &view.search_path,
-                ctes: ctes_of(&query),
-            };
-            let _ = VisitMut::visit(&mut *query, &mut pin);
-            writer.put_view(&ViewDef {
-                query: query.to_string(),
-                ..ViewDef::clone(view)
-            })?;
+        for view in ctx.catalog.queries_reading(self.oid) {
+            writer.put_query(&self.written_into(ctx, view)?)?;
         }
         Ok(())
+    }
+
+    /// A view whose query names it anew.
+    fn written_into(&self, ctx: &StatementContext, view: &Relation) -> Result<Relation> {
+        let Some((text, search_path)) = view.query() else {
+            return Ok(view.clone());
+        };
+        let mut query = parse_query(text).map_err(|error| Error::Corrupt {
+            what: format!("view \"{}\"", view.name()),
+            reason: error.to_string(),
+        })?;
+        let mut pin = Pin {
+            ctx,
+            renamed: self,
+            search_path,
+            ctes: ctes_of(&query),
+        };
+        let _ = VisitMut::visit(&mut *query, &mut pin);
+        Ok(view.with_query(query.to_string()))
     }
 
     fn alias(&self) -> TableAlias {

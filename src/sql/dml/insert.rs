@@ -270,13 +270,14 @@ impl Source {
     }
 }
 
-/// Inserts a query's rows into all columns of a new table; answers how many.
+/// Inserts a query's rows into all columns of a new table; answers how many. `observation`: what its reading is counted in.
 pub(crate) async fn insert_query(
     ctx: &StatementContext,
     table: &Arc<TableDef>,
-    planned: &PlannedQuery,
+    plan: &Arc<QueryPlan>,
+    observation: Option<&Observation>,
 ) -> Result<u64> {
-    copy_rows(ctx, table, planned, &table.visible_positions()).await
+    write_rows(ctx, table, (plan, observation), &table.visible_positions()).await
 }
 
 /// Inserts a query's rows into the columns at these positions of a table that no catalog knows yet; answers how many.
@@ -286,8 +287,18 @@ pub(crate) async fn copy_rows(
     planned: &PlannedQuery,
     positions: &[usize],
 ) -> Result<u64> {
+    let plan = Arc::new(QueryPlan::new(planned.clone()));
+    write_rows(ctx, table, (&plan, None), positions).await
+}
+
+async fn write_rows(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
+    positions: &[usize],
+) -> Result<u64> {
     let source = SourceQuery {
-        plan: Arc::new(QueryPlan::new(planned.clone())),
+        plan: Arc::clone(plan),
         positions: positions.iter().copied().map(Some).collect(),
         names: Vec::new(),
         reads_target: false,
@@ -306,7 +317,8 @@ pub(crate) async fn copy_rows(
         returning: None,
     };
     // What they refer to is as it was.
-    Ok(plan.run(ctx, None, &References::default()).await?.rows_written)
+    let written = plan.run(ctx, observation, &References::default()).await?;
+    Ok(written.rows_written)
 }
 
 /// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
-use crate::catalog::{Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema};
+use crate::catalog::{
+    Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, is_temporary_schema,
+};
 use crate::error::nearest_name;
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation};
@@ -34,7 +36,9 @@ impl Target {
         access: Access,
     ) -> Result<Target> {
         let (schema, plain_name) = names::relation_name(name)?;
-        if let Some(schema) = schema.as_deref().filter(|schema| is_system_schema(schema)) {
+        let schema = schema.as_deref().map(|schema| ctx.settings.schema_meant(schema));
+        let is_of_system = |schema: &&str| is_system_schema(schema) && !is_temporary_schema(schema);
+        if let Some(schema) = schema.filter(is_of_system) {
             return Err(Error::NotAllowed {
                 message: format!("\"{schema}.{plain_name}\" is a system catalog"),
             });

@@ -24,10 +24,12 @@ use futures::{StreamExt, stream};
 use serde_json::{Map, Value as Json, json};
 use sqlparser::ast;
 
-use super::{Outcome, Statement};
+use super::{Outcome, Statement, ddl};
 use crate::operators::explain::{PlanNode, milliseconds, number};
 use crate::parse::explain_options::Options;
+use crate::parse::kind::{is_select_into, take_into};
 use crate::parse::with_write::has_writes;
+use crate::query::{Observation, QueryPlan, known_types, plan_query};
 use crate::scan::{OutputColumn, Rows};
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -43,7 +45,21 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         return Err(Error::internal("EXPLAIN of nothing"));
     };
     let options = Options::of(&statement.parsed.ast)?;
+    if !ddl::would_create(ctx, explained)? {
+        return answer(&statement.parsed.ast, Vec::new());
+    }
     let explained = match explained.as_ref() {
+        making @ ast::Statement::CreateTable(ast::CreateTable {
+            query: Some(query), ..
+        }) => explain_making(ctx, making, query, options, begun).await?,
+        making @ ast::Statement::CreateView(ast::CreateView {
+            materialized: true,
+            query,
+            ..
+        }) => explain_making(ctx, making, query, options, begun).await?,
+        ast::Statement::Query(query) if is_select_into(query) => {
+            explain_making(ctx, explained, query, options, begun).await?
+        }
         ast::Statement::Query(query) if has_writes(query) => {
             with_writes::explain_with_writes(ctx, query, options, begun).await?
         }
@@ -51,9 +67,6 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         write @ (ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_)) => {
             write::explain_write(ctx, write, options, begun).await?
         }
-        ast::Statement::CreateTable(ast::CreateTable {
-            query: Some(query), ..
-        }) if !options.analyze => query::explain_query(ctx, query, options, begun).await?,
         _ => {
             return Err(Error::unsupported("EXPLAIN of this statement", None));
         }
@@ -62,7 +75,44 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         true => vec![explained.json(options)?],
         false => explained.lines(options),
     };
-    let columns = columns(&statement.parsed.ast);
+    answer(&statement.parsed.ast, lines)
+}
+
+/// The plan of the query whose rows a new table gets. ANALYZE makes the table of them.
+async fn explain_making(
+    ctx: &StatementContext,
+    making: &ast::Statement,
+    query: &ast::Query,
+    options: Options,
+    begun: Instant,
+) -> Result<Explained> {
+    let mut rows = query.clone();
+    take_into(&mut rows);
+    if has_writes(&rows) {
+        return match options.analyze {
+            false => with_writes::explain_with_writes(ctx, &rows, options, begun).await,
+            true => Err(Error::unsupported(
+                "EXPLAIN ANALYZE of a new table whose query writes",
+                Some("Leave ANALYZE out, or explain the query by itself."),
+            )),
+        };
+    }
+    let mut without_run = options;
+    without_run.analyze = false;
+    if !options.analyze || ctx.hints.without_rows {
+        return query::explain_query(ctx, &rows, without_run, begun).await;
+    }
+    let plan = Arc::new(QueryPlan::new(plan_query(ctx, &rows, &known_types(ctx))?));
+    let observation = Observation::default();
+    let run = Run::after(begun);
+    ddl::make_of_query(ctx, making, (&plan, &observation)).await?;
+    let ran = run.end();
+    query::ran(ctx, &plan, (&observation, ran), options).await
+}
+
+/// Lines as the result.
+fn answer(statement: &ast::Statement, lines: Vec<String>) -> Result<Outcome> {
+    let columns = columns(statement);
     let array: ArrayRef = Arc::new(StringArray::from(lines));
     let schema = arrow::datatypes::Schema::new(vec![columns[0].ty.field(&columns[0].name, false)]);
     let batch = RecordBatch::try_new(Arc::new(schema), vec![array]).map_err(Error::arrow)?;

@@ -34,9 +34,18 @@ pub(super) async fn explain_query(
     let mut rows = plan.run_observed(ctx, Some(&observation)).await?;
     let run = Run::after(begun);
     while rows.try_next().await?.is_some() {}
-    let ran = run.end();
-    let node = query_node(ctx, &plan, Some(&observation)).await?;
-    let bound = bound_form(ctx, &plan, options, Some(&observation)).await?;
+    ran(ctx, &plan, (&observation, run.end()), options).await
+}
+
+/// What a query that has run is explained as.
+pub(super) async fn ran(
+    ctx: &StatementContext,
+    plan: &QueryPlan,
+    (observation, ran): (&Observation, Explained),
+    options: Options,
+) -> Result<Explained> {
+    let node = query_node(ctx, plan, Some(observation)).await?;
+    let bound = bound_form(ctx, plan, options, Some(observation)).await?;
     Ok(Explained { node, bound, ..ran })
 }
 

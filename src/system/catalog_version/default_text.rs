@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, SequenceDef};
+use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, SequenceDef, is_temporary_schema};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{FormatSettings, SqlType, Value};
 
@@ -31,10 +31,13 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
     }
 }
 
-/// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken.)
+/// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken, which what is
+/// temporary stands in front of.)
 fn sequence_sql(sequences: &SequencesByOid<'_>, oid: u32) -> String {
     let name = match sequences.get(&oid) {
-        Some(sequence) if sequence.schema == "public" => quote_ident(&sequence.name),
+        Some(sequence) if sequence.schema == "public" || is_temporary_schema(&sequence.schema) => {
+            quote_ident(&sequence.name)
+        }
         Some(sequence) => qualified(&sequence.schema, &sequence.name),
         None => oid.to_string(),
     };

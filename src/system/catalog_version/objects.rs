@@ -9,7 +9,7 @@ use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
 use crate::catalog::{
     Catalog, ColumnDef, ColumnDefault, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef,
-    UserTypes, ViewDef,
+    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
@@ -34,8 +34,10 @@ pub(crate) struct UserRelation {
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r`, `v` or `S`.
+    /// pg_class.relkind: `r`, `v`, `m` or `S`.
     pub(crate) kind: char,
+    /// pg_class.relpersistence, of its indexes too: `p`, `u` or `t`.
+    pub(crate) persistence: char,
     pub(crate) comment: Option<String>,
     pub(crate) columns: Vec<UserColumn>,
     pub(crate) indexes: Vec<UserIndex>,
@@ -43,6 +45,8 @@ pub(crate) struct UserRelation {
     pub(crate) constraints: Vec<UserConstraint>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
+    /// pg_class.relispopulated.
+    pub(crate) is_populated: bool,
     /// A view's SELECT.
     pub(crate) query: Option<String>,
     /// What a sequence is.
@@ -209,7 +213,7 @@ impl Objects {
         let schemas = catalog
             .schemas
             .values()
-            .filter(|schema| !is_system_schema(&schema.name))
+            .filter(|schema| !is_system_schema(&schema.name) || is_temporary_schema(&schema.name))
             // Our own schema is listed once something is in it: until then it would only puzzle PostgreSQL's tools.
             .filter(|schema| {
                 schema.name != OWN_SCHEMA || relations.iter().any(|relation| relation.schema == OWN_SCHEMA)
@@ -359,18 +363,18 @@ impl Objects {
     }
 }
 
-/// The schemas in which a bare name is looked up.
+/// The schemas in which a bare name is looked up: pg_catalog stands first where the path does not name it, but for what is temporary.
 pub(crate) fn path_with_catalog(search_path: &[String]) -> impl Iterator<Item = &str> {
     let named = search_path.iter().any(|schema| schema == "pg_catalog");
-    (!named)
-        .then_some("pg_catalog")
-        .into_iter()
-        .chain(search_path.iter().map(String::as_str))
-}
-
-/// Whether the schema holds only the system's objects.
-pub(crate) fn is_system_schema(name: &str) -> bool {
-    name.starts_with("pg_") || name == "information_schema"
+    let begins_in_temporary = search_path
+        .first()
+        .is_some_and(|first| is_temporary_schema(first));
+    let (first, rest) = search_path.split_at(usize::from(begins_in_temporary));
+    first
+        .iter()
+        .map(String::as_str)
+        .chain((!named).then_some("pg_catalog"))
+        .chain(rest.iter().map(String::as_str))
 }
 
 fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
@@ -401,13 +405,15 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         namespace: namespace_oid(catalog, &table.schema),
         schema: table.schema.clone(),
         name: table.name.clone(),
-        kind: 'r',
+        kind: if table.is_materialized_view() { 'm' } else { 'r' },
+        persistence: persistence(&table.schema, table.options.unlogged),
         comment: table.comment.clone(),
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
         options,
-        query: None,
+        is_populated: table.require_populated().is_ok(),
+        query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
         sequence: None,
     }
 }
@@ -542,11 +548,13 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         schema: view.schema.clone(),
         name: view.name.clone(),
         kind: 'v',
+        persistence: persistence(&view.schema, false),
         comment: view.comment.clone(),
         columns,
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        is_populated: true,
         query: Some(view.query.clone()),
         sequence: None,
     }
@@ -577,14 +585,31 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         schema: sequence.schema.clone(),
         name: sequence.name.clone(),
         kind: 'S',
+        persistence: persistence(&sequence.schema, is_unlogged(catalog, sequence)),
         comment: sequence.comment.clone(),
         columns: SEQUENCE_COLUMNS.iter().map(column).collect(),
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        is_populated: true,
         query: None,
         sequence: Some(sequence.clone()),
     }
+}
+
+/// pg_class.relpersistence of what is in the schema.
+fn persistence(schema: &str, is_unlogged: bool) -> char {
+    match (is_temporary_schema(schema), is_unlogged) {
+        (true, _) => 't',
+        (false, true) => 'u',
+        (false, false) => 'p',
+    }
+}
+
+/// Whether a sequence is told to be unlogged: as its table is, if it goes with one.
+fn is_unlogged(catalog: &Catalog, sequence: &SequenceDef) -> bool {
+    let table = sequence.owner.and_then(|owner| catalog.table_by_oid(owner.table));
+    table.map_or(sequence.unlogged, |table| table.options.unlogged)
 }
 
 fn namespace_oid(catalog: &Catalog, schema: &str) -> i64 {

@@ -117,7 +117,7 @@ pub(super) const STANDARD_CONSTRAINT: Constants = &[
 /// `table_constraints`.
 pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             rows.push(&[
                 ("constraint_catalog", database.clone()),
@@ -174,7 +174,7 @@ fn not_null_constraints(relation: &UserRelation) -> impl Iterator<Item = (String
 /// `check_constraints`.
 pub(super) fn check_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         let checks = relation.constraints.iter();
         let checks = checks.filter(|constraint| constraint.foreign_key().is_none());
         let checks = checks.map(|constraint| {
@@ -197,7 +197,7 @@ pub(super) fn check_constraints(source: &Source<'_>, rows: &mut RelationRows) {
 
 /// Calls for every column of every key constraint: relation, constraint, column, position from 1.
 fn each_key_column(source: &Source<'_>, mut each: impl FnMut(&UserRelation, &str, &UserColumn, usize)) {
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             for (position, column) in relation.index_columns(index).enumerate() {
                 each(relation, &index.name, column, position + 1);
@@ -225,7 +225,7 @@ pub(super) fn key_column_usage(source: &Source<'_>, rows: &mut RelationRows) {
     each_key_column(source, |relation, constraint, column, position| {
         push(relation, constraint, column, (position, None));
     });
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for (constraint, key) in relation.foreign_keys() {
             for (at, attribute) in constraint.columns.iter().enumerate() {
                 let Some(column) = relation.columns.get(attribute - 1) else {
@@ -264,7 +264,7 @@ fn referenced_index<'a>(
 /// `referential_constraints`.
 pub(super) fn referential_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for (constraint, key) in relation.foreign_keys() {
             // A key of CREATE UNIQUE INDEX is no constraint.
             let unique = referenced_index(source, key).filter(|(_, index)| index.constraint);
@@ -306,7 +306,7 @@ pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRo
     each_key_column(source, |relation, constraint, column, _| {
         push((relation, &relation.schema), constraint, column);
     });
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for constraint in &relation.constraints {
             // A foreign key uses what it refers to.
             let (of, columns) = match constraint.foreign_key() {
@@ -327,7 +327,7 @@ pub(super) fn constraint_column_usage(source: &Source<'_>, rows: &mut RelationRo
 /// `constraint_table_usage`: keys, and what foreign keys refer to.
 pub(super) fn constraint_table_usage(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    for relation in &source.objects.relations {
+    for relation in source.standard_relations() {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             rows.push(&[
                 ("table_catalog", database.clone()),

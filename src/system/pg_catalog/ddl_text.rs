@@ -77,8 +77,15 @@ fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
         Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
     });
     let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
+    let included = index.included.iter();
+    let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
+    let included: Vec<String> = included.map(|column| quote_ident(&column.name)).collect();
+    let include = match included.is_empty() {
+        true => String::new(),
+        false => format!(" INCLUDE ({})", included.join(", ")),
+    };
     format!(
-        "{} ({})",
+        "{} ({}){include}",
         if index.primary { "PRIMARY KEY" } else { "UNIQUE" },
         keys.join(", ")
     )

@@ -44,9 +44,10 @@ static RELATIONS: &[Filled] = &[
     ("character_sets", CHARACTER_SET, character_sets),
 ];
 
-/// Whether the rows of a relation of information_schema are of the statement that reads them: they name its user.
-pub(super) fn is_of_statement(name: &str) -> bool {
-    name == "enabled_roles"
+/// Whether the rows of a relation of information_schema are of the statement that reads them: they name its user, or leave out what is
+/// temporary of other sessions.
+pub(super) fn is_of_statement(name: &str, has_temporary: bool) -> bool {
+    name == "enabled_roles" || has_temporary
 }
 
 /// Rows of a relation of information_schema.
@@ -96,18 +97,18 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
             ("is_insertable_into", yes_or_no(is_table(system))),
         ]);
     }
-    let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    let relations = source.standard_relations();
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&relation.schema)),
             ("table_name", text(&relation.name)),
             (
                 "table_type",
-                text(if relation.kind == 'r' {
-                    "BASE TABLE"
-                } else {
-                    "VIEW"
+                text(match (relation.persistence, relation.kind) {
+                    ('t', _) => "LOCAL TEMPORARY",
+                    (_, 'r') => "BASE TABLE",
+                    _ => "VIEW",
                 }),
             ),
             ("is_insertable_into", yes_or_no(relation.kind == 'r')),
@@ -134,9 +135,7 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
         ]);
     }
     for view in source
-        .objects
-        .relations
-        .iter()
+        .standard_relations()
         .filter(|relation| relation.kind == 'v')
     {
         rows.push(&[
@@ -174,8 +173,8 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
             );
         }
     }
-    let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    let relations = source.standard_relations();
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
             column_row(source, rows, name, position + 1, column, relation.kind == 'r');
@@ -292,8 +291,8 @@ const PRIVILEGE: Constants = &[
 
 fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    let relations = source.standard_relations();
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for privilege in [
             "INSERT",
             "SELECT",
@@ -316,8 +315,8 @@ fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 
 fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
-    let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    let relations = source.standard_relations();
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
         for column in &relation.columns {
             for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
                 rows.push(&[

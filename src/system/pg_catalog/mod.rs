@@ -49,7 +49,7 @@ use super::catalog_version::objects::Objects;
 pub(crate) use super::catalog_version::objects::type_by_format;
 pub(crate) use super::catalog_version::version::CatalogRows;
 use super::catalog_version::version::CatalogVersion;
-use crate::catalog::TableDef;
+use crate::catalog::{Catalog, TableDef, is_temporary_schema};
 use crate::table::committed_row_counts;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -106,7 +106,7 @@ impl CatalogContext {
             let values = self.read_last_values().await?;
             self.last_values.get_or_init(|| values);
         }
-        if !counts_rows && !is_of_statement(relation) {
+        if !counts_rows && !is_of_statement(relation, &self.statement.catalog) {
             return self.version().rows(relation.full_name, || self.make(relation));
         }
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
@@ -177,6 +177,16 @@ impl CatalogContext {
         &self.statement.settings.search_path
     }
 
+    /// The schemas that search_path names.
+    pub(crate) fn named_path(&self) -> &[String] {
+        self.statement.settings.named_path()
+    }
+
+    /// The schema that a name means: `pg_temp` is the session's own.
+    pub(crate) fn schema_meant<'a>(&'a self, name: &'a str) -> &'a str {
+        self.statement.settings.schema_meant(name)
+    }
+
     pub(crate) fn user(&self) -> &str {
         &self.statement.user
     }
@@ -191,10 +201,13 @@ impl CatalogContext {
 }
 
 /// Whether the rows of a relation are of the statement that reads them: of its session, or of the server now.
-fn is_of_statement(relation: &Definition) -> bool {
+fn is_of_statement(relation: &Definition, catalog: &Catalog) -> bool {
     match relation.schema {
         "pg_catalog" => relations::is_of_statement(relation.name),
-        _ => information_schema::is_of_statement(relation.name),
+        _ => {
+            let mut schemas = catalog.schemas.keys();
+            information_schema::is_of_statement(relation.name, schemas.any(|name| is_temporary_schema(name)))
+        }
     }
 }
 

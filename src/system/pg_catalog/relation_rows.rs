@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use crate::system::StatementContext;
 use crate::system::catalog_version::cells::{self, Cell};
 use crate::system::catalog_version::definitions::{Definition, definition};
-use crate::system::catalog_version::objects::Objects;
+use crate::system::catalog_version::objects::{Objects, UserRelation};
 
 /// What a relation is filled from.
 pub(crate) struct Source<'a> {
@@ -21,6 +21,12 @@ pub(crate) struct Source<'a> {
 }
 
 impl Source<'_> {
+    /// The relations that information_schema tells of: all but the temporary ones of other sessions.
+    pub(crate) fn standard_relations(&self) -> impl Iterator<Item = &UserRelation> {
+        let relations = self.objects.relations.iter();
+        relations.filter(|relation| !self.ctx.is_of_another(&relation.schema))
+    }
+
     /// How many rows a table has, if anybody knows.
     pub(crate) fn known_row_count(&self, oid: i64) -> Cell {
         let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));

@@ -40,6 +40,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_depend", &[], sequence_rows::dependencies),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
+    ("pg_matviews", &[], materialized_views),
     ("pg_indexes", &[], index_definitions),
     ("pg_stat_user_tables", TABLE_STATISTICS, table_statistics),
     ("pg_stat_all_tables", TABLE_STATISTICS, table_statistics),
@@ -133,11 +134,9 @@ const CLASS: Constants = &[
     ("relallvisible", "0"),
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
-    ("relpersistence", "p"),
     ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
-    ("relispopulated", "t"),
     ("relispartition", "f"),
     ("relrewrite", "0"),
     ("relfrozenxid", "0"),
@@ -157,7 +156,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
     for relation in &source.objects.relations {
-        let (is_table, is_sequence) = (relation.kind == 'r', relation.kind == 'S');
+        let (is_table, is_sequence) = (matches!(relation.kind, 'r' | 'm'), relation.kind == 'S');
         rows.push(&[
             ("oid", text(relation.oid)),
             ("relname", text(&relation.name)),
@@ -175,6 +174,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
             ),
             ("relhastriggers", boolean(referring.contains(&relation.oid))),
             ("relkind", text(relation.kind)),
+            ("relpersistence", text(relation.persistence)),
             (
                 "reltuples",
                 match is_sequence {
@@ -183,7 +183,8 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 },
             ),
             ("relnatts", text(relation.columns.len())),
-            ("relhasrules", boolean(relation.kind == 'v')),
+            ("relhasrules", boolean(matches!(relation.kind, 'v' | 'm'))),
+            ("relispopulated", boolean(relation.is_populated)),
             ("relreplident", text(if is_table { 'd' } else { 'n' })),
             ("reloptions", array_or_null(&relation.options)),
         ]);
@@ -199,9 +200,11 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relchecks", text(0)),
                 ("relhastriggers", boolean(false)),
                 ("relkind", text('i')),
+                ("relpersistence", text(relation.persistence)),
                 ("reltuples", text(source.row_count(relation.oid))),
                 ("relnatts", text(index.attributes().count())),
                 ("relhasrules", boolean(false)),
+                ("relispopulated", boolean(true)),
                 ("relreplident", text('n')),
             ]);
         }
@@ -396,7 +399,7 @@ fn view_rules(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| relation.kind == 'v')
+        .filter(|relation| matches!(relation.kind, 'v' | 'm'))
     {
         rows.push(&[("oid", text(view.oid)), ("ev_class", text(view.oid))]);
     }
@@ -470,6 +473,20 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+fn materialized_views(source: &Source<'_>, rows: &mut RelationRows) {
+    let relations = source.objects.relations.iter();
+    for view in relations.filter(|relation| relation.kind == 'm') {
+        rows.push(&[
+            ("schemaname", text(&view.schema)),
+            ("matviewname", text(&view.name)),
+            ("matviewowner", text(OWNER_NAME)),
+            ("hasindexes", boolean(!view.indexes.is_empty())),
+            ("ispopulated", boolean(view.is_populated)),
+            ("definition", view_definition(view)),
+        ]);
+    }
+}
+
 fn index_definitions(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for index in &relation.indexes {
@@ -491,7 +508,7 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| relation.kind == 'r')
+        .filter(|relation| matches!(relation.kind, 'r' | 'm'))
     {
         rows.push(&[
             ("relid", text(table.oid)),

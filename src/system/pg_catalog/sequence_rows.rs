@@ -8,14 +8,17 @@ use super::relation_rows::{Constants, RelationRows, Source, boolean, text, yes_o
 use crate::catalog::{SequenceDef, TableDef};
 use crate::system::catalog_version::objects::{OWNER_NAME, UserRelation, type_facts};
 
-/// The sequences with what they are.
+/// The sequences that are no temporary ones of other sessions, with what they are.
 fn each_sequence<'a>(source: &'a Source<'_>) -> impl Iterator<Item = (&'a UserRelation, &'a SequenceDef)> {
-    let relations = source.objects.relations.iter();
+    let relations = source.standard_relations();
     relations.filter_map(|relation| Some((relation, relation.sequence.as_ref()?)))
 }
 
 pub(super) fn sequences(source: &Source<'_>, rows: &mut RelationRows) {
-    for (relation, sequence) in each_sequence(source) {
+    for relation in &source.objects.relations {
+        let Some(sequence) = &relation.sequence else {
+            continue;
+        };
         rows.push(&[
             ("seqrelid", text(relation.oid)),
             ("seqtypid", text(sequence.ty.sql_type().oid())),

@@ -99,6 +99,7 @@ fn catalog() -> Catalog {
             dynamic_columns: true,
             ..TableOptions::default()
         },
+        stored_query: None,
         comment: Some("readings".to_string()),
         cache: TableCache::default(),
     };

@@ -83,6 +83,7 @@ fn table() -> TableDef {
         foreign_keys: Vec::new(),
         next_index_id: 3,
         options: TableOptions::default(),
+        stored_query: None,
         comment: None,
         cache: TableCache::default(),
     }

@@ -1,0 +1,193 @@
+//! Actions of ALTER TABLE, VIEW and MATERIALIZED VIEW that the parser does not read: what PostgreSQL stores in its own way, identity
+//! columns, DROP EXPRESSION, ALTER CONSTRAINT, inheritance. Each is read off its tokens and noted in the hints; in its place an action is
+//! left that the parser reads, whose name is no name of anybody's: its number.
+
+use sqlparser::ast::AlterTableOperation;
+use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+
+use super::definition::AlterAction;
+use super::hints::Hints;
+use super::token_reader::{TokenReader, is_word_at};
+use crate::Result;
+
+/// What the name of the action that is left begins with. No text holds this character.
+const MARK: char = '\0';
+
+/// Takes such actions out of the tokens of an ALTER statement. `text`: the message.
+pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hints) {
+    let is = |at: usize, word: &str| is_word_at(tokens, at, word);
+    let behind_kind = if is(1, "TABLE") || is(1, "VIEW") {
+        2
+    } else if is(1, "MATERIALIZED") && is(2, "VIEW") {
+        3
+    } else {
+        return;
+    };
+    let mut reader = TokenReader::new(tokens.clone(), text);
+    reader.at = behind_kind;
+    if reader.altered_name().is_err() {
+        return;
+    }
+    let mut found = Vec::new();
+    loop {
+        let start = reader.at;
+        match reader.own_action() {
+            Ok(action) if matches!(reader.peek(), None | Some(Token::Comma)) => {
+                found.push((start..reader.at, action));
+            }
+            _ => {
+                reader.at = start;
+                reader.skip_action();
+            }
+        }
+        if !reader.token(&Token::Comma) {
+            break;
+        }
+    }
+    for (at, action) in found.into_iter().rev() {
+        let span = tokens[at.start].span;
+        let name = format!("{MARK}{}", hints.actions.len());
+        hints.actions.push(action);
+        let words = [word("DISABLE", None), word("RULE", None), word(&name, Some('"'))];
+        tokens.splice(at, words.map(|token| TokenWithSpan { token, span }));
+    }
+}
+
+/// The action that stands in the place of this one.
+pub(crate) fn own_action<'h>(operation: &AlterTableOperation, hints: &'h Hints) -> Option<&'h AlterAction> {
+    let AlterTableOperation::DisableRule { name } = operation else {
+        return None;
+    };
+    let number = name.value.strip_prefix(MARK)?;
+    hints.actions.get(number.parse::<usize>().ok()?)
+}
+
+fn word(text: &str, quote_style: Option<char>) -> Token {
+    match quote_style {
+        None => Token::make_keyword(text),
+        Some(_) => Token::Word(Word {
+            value: text.to_string(),
+            quote_style,
+            keyword: sqlparser::keywords::Keyword::NoKeyword,
+        }),
+    }
+}
+
+impl TokenReader<'_> {
+    /// `IF EXISTS ONLY name *`.
+    fn altered_name(&mut self) -> Result<()> {
+        self.if_exists()?;
+        self.word("ONLY");
+        self.object_name()?;
+        self.token(&Token::Mul);
+        Ok(())
+    }
+
+    /// To the comma behind the action that begins here, or to the end.
+    fn skip_action(&mut self) {
+        let mut depth = 0usize;
+        while let Some(token) = self.peek() {
+            match token {
+                Token::LParen | Token::LBracket => depth += 1,
+                Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+                Token::Comma if depth == 0 => return,
+                _ => {}
+            }
+            self.at += 1;
+        }
+    }
+
+    /// An action that the parser does not read. Errors: it is another.
+    fn own_action(&mut self) -> Result<AlterAction> {
+        let start = self.at;
+        if let Some(refused) = self.refused_action() {
+            return Ok(refused);
+        }
+        self.at = start;
+        if self.word("ALTER") && self.word("CONSTRAINT") {
+            return self.constraint_action();
+        }
+        self.at = start;
+        if let Ok(action) = self.column_action() {
+            return Ok(action);
+        }
+        self.at = start;
+        self.storage_change().map(AlterAction::Storage)
+    }
+
+    /// What stands behind ALTER CONSTRAINT.
+    fn constraint_action(&mut self) -> Result<AlterAction> {
+        let name = self.name()?;
+        let (mut deferrable, mut initially_deferred) = (None, None);
+        while !matches!(self.peek(), None | Some(Token::Comma)) {
+            if deferrable.is_none() && self.word("DEFERRABLE") {
+                deferrable = Some(true);
+            } else if deferrable.is_none() && self.word("NOT") {
+                self.expect("DEFERRABLE")?;
+                deferrable = Some(false);
+            } else if initially_deferred.is_none() && self.word("INITIALLY") {
+                let is_deferred = self.word("DEFERRED");
+                if !is_deferred {
+                    self.expect("IMMEDIATE")?;
+                }
+                initially_deferred = Some(is_deferred);
+            } else {
+                return Err(self.syntax_error());
+            }
+        }
+        Ok(AlterAction::Constraint {
+            name,
+            deferrable,
+            initially_deferred: initially_deferred.unwrap_or(false),
+        })
+    }
+
+    /// `ALTER COLUMN c DROP EXPRESSION`, `… ADD GENERATED …`, `… SET GENERATED …`, `… DROP IDENTITY`.
+    fn column_action(&mut self) -> Result<AlterAction> {
+        self.expect("ALTER")?;
+        self.word("COLUMN");
+        let column = self.name()?;
+        let at = self.at;
+        if self.word("DROP") && self.word("EXPRESSION") {
+            let if_exists = self.if_exists()?;
+            return Ok(AlterAction::DropExpression { column, if_exists });
+        }
+        self.at = at;
+        let change = self.identity_change()?;
+        Ok(AlterAction::Identity { column, change })
+    }
+
+    /// What PostgreSQL has, and nothing here.
+    fn refused_action(&mut self) -> Option<AlterAction> {
+        const ONE_RANGE: &str = "A table is one sorted key range: no partitions or parents are needed.";
+        let refused = [
+            (&["INHERIT"][..], "ALTER TABLE ... INHERIT", ONE_RANGE),
+            (&["NO", "INHERIT"], "ALTER TABLE ... NO INHERIT", ONE_RANGE),
+            (
+                &["ATTACH", "PARTITION"],
+                "ALTER TABLE ... ATTACH PARTITION",
+                ONE_RANGE,
+            ),
+            (
+                &["DETACH", "PARTITION"],
+                "ALTER TABLE ... DETACH PARTITION",
+                ONE_RANGE,
+            ),
+            (&["OF"], "ALTER TABLE ... OF", "Name the columns in CREATE TABLE."),
+            (
+                &["NOT", "OF"],
+                "ALTER TABLE ... NOT OF",
+                "No table is of a type: leave it out.",
+            ),
+        ];
+        let start = self.at;
+        for (words, feature, hint) in refused {
+            self.at = start;
+            if words.iter().all(|word| self.word(word)) {
+                self.skip_action();
+                return Some(AlterAction::Refused { feature, hint });
+            }
+        }
+        None
+    }
+}
