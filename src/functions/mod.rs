@@ -20,8 +20,11 @@ pub mod compare;
 mod datetime;
 mod datetime_field;
 mod datetime_format;
+mod datetime_from_char;
 mod datetime_make;
 mod datetime_period;
+mod datetime_template;
+mod datetime_to_char;
 mod datetime_trunc;
 mod definition;
 pub(crate) mod evaluate;
@@ -36,6 +39,12 @@ mod json_build;
 mod json_change;
 mod json_object;
 pub mod json_order;
+mod json_path;
+mod json_path_condition;
+mod json_path_item;
+mod json_path_moment;
+mod json_path_object_id;
+mod json_path_run;
 mod json_piece;
 mod number_format;
 mod numeric;
@@ -146,6 +155,8 @@ static TABLES: &[&[FunctionDef]] = &[
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
+    json_path::FUNCTIONS,
+    json_path::OPERATORS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     object_definition::FUNCTIONS,

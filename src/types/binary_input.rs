@@ -1,6 +1,7 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
+use super::json_path::JsonPath;
 use super::{CatalogType, Interval, Numeric, SqlType, Value, json, precision, strings};
 use crate::{Error, Result};
 
@@ -16,6 +17,10 @@ impl Value {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
             }
+            SqlType::Catalog(CatalogType::JsonPath) => match bytes {
+                [1, text @ ..] => Value::Text(JsonPath::parse(&utf8(text)?)?.to_string()),
+                _ => return Err(damaged()),
+            },
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);
             }
