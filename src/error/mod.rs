@@ -457,6 +457,8 @@ pub enum StatementFault {
     NotImplemented,
     /// 42704: an object that a definition names in words of its own.
     UndefinedObject,
+    /// 42883: a function that is looked for by what it does, not by its name.
+    UndefinedRoutine,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.

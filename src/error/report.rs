@@ -467,6 +467,7 @@ impl StatementFault {
             StatementFault::InvalidCursorDefinition => "42P11",
             StatementFault::NotImplemented => "0A000",
             StatementFault::UndefinedObject => "42704",
+            StatementFault::UndefinedRoutine => "42883",
         }
     }
 }

@@ -158,9 +158,15 @@ pub struct FunctionDef {
     /// Whether it computes and answers about as much as it is given: it makes nothing much of little, as `repeat`,
     /// `generate_series` or a pattern may.
     pub is_bounded: bool,
+    /// The names of its arguments, and what stands for those that a call with names leaves out; of functions whose arguments have
+    /// names.
+    pub parameters: &'static [Parameter],
     /// How it is computed.
     pub body: Body,
 }
+
+/// The name of an argument, and its default as text; `None`: a call must have it.
+pub type Parameter = (&'static str, Option<&'static str>);
 
 impl FunctionDef {
     /// A strict, immutable function of arrays.
@@ -231,6 +237,7 @@ impl FunctionDef {
             strict: true,
             volatility: Volatility::Immutable,
             is_bounded: false,
+            parameters: &[],
             body,
         }
     }
@@ -261,6 +268,10 @@ impl FunctionDef {
             is_bounded: true,
             ..self
         }
+    }
+    /// Its arguments have names; the form with all of them says the defaults.
+    pub const fn parameters(self, parameters: &'static [Parameter]) -> FunctionDef {
+        FunctionDef { parameters, ..self }
     }
     /// A result type found from the arguments.
     pub const fn computed(self, returns: fn(&[SqlType], &[Option<Value>]) -> SqlType) -> FunctionDef {

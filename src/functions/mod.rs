@@ -27,9 +27,12 @@ mod datetime_template;
 mod datetime_to_char;
 mod datetime_trunc;
 mod definition;
+mod encoding;
+mod escaped_text;
 pub(crate) mod evaluate;
 mod exponential;
 mod float;
+mod format_text;
 mod hash;
 mod immutability;
 mod integer;
@@ -46,7 +49,11 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod normal_form;
 mod number_format;
+mod number_from_char;
+mod number_template;
+mod number_to_char;
 mod numeric;
 mod numeric_builder;
 mod object_definition;
@@ -147,7 +154,10 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    encoding::FUNCTIONS,
+    escaped_text::FUNCTIONS,
     float::FUNCTIONS,
+    format_text::FUNCTIONS,
     hash::FUNCTIONS,
     integer::FUNCTIONS,
     interval::FUNCTIONS,
@@ -157,6 +167,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json_object::FUNCTIONS,
     json_path::FUNCTIONS,
     json_path::OPERATORS,
+    normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     object_definition::FUNCTIONS,

@@ -48,12 +48,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("inet_server_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::new("pg_client_encoding", &[], T::Name, |b| b.map0(|| "UTF8")),
-    FunctionDef::new("pg_encoding_to_char", &[T::Int4], T::Name, |b| {
-        b.map1(encoding_name)
-    }),
-    FunctionDef::new("pg_char_to_encoding", &[T::Name], T::Int4, |b| {
-        b.map1(encoding_number)
-    }),
     FunctionDef::new("pg_my_temp_schema", &[], T::Oid, |b| b.map0(|| 0_i64)),
     FunctionDef::new("pg_is_other_temp_schema", &[T::Oid], T::Bool, |b| {
         b.map1(|_: i64| false)
@@ -119,73 +113,4 @@ fn whole_bytes(number: Numeric) -> Result<i64> {
             message: "bigint out of range".to_string(),
             detail: None,
         })
-}
-
-fn encoding_name(number: i32) -> &'static str {
-    let number = usize::try_from(number).ok();
-    number
-        .and_then(|number| ENCODINGS.get(number))
-        .copied()
-        .unwrap_or_default()
-}
-
-fn encoding_number(name: &str) -> i32 {
-    let name = encoding_key(name);
-    let mut numbered = (0..).zip(ENCODINGS);
-    let found = numbered.find(|(_, encoding)| encoding_key(encoding) == name);
-    found.map_or(-1, |(number, _)| number)
-}
-
-/// Encodings by PostgreSQL's numbers; those that only clients use included.
-const ENCODINGS: [&str; 42] = [
-    "SQL_ASCII",
-    "EUC_JP",
-    "EUC_CN",
-    "EUC_KR",
-    "EUC_TW",
-    "EUC_JIS_2004",
-    "UTF8",
-    "MULE_INTERNAL",
-    "LATIN1",
-    "LATIN2",
-    "LATIN3",
-    "LATIN4",
-    "LATIN5",
-    "LATIN6",
-    "LATIN7",
-    "LATIN8",
-    "LATIN9",
-    "LATIN10",
-    "WIN1256",
-    "WIN1258",
-    "WIN866",
-    "WIN874",
-    "KOI8R",
-    "WIN1251",
-    "WIN1252",
-    "ISO_8859_5",
-    "ISO_8859_6",
-    "ISO_8859_7",
-    "ISO_8859_8",
-    "WIN1250",
-    "WIN1253",
-    "WIN1254",
-    "WIN1255",
-    "WIN1257",
-    "KOI8U",
-    "SJIS",
-    "BIG5",
-    "GBK",
-    "UHC",
-    "GB18030",
-    "JOHAB",
-    "SHIFT_JIS_2004",
-];
-
-/// Encoding names compare without case and punctuation.
-fn encoding_key(name: &str) -> String {
-    name.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
 }

@@ -8,7 +8,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use super::argument::Uuid;
 use super::cast::{output_text, text_of};
 use super::size::{LimitedText, check_length};
-use super::text_encoding::{decode, encode, format_text, hex};
+use super::text_encoding::{decode, encode, hex};
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::parse::quoting;
 use crate::types::{ResultLimits, Value};
@@ -160,15 +160,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|text: Option<&str>| text.map_or_else(|| "NULL".to_string(), quoting::quote_literal))
     })
     .on_null(),
-    FunctionDef::new("format", &[T::Text], T::Text, |b| {
-        b.map_values(|values| format_text(values, b))
-    })
-    .on_null(),
-    FunctionDef::new("format", &[T::Text, T::Any], T::Text, |b| {
-        b.map_values(|values| format_text(values, b))
-    })
-    .variadic()
-    .on_null(),
     FunctionDef::new("md5", &[T::Text], T::Text, |b| {
         b.map1(|text: &str| hex(&Md5::digest(text)))
     })
@@ -197,12 +188,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("encode", &[T::Bytea, T::Text], T::Text, |b| b.map2(encode)),
     FunctionDef::new("decode", &[T::Text, T::Text], T::Bytea, |b| b.map2(decode)),
-    FunctionDef::new("convert_to", &[T::Text, T::Text], T::Bytea, |b| {
-        b.map2(|text: &str, _: &str| text.as_bytes().to_vec())
-    }),
-    FunctionDef::new("convert_from", &[T::Bytea, T::Text], T::Text, |b| {
-        b.map2(|bytes: &[u8], _: &str| utf8(bytes))
-    }),
     FunctionDef::new("gen_random_uuid", &[], T::Uuid, |b| b.map0(random_uuid))
         .bounded()
         .volatile(),
@@ -488,12 +473,6 @@ fn concatenated(
         .filter(|(value, _)| **value != Value::Null);
     let parts = present.map(|(value, ty)| output_text(value, ty, batch.settings));
     LimitedText::joined(parts, separator, batch.limits())
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::InvalidUtf8 {
-        bytes: "0x".to_string() + &hex(bytes),
-    })
 }
 
 /// A uuid of version 4.
