@@ -34,9 +34,14 @@ pub const NESTED: Body = Body::Batch(|b| b.map1(nested));
 pub const SUBSCRIPT: Body = Body::Batch(subscript);
 /// `a[i:j]`, in a dimension, counted from 0.
 pub const SLICE: Body = Body::Batch(|b| b.map4(slice));
-/// The numbers 1 … of an array's items, for WITH ORDINALITY.
-pub const ORDINALITY: Body =
-    Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
+/// The numbers 1 … of the items of the longest of some arrays, for WITH ORDINALITY.
+pub const ORDINALITY: Body = Body::Batch(|b| {
+    b.map_rest(|first: Option<Length>, rest: Vec<Option<Length>>| {
+        let lengths = rest.into_iter().chain([first]).flatten();
+        let longest = lengths.map(|Length(count)| count).max().unwrap_or(0);
+        (1..=i64::from(longest)).collect::<Vec<i64>>()
+    })
+});
 
 /// The array, or one of a NULL where it has no items: the row that LEFT JOIN LATERAL keeps.
 pub const AT_LEAST_ONE: Body = Body::Batch(|b| {
@@ -72,6 +77,44 @@ pub const JOIN_TEXTS_BY_ROW: Body = Body::Batch(|b| {
             .transpose()
     })
 });
+
+/// As `JOIN_TEXTS`, of bytes.
+pub const JOIN_BYTES: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&[u8]>>, separator: Option<&[u8]>| {
+        let separator = separator.unwrap_or_default();
+        let rows = items.into_iter().flatten().map(|item| (item, separator));
+        joined_bytes(rows, b)
+    })
+});
+
+/// As `JOIN_TEXTS_BY_ROW`, of bytes.
+pub const JOIN_BYTES_BY_ROW: Body = Body::Batch(|b| {
+    b.map2(|items: Vec<Option<&[u8]>>, separators: Vec<Option<&[u8]>>| {
+        let rows = items.into_iter().zip(separators);
+        let rows = rows.filter_map(|(item, separator)| Some((item?, separator.unwrap_or_default())));
+        joined_bytes(rows, b)
+    })
+});
+
+/// The items, each but the first behind its separator. Errors: 54000.
+fn joined_bytes<'i>(
+    rows: impl Iterator<Item = (&'i [u8], &'i [u8])>,
+    batch: &Batch,
+) -> Result<Option<Vec<u8>>> {
+    let mut out: Option<Vec<u8>> = None;
+    for (item, separator) in rows {
+        let length = out.as_ref().map_or(0, Vec::len) + separator.len() + item.len();
+        super::size::check_length(length, batch.limits())?;
+        match &mut out {
+            Some(out) => {
+                out.extend_from_slice(separator);
+                out.extend_from_slice(item);
+            }
+            None => out = Some(item.to_vec()),
+        }
+    }
+    Ok(out)
+}
 
 /// `x op ANY (array)` or `x op ALL (array)`.
 pub fn quantified(symbol: &str, all: bool) -> Option<(&'static str, Body)> {

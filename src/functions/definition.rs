@@ -127,6 +127,8 @@ pub enum Returns {
 pub enum Body {
     /// Gives a value a row.
     Batch(fn(&Batch) -> Result<ArrayRef>),
+    /// As `Batch`; of a call with VARIADIC, whose last argument is an array of those that may come more often.
+    Spread(fn(&Batch) -> Result<ArrayRef>),
     /// Gives a value a row, which the statement's catalog and session decide too.
     Catalog(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
     /// Gives an array a row, whose items become rows.

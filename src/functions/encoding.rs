@@ -12,9 +12,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(encoding_name)
     }),
     FunctionDef::new("pg_char_to_encoding", &[T::Name], T::Int4, |b| {
-        b.map1(|name: &str| {
-            number_of(name).map_or(-1, |number| i32::try_from(number).unwrap_or(-1))
-        })
+        b.map1(|name: &str| number_of(name).map_or(-1, |number| i32::try_from(number).unwrap_or(-1)))
     }),
     FunctionDef::new("pg_encoding_max_length", &[T::Int4], T::Int4, |b| {
         b.map1(character_bytes_max)
@@ -40,8 +38,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("length", &[T::Bytea, T::Name], T::Int4, |b| {
         b.map2(|bytes: &[u8], name: &str| {
-            let encoding = number_of(name)
-                .ok_or_else(|| refuse(format!("invalid encoding name \"{name}\"")))?;
+            let encoding =
+                number_of(name).ok_or_else(|| refuse(format!("invalid encoding name \"{name}\"")))?;
             characters(bytes, encoding)
         })
     }),
@@ -401,7 +399,9 @@ fn to_ascii(text: &str, encoding: usize) -> Result<String> {
     let ascii = text.bytes().map(|byte| match byte {
         byte if byte < 128 => char::from(byte),
         byte if byte < first => ' ',
-        byte => letters.get(usize::from(byte - first)).map_or(' ', |letter| char::from(*letter)),
+        byte => letters
+            .get(usize::from(byte - first))
+            .map_or(' ', |letter| char::from(*letter)),
     });
     Ok(ascii.collect())
 }

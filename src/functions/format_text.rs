@@ -183,7 +183,11 @@ fn width_of(value: &Value, ty: &SqlType, call: &Batch) -> Result<i32> {
             message: format!("value \"{number}\" is out of range for type integer"),
             detail: None,
         }),
-        value => match Value::parse(&output_text(value, ty, call.settings), &SqlType::Int4, call.settings)? {
+        value => match Value::parse(
+            &output_text(value, ty, call.settings),
+            &SqlType::Int4,
+            call.settings,
+        )? {
             Value::Int(number) => i32::try_from(number).map_err(|_| out_of_range()),
             _ => Ok(0),
         },

@@ -9,7 +9,7 @@ use super::json::{document, read};
 use super::json_path_item::Item;
 use super::json_path_run::{Fault, Request, run};
 use super::json_piece::Piece;
-use super::{Batch, FunctionDef, T};
+use super::{Batch, FunctionDef, Parameter, T};
 use crate::types::json_path::JsonPath;
 use crate::types::{CatalogType, Value};
 use crate::{Error, Result};
@@ -19,16 +19,23 @@ const TWO: &[T] = &[T::Jsonb, PATH];
 const THREE: &[T] = &[T::Jsonb, PATH, T::Jsonb];
 const FOUR: &[T] = &[T::Jsonb, PATH, T::Jsonb, T::Bool];
 
+const PARAMETERS: &[Parameter] = &[
+    ("target", None),
+    ("path", None),
+    ("vars", Some("{}")),
+    ("silent", Some("false")),
+];
+
 /// The forms of a function, with and without variables and `silent`, that uses the session's zone or not.
 macro_rules! forms {
     ($name:literal, $zoned:literal, $returns:expr, $make:path, $body:path) => {
         [
             $make($name, TWO, $returns, |b| $body(b, false)),
             $make($name, THREE, $returns, |b| $body(b, false)),
-            $make($name, FOUR, $returns, |b| $body(b, false)),
+            $make($name, FOUR, $returns, |b| $body(b, false)).parameters(PARAMETERS),
             $make($zoned, TWO, $returns, |b| $body(b, true)),
             $make($zoned, THREE, $returns, |b| $body(b, true)),
-            $make($zoned, FOUR, $returns, |b| $body(b, true)),
+            $make($zoned, FOUR, $returns, |b| $body(b, true)).parameters(PARAMETERS),
         ]
     };
 }

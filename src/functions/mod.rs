@@ -91,10 +91,10 @@ const SET_ROWS_MAX: usize = 20_000_000;
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
 pub use array::ANY_EQUAL_NAME;
 pub use array::{
-    AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
-    quantified,
+    AT_LEAST_ONE, FLAT, JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED,
+    ORDINALITY, SLICE, SUBSCRIPT, quantified,
 };
-pub use array_aggregates::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
+pub use array_aggregates::{DENSE_RANK, GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;
@@ -102,7 +102,7 @@ pub use bound_function::BoundFunction;
 pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use definition::{Body, FunctionDef, Returns, T, Volatility};
+pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};

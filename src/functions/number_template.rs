@@ -19,9 +19,13 @@ pub(super) enum Piece {
     /// `L`.
     Currency,
     /// `RN`, or `rn` in lower case.
-    Roman { is_lower: bool },
+    Roman {
+        is_lower: bool,
+    },
     /// `TH`, or `th` in lower case.
-    Ordinal { is_lower: bool },
+    Ordinal {
+        is_lower: bool,
+    },
     /// `MI`.
     Minus,
     /// `PL`.

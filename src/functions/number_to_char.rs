@@ -41,11 +41,7 @@ pub(super) fn to_char(number: Number, template: &str) -> Result<String> {
 
 /// What stands for a number that has too many digits.
 fn overflowed(template: &Template) -> String {
-    format!(
-        "{}.{}",
-        "#".repeat(template.before),
-        "#".repeat(template.behind)
-    )
+    format!("{}.{}", "#".repeat(template.before), "#".repeat(template.behind))
 }
 
 /// The number's sign and digits, rounded as the template asks.
@@ -173,7 +169,11 @@ fn roman(number: Number) -> Result<String> {
                     true => "integer out of range".to_string(),
                     false => format!(
                         "cannot convert {} to integer",
-                        if number.negated() == *number { "NaN" } else { "infinity" }
+                        if number.negated() == *number {
+                            "NaN"
+                        } else {
+                            "infinity"
+                        }
                     ),
                 },
                 detail: None,
@@ -287,12 +287,11 @@ impl<'a> Printer<'a> {
             }
         }
         if template.is_fill_mode && template.has_point {
-            printer.last_relevant = last_relevant(printer.digits).map(|last| {
-                match template.zero_end > blanks {
+            printer.last_relevant =
+                last_relevant(printer.digits).map(|last| match template.zero_end > blanks {
                     true => last.max((printer.digits.len() - 1).min(template.zero_end - blanks)),
                     false => last,
-                }
-            });
+                });
         }
         if !printer.is_sign_written && blanks == 0 {
             printer.count += 1;
@@ -355,7 +354,8 @@ impl<'a> Printer<'a> {
     }
 
     fn ends_at_point(&self) -> bool {
-        self.last_relevant.is_some_and(|last| self.digits.get(last) == Some(&b'.'))
+        self.last_relevant
+            .is_some_and(|last| self.digits.get(last) == Some(&b'.'))
     }
 
     /// A digit or the point, and the sign where the number begins or ends.

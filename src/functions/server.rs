@@ -71,6 +71,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
+    FunctionDef::new("pg_size_bytes", &[T::Text], T::Int8, |b| b.map1(size_bytes)),
+    FunctionDef::new("pg_trigger_depth", &[], T::Int4, |b| b.map0(|| 0)),
+    FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
     FunctionDef::new("pg_size_pretty", &[T::Numeric], T::Text, |b| {
         b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
@@ -108,6 +111,61 @@ fn started() -> TimestampTz {
 fn whole_bytes(number: Numeric) -> Result<i64> {
     number
         .floor()
+        .and_then(|bytes| i64::try_from(bytes).ok())
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: "bigint out of range".to_string(),
+            detail: None,
+        })
+}
+
+/// The bytes that a text such as `1.5 MB` says. Errors: 22023, 22003.
+fn size_bytes(text: &str) -> Result<i64> {
+    const UNITS: [(&str, i64); 6] = [
+        ("bytes", 1),
+        ("kb", 1 << 10),
+        ("mb", 1 << 20),
+        ("gb", 1 << 30),
+        ("tb", 1 << 40),
+        ("pb", 1 << 50),
+    ];
+    let fault = |hint: Option<&str>| Error::InvalidParameter {
+        message: format!("invalid size: \"{text}\""),
+        hint: hint.map(str::to_string),
+    };
+    let is_space = |c: char| matches!(c, ' ' | '\t'..='\r');
+    let trimmed = text.trim_matches(is_space);
+    let digits = |from: usize| trimmed[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let sign = usize::from(trimmed.starts_with(['-', '+']));
+    let whole = digits(sign);
+    let mut end = sign + whole;
+    let mut has_digits = whole > 0;
+    if trimmed[end..].starts_with('.') {
+        let fraction = digits(end + 1);
+        has_digits |= fraction > 0;
+        end += 1 + fraction;
+    }
+    if !has_digits {
+        return Err(fault(None));
+    }
+    if trimmed[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(trimmed[end + 1..].starts_with(['-', '+']));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    let number = Numeric::parse(&trimmed[..end])?;
+    let unit = trimmed[end..].trim_start_matches(is_space);
+    let factor = match unit {
+        "" => 1,
+        unit => {
+            let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+            let hint = "Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".";
+            found.ok_or_else(|| fault(Some(hint)))?.1
+        }
+    };
+    let bytes = number.times(&Numeric::from_i64(factor))?.round(0)?.floor();
+    bytes
         .and_then(|bytes| i64::try_from(bytes).ok())
         .ok_or_else(|| Error::NumericOutOfRange {
             message: "bigint out of range".to_string(),

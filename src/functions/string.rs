@@ -107,6 +107,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, |b| {
         b.map4(overlaid)
     }),
+    FunctionDef::new("overlay", &[T::Bytea, T::Bytea, T::Int4], T::Bytea, |b| {
+        b.map3(|bytes, part: &[u8], start| overlaid_bytes(bytes, part, start, octets(part)?))
+    }),
+    FunctionDef::new(
+        "overlay",
+        &[T::Bytea, T::Bytea, T::Int4, T::Int4],
+        T::Bytea,
+        |b| b.map4(overlaid_bytes),
+    ),
     FunctionDef::new("position", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
     FunctionDef::new("position", &[T::Bytea, T::Bytea], T::Int4, |b| {
         b.map2(byte_position)
@@ -396,17 +405,39 @@ fn translated(text: &str, from: &str, to: &str) -> String {
     translated.collect()
 }
 
-fn overlaid(text: &str, part: &str, start: i32, length: i32) -> Result<String> {
+/// What stands before and behind the part that is laid over: `start` places from 1, so many places of it. Errors: 22011, 22003.
+fn overlay_places(start: i32, length: i32) -> Result<(usize, usize)> {
     if start < 1 {
         return Err(Error::DataException {
             state: "22011",
             message: "negative substring length not allowed".to_string(),
         });
     }
-    let before = i64::from(start) - 1;
-    let after = before + i64::from(length);
-    let offset = |count: i64| offset_of(text, usize::try_from(count).unwrap_or(0));
-    Ok([&text[..offset(before)], part, &text[offset(after)..]].concat())
+    let behind = start
+        .checked_add(length)
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: "integer out of range".to_string(),
+            detail: None,
+        })?;
+    // Behind a start before the first place is all there is.
+    let before = usize::try_from(start - 1).unwrap_or(0);
+    Ok((before, usize::try_from(behind.max(1) - 1).unwrap_or(0)))
+}
+
+fn overlaid(text: &str, part: &str, start: i32, length: i32) -> Result<String> {
+    let (before, behind) = overlay_places(start, length)?;
+    Ok([
+        &text[..offset_of(text, before)],
+        part,
+        &text[offset_of(text, behind)..],
+    ]
+    .concat())
+}
+
+fn overlaid_bytes(bytes: &[u8], part: &[u8], start: i32, length: i32) -> Result<Vec<u8>> {
+    let (before, behind) = overlay_places(start, length)?;
+    let end = bytes.len();
+    Ok([&bytes[..before.min(end)], part, &bytes[behind.min(end)..]].concat())
 }
 
 fn position(text: &str, part: &str) -> Result<i32> {

@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
+use super::accumulation::{Accumulation, Extreme, Finish, Hypothetical, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::undefined_function::no_function;
@@ -69,6 +69,11 @@ pub(crate) fn aggregate_names() -> impl Iterator<Item = &'static str> {
 /// Whether the name is an aggregate function's.
 pub(crate) fn is_aggregate(name: &str) -> bool {
     aggregate_names().any(|known| known == name)
+}
+
+/// Whether a call is one of an aggregate function: by its name, or by WITHIN GROUP of what is else a window function.
+pub(crate) fn is_aggregate_call(name: &str, function: &ast::Function) -> bool {
+    is_aggregate(name) || !function.within_group.is_empty() && Hypothetical::named(name).is_some()
 }
 
 /// Whether it is the name of an aggregate whose result is about as large as one value.
@@ -174,6 +179,11 @@ impl Binder<'_> {
         if let Some(percentile) = Percentile::named(name) {
             let (accumulation, order_by) =
                 self.percentile((name, percentile), arguments, &function.within_group, place)?;
+            return Ok((accumulation, false, order_by));
+        }
+        if let Some(hypothetical) = Hypothetical::named(name) {
+            let (accumulation, order_by) =
+                self.hypothetical((name, hypothetical), arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
         }
         if !function.within_group.is_empty() {
@@ -350,6 +360,9 @@ impl Binder<'_> {
 
     /// Every text, and what joins them.
     fn joined(&mut self, text: Bound, separator: Bound) -> Result<Accumulation> {
+        if text.ty == SqlType::Bytea {
+            return self.joined_bytes(text, separator);
+        }
         let text = self.coerce(text, &SqlType::Text)?;
         let separator = self.coerce(separator, &SqlType::Text)?;
         // Arrays may be gathered in several orders at once, which texts may not.
@@ -358,6 +371,20 @@ impl Binder<'_> {
         Ok(match separator.expr.column_refs().is_empty() {
             true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
             false => Accumulation::joined(vec![array(text.expr), array(separator.expr)], Finish::JoinedByRow),
+        })
+    }
+
+    /// Every bytea, and what joins them, in two arrays.
+    fn joined_bytes(&mut self, bytes: Bound, separator: Bound) -> Result<Accumulation> {
+        let ty = SqlType::Array(Box::new(SqlType::Bytea));
+        let separator = self.coerce(separator, &SqlType::Bytea)?;
+        let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
+        Ok(match separator.expr.column_refs().is_empty() {
+            true => Accumulation::joined(vec![array(bytes.expr)], Finish::Joined(separator)),
+            false => Accumulation::joined(
+                vec![array(bytes.expr), array(separator.expr)],
+                Finish::JoinedByRow,
+            ),
         })
     }
 

@@ -35,17 +35,29 @@ impl Binder<'_> {
                 ))
             }
             Finish::Joined(separator) => {
-                let separator = Bound::new(separator.expr.clone(), SqlType::Text);
-                Ok(self.joined_texts((functions::JOIN_TEXTS, false), first, separator))
+                let separator = Bound::new(separator.expr.clone(), separator.ty.clone());
+                let body = match separator.ty {
+                    SqlType::Bytea => functions::JOIN_BYTES,
+                    _ => functions::JOIN_TEXTS,
+                };
+                Ok(self.joined_texts((body, false), first, separator))
             }
             Finish::JoinedByRow => {
                 let separators = results
                     .next()
                     .ok_or_else(|| Error::internal("texts without separators"))?;
-                Ok(self.joined_texts((functions::JOIN_TEXTS_BY_ROW, true), first, separators))
+                let body = match element_type(&first.ty) {
+                    SqlType::Bytea => functions::JOIN_BYTES_BY_ROW,
+                    _ => functions::JOIN_TEXTS_BY_ROW,
+                };
+                Ok(self.joined_texts((body, true), first, separators))
             }
             Finish::Percentile(percentile, fraction) => {
                 self.percentile_of(*percentile, first, fraction.clone())
+            }
+            Finish::Hypothetical(hypothetical) => {
+                let results = std::iter::once(first).chain(results).collect();
+                self.hypothetical_place(*hypothetical, results)
             }
             Finish::Object(function) => {
                 let values = results
@@ -95,9 +107,10 @@ impl Binder<'_> {
         separators: Bound,
     ) -> Bound {
         let definition = ("string_agg", body, strict, Volatility::Immutable);
+        let returns = element_type(&texts.ty).clone();
         let arguments = vec![(texts.expr, texts.ty), (separators.expr, separators.ty)];
-        let call = tree::call(definition, arguments, SqlType::Text, &self.settings);
-        Bound::new(call, SqlType::Text)
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
+        Bound::new(call, returns)
     }
 
     /// The interval of sums of months, days and microseconds, and of a count that divides it.

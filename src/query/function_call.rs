@@ -7,9 +7,11 @@ use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::call_clauses;
 use super::coercion::{self, CastContext, common_type};
 use super::context_value::is_context_value;
+use super::named_arguments;
 use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
+use super::variadic;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
@@ -74,7 +76,7 @@ impl Binder<'_> {
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place);
         }
-        if super::aggregate::is_aggregate(&name) {
+        if super::aggregate::is_aggregate_call(&name, function) {
             return self.aggregate_function(&name, function, place);
         }
         if super::window::is_window_only(&name) {
@@ -84,6 +86,9 @@ impl Binder<'_> {
             ));
         }
         call_clauses::check_plain(&name, function)?;
+        if let Some(before) = variadic::before_array(&function.args) {
+            return self.variadic_call(&name, before, place);
+        }
         let arguments = self.arguments(&name, &function.args, place)?;
         if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;
@@ -119,6 +124,10 @@ impl Binder<'_> {
                     .map(|argument| Bound::new(argument.expr, SqlType::Text))
                     .collect();
                 self.resolve_function(name, padded)
+            }
+            "overlaps" if arguments.len() == 4 => {
+                let ends = self.ends_of_periods(arguments)?;
+                self.resolve_function(name, ends)
             }
             "age" if arguments.len() == 1 => self.age_today(arguments),
             "row" => Err(Error::unsupported("a row value outside a comparison", None)),
@@ -182,7 +191,7 @@ impl Binder<'_> {
                 ));
             }
         };
-        let mut bound = Vec::with_capacity(list.args.len());
+        let (mut bound, mut names) = (Vec::with_capacity(list.args.len()), Vec::new());
         for argument in &list.args {
             if let ast::FunctionArg::Unnamed(argument) = argument
                 && let Some(row) = self.whole_row(name, argument, place)?
@@ -190,20 +199,28 @@ impl Binder<'_> {
                 bound.push(row);
                 continue;
             }
+            let (named, argument) = named_arguments::parts(argument)?;
+            if named.is_none() && !names.is_empty() {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    "positional argument cannot follow named argument",
+                ));
+            }
+            names.extend(named);
             match argument {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => {
-                    bound.push(self.expression(expr, place)?)
-                }
-                ast::FunctionArg::Unnamed(_) => {
+                ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
+                _ => {
                     return Err(Error::UndefinedFunction {
                         signature: format!("{name}()"),
                         hint: None,
                     });
                 }
-                _ => return Err(Error::unsupported("a named argument", None)),
             }
         }
-        Ok(bound)
+        match names.is_empty() {
+            true => Ok(bound),
+            false => named_arguments::in_order(name, bound, &names),
+        }
     }
 
     /// Picks the function of this name for the arguments, as PostgreSQL's `func_select_candidate` does, and calls it.
@@ -453,6 +470,17 @@ impl Binder<'_> {
                 let parts = [expr, overlay_what, overlay_from].into_iter().chain(overlay_for);
                 let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
                 self.resolve_function("overlay", arguments?)
+            }
+            E::IsNormalized { expr, form, negated } => {
+                let mut arguments = vec![self.expression(expr, place)?];
+                if let Some(form) = form {
+                    arguments.push(Bound::constant(&Value::Text(form.to_string()), SqlType::Text)?);
+                }
+                let is_normalized = self.resolve_function("is_normalized", arguments)?;
+                match negated {
+                    true => Ok(Bound::new(Expr::Not(Box::new(is_normalized.expr)), SqlType::Bool)),
+                    false => Ok(is_normalized),
+                }
             }
             E::AtTimeZone { timestamp, time_zone } => {
                 let timestamp = self.expression(timestamp, place)?;

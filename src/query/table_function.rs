@@ -141,14 +141,19 @@ impl Binder<'_> {
         }
         if call.ordinality {
             let name = self.unique_name("?ordinality");
-            let first = arrays
-                .first()
-                .map(|(expr, _)| expr.clone())
-                .ok_or_else(|| Error::unsupported("WITH ORDINALITY of nothing", None))?;
+            if arrays.is_empty() {
+                return Err(Error::unsupported("WITH ORDINALITY of nothing", None));
+            }
             let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
-            let definition = ("ordinality", functions::ORDINALITY, true, Volatility::Immutable);
-            let numbers = tree::call(definition, vec![(first, array_type)], ty, &self.settings);
+            let numbered = arrays.iter().zip(&columns);
+            let numbered = numbered
+                .map(|((array, _), column)| {
+                    let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
+                    (array.clone(), ty)
+                })
+                .collect();
+            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
+            let numbers = tree::call(definition, numbered, ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
             columns.push(ScopeColumn {

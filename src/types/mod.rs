@@ -54,6 +54,7 @@ pub(crate) use convert::{
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub(crate) use datetime_words::abbreviated_offset;
 pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};

@@ -97,7 +97,15 @@ impl Call {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for _ in 0..count {
             let values = self.types.iter().enumerate().map(|(place, ty)| {
-                let special = texts_of(&self.name, place).filter(|_| ty == "text");
+                let name = match self.types[0].as_str() {
+                    "integer" | "bigint" | "numeric" | "real" | "double precision"
+                        if self.name == "to_char" =>
+                    {
+                        "to_number"
+                    }
+                    _ => &self.name,
+                };
+                let special = texts_of(name, place).filter(|_| ty == "text");
                 let values = special.or_else(|| values_of(ty)).unwrap_or_default();
                 literal(values.choose(rng).copied().unwrap_or_default(), ty)
             });
