@@ -4,9 +4,10 @@
 use std::cmp::Ordering;
 
 use super::array::{is_same, order};
+use super::interval::sum_of;
 use super::{Batch, Body};
 use crate::Result;
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{Interval, SqlType, Value, element_type};
 
 /// A sorted array without the items that equal the one before.
 pub const UNREPEATED: Body = Body::Batch(|b| {
@@ -18,6 +19,18 @@ pub const UNREPEATED: Body = Body::Batch(|b| {
 pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_lt));
 /// The greatest item that is not NULL.
 pub const GREATEST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_gt));
+
+/// The sum of the intervals of an array, and their average; NULLs do not count.
+pub const INTERVAL_SUM: Body = Body::Batch(|b| intervals(b, false));
+/// See `INTERVAL_SUM`.
+pub const INTERVAL_AVERAGE: Body = Body::Batch(|b| intervals(b, true));
+
+fn intervals(batch: &Batch, is_average: bool) -> Result<arrow::array::ArrayRef> {
+    batch.map1(|items: Vec<Option<Interval>>| {
+        let present: Vec<Interval> = items.into_iter().flatten().collect();
+        sum_of(&present, is_average)
+    })
+}
 
 /// The item of a sorted array that comes most often, the first of such; NULLs do not count.
 pub const MODE: Body = Body::Batch(|b| {

@@ -94,7 +94,9 @@ pub use array::{
     AT_LEAST_ONE, FLAT, JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED,
     ORDINALITY, SLICE, SUBSCRIPT, quantified,
 };
-pub use array_aggregates::{DENSE_RANK, GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
+pub use array_aggregates::{
+    DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
+};
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
 pub use batch::Batch;

@@ -71,6 +71,8 @@ pub(super) enum Finish {
     Extreme(Extreme),
     /// Sums of the months, days and microseconds of intervals as an interval; divided by a fourth result for an average.
     Interval { is_average: bool },
+    /// The sum of an array's intervals, or their average.
+    Intervals { is_average: bool },
     /// Arrays that were gathered as one array of them.
     Nested,
     /// The item that comes most often in a sorted array.

@@ -440,13 +440,13 @@ impl Binder<'_> {
 
     /// The sums of an interval's parts; of a time it is the interval since midnight.
     fn interval_sums(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
-        if distinct {
-            return Err(Error::unsupported(
-                "DISTINCT in a sum or an average of intervals",
-                Some("Take SELECT DISTINCT in a subquery."),
-            ));
-        }
         let argument = self.convert(argument, &SqlType::Interval(None), CastContext::Implicit)?;
+        if distinct {
+            return Ok(Accumulation {
+                finish: Finish::Intervals { is_average: false },
+                ..self.array_of_values(argument)?
+            });
+        }
         let mut calls = Vec::new();
         for part in ["interval_months", "interval_days", "interval_microseconds"] {
             let part = self.resolve_function(part, vec![argument.clone()])?;
@@ -476,6 +476,10 @@ impl Binder<'_> {
             _ => {
                 let counted = argument.expr.clone();
                 let mut accumulation = self.sum(argument, distinct)?;
+                if let Finish::Intervals { .. } = accumulation.finish {
+                    accumulation.finish = Finish::Intervals { is_average: true };
+                    return Ok(accumulation);
+                }
                 accumulation
                     .calls
                     .push((Accumulator::Count, vec![counted], SqlType::Int8));

@@ -75,6 +75,13 @@ impl Binder<'_> {
                 let item = element_type(&first.ty).clone();
                 Ok(self.gathered(name, body, first, item))
             }
+            Finish::Intervals { is_average } => {
+                let (name, body) = match is_average {
+                    true => ("interval_average", functions::INTERVAL_AVERAGE),
+                    false => ("interval_sum", functions::INTERVAL_SUM),
+                };
+                Ok(self.gathered(name, body, first, SqlType::Interval(None)))
+            }
             Finish::Nested => {
                 let ty = first.ty.clone();
                 Ok(self.gathered("array_agg", functions::NESTED, first, ty))

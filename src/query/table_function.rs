@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
-use super::record_function::is_record_function;
+use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
@@ -44,6 +44,12 @@ impl Binder<'_> {
                 clauses: Vec::new(),
             })
         };
+        if let Some(name) = &call.name
+            && let Some(last) = name_parts(name)?.pop()
+            && is_populating_function(&last)
+        {
+            return self.populated(&last, call.args, place);
+        }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
             && (functions::set_function(&last).is_some() || is_record_function(&last))
@@ -116,6 +122,10 @@ impl Binder<'_> {
             .alias
             .map_or_else(|| default.clone(), |alias| fold(&alias.name));
         let one_column = sets.len() == 1;
+        let of_table = match is_populating_function(&default) {
+            true => self.populated_columns(call.args)?,
+            false => Vec::new(),
+        };
         let (mut columns, mut arrays) = (Vec::new(), Vec::new());
         for set in sets {
             let ty = element_type(&set.ty).clone();
@@ -123,6 +133,9 @@ impl Binder<'_> {
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.
             let column_name = match functions::set_function(&default) {
+                None if !of_table.is_empty() => of_table
+                    .get(columns.len())
+                    .map_or_else(|| default.clone(), |(name, _)| name.clone()),
                 Some(set) => set
                     .columns
                     .get(columns.len())

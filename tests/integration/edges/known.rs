@@ -142,14 +142,6 @@ const DIFFERENT: &[(&[&str], &str)] = &[
         "there is no SIMILAR with an escape",
     ),
     (
-        &["\"sum\"(DISTINCT", "interval"],
-        "distinct intervals are not summed",
-    ),
-    (
-        &["\"avg\"(DISTINCT", "interval"],
-        "distinct intervals are not averaged",
-    ),
-    (
         &["\"trunc\"(", "'2147483647'"],
         "thousands of zeros behind the point are not as many",
     ),
