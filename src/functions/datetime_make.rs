@@ -18,7 +18,7 @@ fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {
     let (month_of_year, day_of_month) = (u32::try_from(month).unwrap_or(0), u32::try_from(day).unwrap_or(0));
     let date = NaiveDate::from_ymd_opt(civil_year, month_of_year, day_of_month).filter(|_| year != 0);
     let date = date.ok_or_else(|| Error::DatetimeOverflow {
-        message: format!("date field value out of range: {year}-{month:02}-{day:02}"),
+        message: format!("date field value out of range: {civil_year}-{month:02}-{day:02}"),
     })?;
     let days = i64::from(date.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
     i32::try_from(days).map_err(|_| out_of_range("date"))

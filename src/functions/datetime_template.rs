@@ -21,6 +21,8 @@ pub(super) struct Field {
     pub(super) pattern: &'static Pattern,
     /// FM: without padding.
     pub(super) is_fill_mode: bool,
+    /// TM: a name in the language of the session, which is not padded.
+    pub(super) is_translated: bool,
     /// TH or th: with an ordinal's ending.
     pub(super) ordinal: Option<Case>,
 }
@@ -272,6 +274,7 @@ pub(super) fn pieces(template: &str, is_strict: bool) -> Result<Vec<Piece>> {
             pieces.push(Piece::Field(Field {
                 pattern,
                 is_fill_mode: prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("FM")),
+                is_translated: prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("TM")),
                 ordinal,
             }));
             continue;

@@ -178,7 +178,7 @@ impl Fields {
             [_, b'a'..=b'z', ..] => name.to_string(),
             _ => name.to_uppercase(),
         };
-        let padded = |name: String, width: usize| match field.is_fill_mode {
+        let padded = |name: String, width: usize| match field.is_fill_mode || field.is_translated {
             true => name,
             false => format!("{name:width$}"),
         };
@@ -301,7 +301,11 @@ impl Fields {
                 );
             }
             Kind::Year(digits) => last_digits(shown(self.year), digits),
-            Kind::IsoYear(digits) => last_digits(shown(self.iso.0), digits),
+            // As wide as the year itself is.
+            Kind::IsoYear(digits) => {
+                let (_, width) = last_digits(shown(self.year), digits);
+                (last_digits(shown(self.iso.0), digits).0, width)
+            }
             // Those that are words.
             _ => return String::new(),
         };

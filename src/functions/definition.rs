@@ -257,6 +257,13 @@ impl FunctionDef {
             ..self
         }
     }
+    /// The same value for all rows of a statement.
+    pub const fn stable(self) -> FunctionDef {
+        FunctionDef {
+            volatility: Volatility::Stable,
+            ..self
+        }
+    }
     /// Another value at every call.
     pub const fn volatile(self) -> FunctionDef {
         FunctionDef {

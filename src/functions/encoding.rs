@@ -22,7 +22,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             let (from, to) = (named(from, "source")?, named(to, "destination")?);
             converted(bytes, from, to)
         })
-    }),
+    })
+    .stable(),
     FunctionDef::new("convert_from", &[T::Bytea, T::Name], T::Text, |b| {
         b.map2(|bytes: &[u8], from: &str| {
             let bytes = converted(bytes, named(from, "source")?, UTF8)?;
@@ -32,17 +33,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 Err(error) => Err(invalid_utf8(error.as_bytes())),
             }
         })
-    }),
+    })
+    .stable(),
     FunctionDef::new("convert_to", &[T::Text, T::Name], T::Bytea, |b| {
         b.map2(|text: &str, to: &str| converted(text.as_bytes(), UTF8, named(to, "destination")?))
-    }),
+    })
+    .stable(),
     FunctionDef::new("length", &[T::Bytea, T::Name], T::Int4, |b| {
         b.map2(|bytes: &[u8], name: &str| {
             let encoding =
                 number_of(name).ok_or_else(|| refuse(format!("invalid encoding name \"{name}\"")))?;
             characters(bytes, encoding)
         })
-    }),
+    })
+    .stable(),
     FunctionDef::new("to_ascii", &[T::Text], T::Text, |b| {
         b.map1(|text: &str| to_ascii(text, UTF8))
     }),

@@ -33,9 +33,11 @@ macro_rules! forms {
             $make($name, TWO, $returns, |b| $body(b, false)),
             $make($name, THREE, $returns, |b| $body(b, false)),
             $make($name, FOUR, $returns, |b| $body(b, false)).parameters(PARAMETERS),
-            $make($zoned, TWO, $returns, |b| $body(b, true)),
-            $make($zoned, THREE, $returns, |b| $body(b, true)),
-            $make($zoned, FOUR, $returns, |b| $body(b, true)).parameters(PARAMETERS),
+            $make($zoned, TWO, $returns, |b| $body(b, true)).stable(),
+            $make($zoned, THREE, $returns, |b| $body(b, true)).stable(),
+            $make($zoned, FOUR, $returns, |b| $body(b, true))
+                .stable()
+                .parameters(PARAMETERS),
         ]
     };
 }

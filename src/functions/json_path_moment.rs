@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 use chrono_tz::Tz;
 
 use super::datetime_format::rounded;
-use super::datetime_from_char::{Reading, read};
+use super::datetime_from_char::read;
+use super::datetime_values::Reading;
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, from_local, to_local};
 use crate::types::{FormatSettings, Value};
 use crate::{Error, Result};

@@ -26,6 +26,7 @@ mod datetime_period;
 mod datetime_template;
 mod datetime_to_char;
 mod datetime_trunc;
+mod datetime_values;
 mod definition;
 mod encoding;
 mod escaped_text;
@@ -37,6 +38,7 @@ mod hash;
 mod immutability;
 mod integer;
 mod interval;
+mod joined_items;
 mod json;
 mod json_build;
 mod json_change;
@@ -45,6 +47,7 @@ pub mod json_order;
 mod json_path;
 mod json_path_condition;
 mod json_path_item;
+mod json_path_method;
 mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
@@ -90,10 +93,7 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
 pub use array::ANY_EQUAL_NAME;
-pub use array::{
-    AT_LEAST_ONE, FLAT, JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED,
-    ORDINALITY, SLICE, SUBSCRIPT, quantified,
-};
+pub use array::{AT_LEAST_ONE, FLAT, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT, quantified};
 pub use array_aggregates::{
     DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
 };
@@ -107,6 +107,7 @@ pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
 pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
+pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;

@@ -56,7 +56,8 @@ pub(super) fn with_regex<R>(
 }
 
 impl RegularExpression {
-    fn new(pattern: &str, flags: &str) -> Result<RegularExpression> {
+    /// Errors: as of [`with_regex`].
+    pub(super) fn new(pattern: &str, flags: &str) -> Result<RegularExpression> {
         let options = Options::read(flags)?;
         let pattern = match options.is_literal {
             true => regex::escape(pattern),

@@ -484,7 +484,14 @@ fn character(code: i32) -> Result<String> {
             message,
         })
     };
+    if code < 0 {
+        return Err(Error::InvalidParameter {
+            message: "character number must be positive".to_string(),
+            hint: None,
+        });
+    }
     match u32::try_from(code).ok().and_then(char::from_u32) {
+        None if code > 0x10_FFFF => refuse(format!("requested character too large for encoding: {code}")),
         Some('\0') => refuse("null character not permitted".to_string()),
         Some(character) => Ok(character.to_string()),
         None => refuse(format!("requested character not valid for encoding: {code}")),

@@ -133,7 +133,7 @@ impl Dialect for KeyspanDialect {
                 Some(parser.parse_value().map(Expr::Value))
             }
             Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
-            Token::Word(word) if is_word(word, "VARIADIC") => {
+            Token::Word(word) if word.keyword == Keyword::VARIADIC => {
                 let prefix = word.to_ident(first.span);
                 parser.advance_token();
                 let value = parser.parse_expr().map(Box::new);

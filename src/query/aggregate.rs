@@ -126,12 +126,17 @@ impl Binder<'_> {
             .calls
             .iter()
             .map(|(function, arguments, ty)| {
+                // How many there are no order changes, and the operator that counts takes none.
+                let order_by = match function {
+                    Accumulator::Count => Vec::new(),
+                    _ => order_by.clone(),
+                };
                 let call = AggregateFunction::new(
                     function.clone(),
                     arguments.clone(),
                     distinct,
                     filter.clone(),
-                    order_by.clone(),
+                    order_by,
                 );
                 Bound::new(Expr::AggregateFunction(call), ty.clone())
             })
@@ -355,36 +360,6 @@ impl Binder<'_> {
             calls: keys.calls.into_iter().chain(values.calls).collect(),
             finish: Finish::Object(function),
             is_exact: false,
-        })
-    }
-
-    /// Every text, and what joins them.
-    fn joined(&mut self, text: Bound, separator: Bound) -> Result<Accumulation> {
-        if text.ty == SqlType::Bytea {
-            return self.joined_bytes(text, separator);
-        }
-        let text = self.coerce(text, &SqlType::Text)?;
-        let separator = self.coerce(separator, &SqlType::Text)?;
-        // Arrays may be gathered in several orders at once, which texts may not.
-        let ty = SqlType::Array(Box::new(SqlType::Text));
-        let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
-        Ok(match separator.expr.column_refs().is_empty() {
-            true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
-            false => Accumulation::joined(vec![array(text.expr), array(separator.expr)], Finish::JoinedByRow),
-        })
-    }
-
-    /// Every bytea, and what joins them, in two arrays.
-    fn joined_bytes(&mut self, bytes: Bound, separator: Bound) -> Result<Accumulation> {
-        let ty = SqlType::Array(Box::new(SqlType::Bytea));
-        let separator = self.coerce(separator, &SqlType::Bytea)?;
-        let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
-        Ok(match separator.expr.column_refs().is_empty() {
-            true => Accumulation::joined(vec![array(bytes.expr)], Finish::Joined(separator)),
-            false => Accumulation::joined(
-                vec![array(bytes.expr), array(separator.expr)],
-                Finish::JoinedByRow,
-            ),
         })
     }
 

@@ -208,6 +208,12 @@ impl Binder<'_> {
             }
             names.extend(named);
             match argument {
+                // The name of a form is a word of the syntax.
+                ast::FunctionArgExpr::Expr(ast::Expr::Identifier(form))
+                    if name == "normalize" && bound.len() == 1 && is_normal_form(form) =>
+                {
+                    bound.push(Bound::constant(&Value::Text(form.value.clone()), SqlType::Text)?);
+                }
                 ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
                 _ => {
                     return Err(Error::UndefinedFunction {
@@ -490,6 +496,12 @@ impl Binder<'_> {
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
+}
+
+/// Whether a word names one of Unicode's normal forms.
+fn is_normal_form(word: &ast::Ident) -> bool {
+    let forms = ["NFC", "NFD", "NFKC", "NFKD"];
+    word.quote_style.is_none() && forms.iter().any(|form| word.value.eq_ignore_ascii_case(form))
 }
 
 /// Whether it is int2vector or oidvector, and its items are of this type.

@@ -68,6 +68,7 @@ mod select;
 mod select_item;
 mod sequence_row;
 mod set_returning;
+mod string_agg;
 mod subquery;
 mod table_function;
 mod target_rows;

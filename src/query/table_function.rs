@@ -37,13 +37,6 @@ impl Binder<'_> {
             }
             sets.push(self.flattened(bound));
         }
-        let listed = || {
-            ast::FunctionArguments::List(ast::FunctionArgumentList {
-                duplicate_treatment: None,
-                args: call.args.to_vec(),
-                clauses: Vec::new(),
-            })
-        };
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
             && is_populating_function(&last)
@@ -54,7 +47,7 @@ impl Binder<'_> {
             && let Some(last) = name_parts(name)?.pop()
             && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
-            let arguments = self.arguments(&last, &listed(), place)?;
+            let arguments = self.arguments(&last, &call.listed(), place)?;
             return match functions::set_function(&last) {
                 None => self.record_columns(&last, arguments, call.alias),
                 Some(set) => set
@@ -69,7 +62,7 @@ impl Binder<'_> {
                 name: name.clone(),
                 uses_odbc_syntax: false,
                 parameters: ast::FunctionArguments::None,
-                args: listed(),
+                args: call.listed(),
                 filter: None,
                 null_treatment: None,
                 over: None,
@@ -201,6 +194,17 @@ pub(super) struct TableFunction<'a> {
     arrays: Vec<&'a ast::Expr>,
     ordinality: bool,
     alias: Option<&'a ast::TableAlias>,
+}
+
+impl TableFunction<'_> {
+    /// Its arguments as those of any call.
+    fn listed(&self) -> ast::FunctionArguments {
+        ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: self.args.to_vec(),
+            clauses: Vec::new(),
+        })
+    }
 }
 
 pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {

@@ -17,10 +17,7 @@ impl Value {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
             }
-            SqlType::Catalog(CatalogType::JsonPath) => match bytes {
-                [1, text @ ..] => Value::Text(JsonPath::parse(&utf8(text)?)?.to_string()),
-                _ => return Err(damaged()),
-            },
+            SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);
             }
@@ -117,6 +114,13 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
             .filter(|micros| *micros != i64::MAX)
             .ok_or_else(|| overflow("timestamp")),
     })
+}
+
+/// A jsonpath behind its version; `None`: of another version.
+fn read_path(bytes: &[u8]) -> Option<Result<Value>> {
+    let text = bytes.strip_prefix(&[1])?;
+    let path = utf8(text).and_then(|text| JsonPath::parse(&text));
+    Some(path.map(|path| Value::Text(path.to_string())))
 }
 
 fn read_array(bytes: &[u8], element: &SqlType, parameter: usize) -> Result<Vec<Value>> {
