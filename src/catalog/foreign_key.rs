@@ -29,6 +29,12 @@ pub struct ForeignKey {
     /// NOT VALID: rows that were there before it may be against it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_valid: bool,
+    /// DEFERRABLE: it may be asked when the transaction commits.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferrable: bool,
+    /// INITIALLY DEFERRED: it is, unless the transaction says otherwise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub initially_deferred: bool,
     /// COMMENT ON CONSTRAINT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,

@@ -398,6 +398,13 @@ impl TableDef {
         let keys = std::iter::once(&self.primary_key).chain(self.kept_indexes());
         keys.flat_map(IndexDef::held_columns).collect()
     }
+    /// The ids of the columns whose values no two rows share: those of its key and of its unique indexes.
+    pub fn columns_of_unique_keys(&self) -> HashSet<ColumnId> {
+        let unique = self.kept_indexes().filter(|index| index.unique);
+        let keys = std::iter::once(&self.primary_key).chain(unique);
+        keys.flat_map(|key| key.columns.iter().map(|part| part.column))
+            .collect()
+    }
     /// Whether the column is one of the primary key's.
     pub fn is_key_column(&self, id: ColumnId) -> bool {
         self.primary_key.columns.iter().any(|key| key.column == id)

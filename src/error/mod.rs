@@ -429,6 +429,8 @@ pub enum StatementFault {
     InvalidColumnReference,
     /// 42P16: a table definition that cannot be.
     InvalidTableDefinition,
+    /// 55006: what the transaction itself still has to do with.
+    ObjectInUse,
     /// 42830: a foreign key to what is no key.
     InvalidForeignKey,
     /// 42P17: a definition that contradicts itself or the rules for such objects.

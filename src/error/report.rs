@@ -453,6 +453,7 @@ impl StatementFault {
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::ObjectInUse => "55006",
             StatementFault::InvalidForeignKey => "42830",
             StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",

@@ -130,7 +130,10 @@ impl FetchedRows {
             Ok(Recheck::of(&self.locks.made, self.constants.clone(), columns))
         };
         let key = self.key_of(&rows);
-        self.locks.table.lock(&self.txn, &key, rows, recheck).await
+        self.locks
+            .table
+            .lock(&self.txn, self.locks.table.mode, (&key, rows), recheck)
+            .await
     }
 
     fn unwritten(&self, rows: RecordBatch) -> Result<RecordBatch> {

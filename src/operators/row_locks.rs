@@ -26,7 +26,8 @@ use crate::{Error, Result};
 pub(crate) struct TableRowLocks {
     relation: String,
     keys: StoredKeys,
-    mode: LockMode,
+    /// How a query locks them; a write says so itself.
+    pub(super) mode: LockMode,
     wait: LockWait,
     /// Rows that are gone are passed over.
     passes_gone: bool,
@@ -65,11 +66,11 @@ impl TableRowLocks {
     }
 
     /// Those of a write.
-    pub(crate) fn of_write(table: &TableDef, mode: LockMode) -> TableRowLocks {
+    pub(crate) fn of_write(table: &TableDef) -> TableRowLocks {
         TableRowLocks {
             relation: table.name.clone(),
             keys: StoredKeys::new(table),
-            mode,
+            mode: LockMode::Replace,
             wait: LockWait::Block,
             passes_gone: false,
             is_write: true,
@@ -81,18 +82,18 @@ impl TableRowLocks {
         (0..rows).map(|row| self.keys.key(key, row)).collect()
     }
 
-    /// Locks the rows of a page, whose keys' columns these are; answers those that are locked, as they are now. `recheck`: what is made of
+    /// Locks the rows of a page, whose keys' columns stand before it; answers those that are locked, as they are now. `recheck`: what is made of
     /// rows that turn out to be newer than they were read. Errors: `Conflict` for a row of which that is not known, or that is gone: it may
     /// have got another key, and be there under that; 40P01, 53200, 55P03.
     pub(crate) async fn lock(
         &self,
         txn: &Transaction,
-        key: &[ArrayRef],
-        page: RecordBatch,
+        mode: LockMode,
+        (key, page): (&[ArrayRef], RecordBatch),
         recheck: impl Fn() -> Result<Option<Recheck>>,
     ) -> Result<RecordBatch> {
         let keys = self.keys(key, page.num_rows());
-        let locked = txn.lock_rows(&keys, self.mode, self.wait).await;
+        let locked = txn.lock_rows(&keys, mode, self.wait).await;
         let locked = locked.map_err(|error| match error {
             // Who only locks is not told which it was, as in PostgreSQL.
             Error::ConcurrentDelete { key } if !self.is_write => Error::Conflict { key },
@@ -254,7 +255,7 @@ impl RunningRowLocks {
         for KeyedLocks { table, key } in &self.tables {
             let key = key.iter().map(|column| values(column, &rows));
             let key = key.collect::<Result<Vec<_>>>()?;
-            rows = table.lock(&self.txn, &key, rows, recheck).await?;
+            rows = table.lock(&self.txn, table.mode, (&key, rows), recheck).await?;
         }
         self.wanted = self.wanted.map(|wanted| wanted - rows.num_rows());
         Ok(Some(rows))

@@ -1,6 +1,8 @@
 //! `Command`: the statements that are the session's own business (transactions, settings, prepared statements, cursors).
 //! `command_reader` reads them, `session` runs them.
 
+use sqlparser::ast::ObjectName;
+
 use super::copy::Copy;
 use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
 use crate::error::ReadOnlyCursor;
@@ -27,7 +29,7 @@ pub enum Command {
     /// SET TRANSACTION SNAPSHOT.
     SetSnapshot { id: String },
     /// SET CONSTRAINTS; no names for ALL.
-    SetConstraints { names: Vec<String> },
+    SetConstraints { names: Vec<ObjectName>, deferred: bool },
     /// SET SESSION CHARACTERISTICS.
     SetCharacteristics { modes: Modes },
     /// SET; `values` is `None` for DEFAULT.
@@ -95,7 +97,11 @@ impl Command {
     pub fn is_of_sql(&self) -> bool {
         matches!(
             self,
-            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) | Command::Copy(_)
+            Command::AlterSettings { .. }
+                | Command::Define(_)
+                | Command::Keep(_)
+                | Command::Copy(_)
+                | Command::SetConstraints { .. }
         )
     }
 
@@ -119,6 +125,7 @@ impl Command {
             },
             Command::Define(definition) => definition.tag(),
             Command::Keep(upkeep) => upkeep.kind.tag(),
+            Command::SetConstraints { .. } => "SET CONSTRAINTS",
             _ => "",
         }
     }

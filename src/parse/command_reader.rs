@@ -329,16 +329,17 @@ impl TokenReader<'_> {
         let mut names = Vec::new();
         if !self.word("ALL") {
             loop {
-                names.push(self.setting_name()?);
+                names.push(self.object_name()?);
                 if !self.token(&Token::Comma) {
                     break;
                 }
             }
         }
-        if !self.word("IMMEDIATE") {
+        let deferred = !self.word("IMMEDIATE");
+        if deferred {
             self.expect("DEFERRED")?;
         }
-        Ok(Command::SetConstraints { names })
+        Ok(Command::SetConstraints { names, deferred })
     }
 
     /// A time zone: a name, hours, or INTERVAL '…' HOUR TO MINUTE.
@@ -471,6 +472,8 @@ impl TokenReader<'_> {
 
 #[cfg(test)]
 mod tests {
+    use sqlparser::ast::Ident;
+
     use super::*;
     use crate::types::Value;
 
@@ -533,7 +536,8 @@ mod tests {
         assert_eq!(
             read_text("set constraints a, b deferred"),
             Ok(Command::SetConstraints {
-                names: vec!["a".into(), "b".into()]
+                names: ["a", "b"].map(|name| vec![Ident::new(name)].into()).to_vec(),
+                deferred: true,
             })
         );
         assert_eq!(

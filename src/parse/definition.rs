@@ -40,6 +40,14 @@ pub enum Definition {
         column: String,
         change: IdentityChange,
     },
+    /// ALTER TABLE … ALTER CONSTRAINT, and nothing else.
+    AlterConstraint {
+        table: ObjectName,
+        if_exists: bool,
+        constraint: String,
+        deferrable: Option<bool>,
+        initially_deferred: bool,
+    },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
     CommentOnConstraint {
         constraint: String,
@@ -54,7 +62,9 @@ impl Definition {
         match self {
             Definition::SchemaOwner { .. } => "ALTER SCHEMA",
             Definition::AlterIndex { .. } => "ALTER INDEX",
-            Definition::AlterStorage { .. } | Definition::AlterIdentity { .. } => "ALTER TABLE",
+            Definition::AlterStorage { .. }
+            | Definition::AlterIdentity { .. }
+            | Definition::AlterConstraint { .. } => "ALTER TABLE",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
             Definition::CommentOnConstraint { .. } => "COMMENT",

@@ -17,7 +17,10 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan], text: &str) -> bool {
             let mut reader = TokenReader::new(tokens.to_vec(), text);
             reader.at = 2;
             let is_storage = reader.alter_storage().is_ok() && reader.peek().is_none();
-            is_storage || is_identity(tokens, text)
+            reader.at = 2;
+            is_storage
+                || is_identity(tokens, text)
+                || reader.alter_constraint().is_ok() && reader.peek().is_none()
         }
         (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
         (_, true) => is(2, "CONSTRAINT"),
@@ -49,7 +52,11 @@ impl TokenReader<'_> {
             self.alter_schema()
         } else if self.word("TABLE") {
             let at = self.at;
-            self.alter_identity().or_else(|_| {
+            let identity = self.alter_identity().or_else(|_| {
+                self.at = at;
+                self.alter_constraint()
+            });
+            identity.or_else(|_| {
                 self.at = at;
                 self.alter_storage()
             })
@@ -98,6 +105,40 @@ impl TokenReader<'_> {
             name,
             if_exists,
             change,
+        })
+    }
+
+    fn alter_constraint(&mut self) -> Result<Definition> {
+        let if_exists = self.if_exists()?;
+        self.word("ONLY");
+        let table = self.object_name()?;
+        self.token(&Token::Mul);
+        self.expect("ALTER")?;
+        self.expect("CONSTRAINT")?;
+        let constraint = self.name()?;
+        let (mut deferrable, mut initially_deferred) = (None, None);
+        while self.peek().is_some() {
+            if deferrable.is_none() && self.word("DEFERRABLE") {
+                deferrable = Some(true);
+            } else if deferrable.is_none() && self.word("NOT") {
+                self.expect("DEFERRABLE")?;
+                deferrable = Some(false);
+            } else if initially_deferred.is_none() && self.word("INITIALLY") {
+                let is_deferred = self.word("DEFERRED");
+                if !is_deferred {
+                    self.expect("IMMEDIATE")?;
+                }
+                initially_deferred = Some(is_deferred);
+            } else {
+                return Err(self.syntax_error());
+            }
+        }
+        Ok(Definition::AlterConstraint {
+            table,
+            if_exists,
+            constraint,
+            deferrable,
+            initially_deferred: initially_deferred.unwrap_or(false),
         })
     }
 

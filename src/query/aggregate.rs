@@ -5,6 +5,7 @@ use sqlparser::ast;
 use super::accumulation::{Accumulation, Extreme, Finish, Hypothetical, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
+use super::outer_aggregate::CapturedBefore;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
@@ -89,39 +90,29 @@ impl Binder<'_> {
         function: &ast::Function,
         place: Place<'_>,
     ) -> Result<Bound> {
-        match place.clause {
-            Clause::Select | Clause::Having | Clause::Window => {}
-            Clause::Aggregate => {
-                return Err(fault(
-                    StatementFault::Grouping,
-                    "aggregate function calls cannot be nested",
-                ));
-            }
-            clause => {
-                let what = match name {
-                    "grouping" => "grouping operations",
-                    _ => "aggregate functions",
-                };
-                let message = format!("{what} are not allowed in {}", clause.name());
-                return Err(fault(StatementFault::Grouping, message));
-            }
-        }
-        let inside = Place {
-            clause: Clause::Aggregate,
+        let may_stand = matches!(place.clause, Clause::Select | Clause::Having | Clause::Window);
+        let inside = |clause| Place {
+            clause: if may_stand { clause } else { place.clause },
             ..place
         };
-        let (accumulation, distinct, order_by) = self.accumulation(name, function, inside)?;
-        self.refuse_outer(&accumulation, place)?;
+        let before = CapturedBefore::note(place);
+        let (accumulation, distinct, order_by) =
+            self.accumulation(name, function, inside(Clause::Aggregate))?;
         let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(
-                filter,
-                Place {
-                    clause: Clause::Filter,
-                    ..place
-                },
-            )?)),
+            Some(filter) => Some(Box::new(self.condition(filter, inside(Clause::Filter))?)),
             None => None,
         };
+        let arguments = accumulation.calls.iter().flat_map(|(_, arguments, _)| arguments);
+        let parts = arguments
+            .chain(filter.as_deref())
+            .chain(order_by.iter().map(|key| &key.expr));
+        let parts: Vec<&Expr> = parts.collect();
+        if let Some(outer) = self.outer_aggregate((name, function), &parts, &before, place)? {
+            return Ok(outer);
+        }
+        if !may_stand {
+            return Err(misplaced(name, place.clause));
+        }
         let results = accumulation
             .calls
             .iter()
@@ -562,6 +553,19 @@ impl Binder<'_> {
             _ => call,
         })
     }
+}
+
+/// The refusal of an aggregate where none may stand.
+fn misplaced(name: &str, clause: Clause) -> Error {
+    let what = match name {
+        "grouping" => "grouping operations",
+        _ => "aggregate functions",
+    };
+    let message = match clause {
+        Clause::Aggregate => "aggregate function calls cannot be nested".to_string(),
+        clause => format!("{what} are not allowed in {}", clause.name()),
+    };
+    fault(StatementFault::Grouping, message)
 }
 
 fn single_call(function: Accumulator, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {

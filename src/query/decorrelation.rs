@@ -208,7 +208,7 @@ fn levels(plan: &Plan) -> usize {
 }
 
 /// The subquery that an expression is.
-fn marker(expr: &Expr) -> Option<&Subquery> {
+pub(super) fn marker(expr: &Expr) -> Option<&Subquery> {
     match expr {
         Expr::ScalarSubquery(subquery) => Some(subquery),
         Expr::Exists(exists) => Some(&exists.subquery),

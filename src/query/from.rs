@@ -101,10 +101,6 @@ impl Binder<'_> {
                 if captured.is_empty() && !keep_left {
                     return Ok(None);
                 }
-                let bindings = captured
-                    .into_iter()
-                    .map(|column| (column.clone(), Expr::Column(column)))
-                    .collect();
                 let kind = SubPlanKind::Rows {
                     keep_left,
                     schema: right.plan.schema().clone(),
@@ -112,7 +108,7 @@ impl Binder<'_> {
                 let sub_plan = SubPlan {
                     plan: Arc::new(right.plan),
                     kind,
-                    bindings,
+                    bindings: captured,
                     asked_when: None,
                     name: fields,
                 };

@@ -8,6 +8,7 @@ use arrow::datatypes::DataType;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, fault};
+use super::outer_aggregate::aggregates_of;
 use super::same_rows::{first_of, where_keyed};
 use super::scope::Scope;
 use crate::error::{StatementFault, TextPlace};
@@ -29,12 +30,6 @@ pub(super) enum Grouped {
     Cube(Vec<Vec<Expr>>),
     /// GROUPING SETS.
     Sets(Vec<Vec<Expr>>),
-}
-
-/// Whether an aggregate call stands in the expression (not in a subquery, nor under OVER).
-pub(super) fn has_aggregate(expr: &Expr) -> bool {
-    expr.exists(|expr| Ok(matches!(expr, Expr::AggregateFunction(_))))
-        .unwrap_or(false)
 }
 
 /// Every window call in the expressions, each once.
@@ -250,23 +245,6 @@ fn tell_apart(call: &mut Expr, keys: &[Expr], columns: &[Expr]) {
             }
         }
     }
-}
-
-/// Every aggregate call, each once.
-fn aggregates_of(exprs: &[Expr]) -> Vec<Expr> {
-    let mut found: Vec<Expr> = Vec::new();
-    for expr in exprs {
-        let _ = expr.apply(|expr| {
-            if matches!(expr, Expr::AggregateFunction(_)) {
-                if !found.contains(expr) {
-                    found.push(expr.clone());
-                }
-                return Ok(TreeNodeRecursion::Jump);
-            }
-            Ok(TreeNodeRecursion::Continue)
-        });
-    }
-    found
 }
 
 /// GROUP BY's items as the sets of keys to group by: their cross product, as the standard says.

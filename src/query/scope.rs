@@ -58,8 +58,8 @@ pub(super) struct Outer<'a> {
     pub(super) parent: Option<&'a Outer<'a>>,
     /// Where the subquery stands in it; `None`: among the items of FROM.
     pub(super) clause: Option<Clause>,
-    /// The columns of `scope` that the subquery uses.
-    pub(super) captured: RefCell<Vec<Column>>,
+    /// What the subquery uses of the query around: columns of `scope`, and its aggregates; each with the name it has in the subquery.
+    pub(super) captured: RefCell<Vec<(Column, Expr)>>,
     /// Whether the subquery uses columns from further out as well.
     pub(super) reaches_out: RefCell<bool>,
 }
@@ -74,6 +74,11 @@ impl<'a> Outer<'a> {
             captured: RefCell::default(),
             reaches_out: RefCell::new(false),
         }
+    }
+
+    /// Whether the column is of this query, or the name of an aggregate of it.
+    pub(super) fn knows(&self, column: &Column) -> bool {
+        self.scope.has(column) || self.captured.borrow().iter().any(|(name, _)| name == column)
     }
 }
 
@@ -218,6 +223,22 @@ impl Scope {
 
 /// A column of a query further out, as seen from inside; noted in every query it passes through.
 pub(super) fn capture(outer: &Outer<'_>, levels: usize, bound: &Bound) -> Bound {
+    if let Expr::Column(column) = &bound.expr {
+        note_captured(outer, levels, column, &bound.expr);
+    }
+    outer_reference(bound)
+}
+
+/// An aggregate of a query further out, as seen from inside, under a name.
+pub(super) fn capture_aggregate(outer: &Outer<'_>, levels: usize, name: Column, aggregate: Bound) -> Bound {
+    note_captured(outer, levels, &name, &aggregate.expr);
+    outer_reference(&Bound {
+        expr: Expr::Column(name),
+        ..aggregate
+    })
+}
+
+fn note_captured(outer: &Outer<'_>, levels: usize, name: &Column, expr: &Expr) {
     let mut at = outer;
     for _ in 0..levels {
         *at.reaches_out.borrow_mut() = true;
@@ -226,13 +247,10 @@ pub(super) fn capture(outer: &Outer<'_>, levels: usize, bound: &Bound) -> Bound 
             None => break,
         }
     }
-    if let Expr::Column(column) = &bound.expr {
-        let mut captured = at.captured.borrow_mut();
-        if !captured.contains(column) {
-            captured.push(column.clone());
-        }
+    let mut captured = at.captured.borrow_mut();
+    if !captured.iter().any(|(known, _)| known == name) {
+        captured.push((name.clone(), expr.clone()));
     }
-    outer_reference(bound)
 }
 
 /// The bound expression with every column of it as an outer reference.

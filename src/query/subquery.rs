@@ -36,7 +36,7 @@ impl Binder<'_> {
         let marker = Subquery {
             subquery: Arc::new(bound.plan.clone()),
             // The alias keeps the column's name inside the subquery while the expression may be mapped.
-            outer_ref_columns: captured.into_iter().map(captured_column).collect(),
+            outer_ref_columns: captured.into_iter().map(named_capture).collect(),
         };
         Ok((bound, marker))
     }
@@ -496,8 +496,12 @@ pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr
 
 /// A captured column as a marker holds it.
 fn captured_column(column: Column) -> Expr {
-    let Column { relation, name, .. } = column.clone();
-    Expr::Alias(Alias::new(Expr::Column(column), relation, name))
+    named_capture((column.clone(), Expr::Column(column)))
+}
+
+/// What a subquery uses of the query around, under the name that it has there.
+fn named_capture((Column { relation, name, .. }, expr): (Column, Expr)) -> Expr {
+    Expr::Alias(Alias::new(expr, relation, name))
 }
 
 /// The expression with its columns as outer references, noted in `used`.

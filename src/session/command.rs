@@ -53,7 +53,6 @@ impl Session {
                 self.import_snapshot(id)?;
                 "SET"
             }
-            Command::SetConstraints { names } => self.set_constraints(names)?,
             Command::SetCharacteristics { modes } => self.set_characteristics(modes)?,
             Command::Set { name, values, local } => self.set(name, values.as_deref(), *local)?,
             Command::Reset { name } => self.reset(name.as_deref())?,
@@ -94,7 +93,11 @@ impl Session {
                 self.shared.channels.notify(channel, payload, bytes_max)?;
                 "NOTIFY"
             }
-            Command::AlterSettings { .. } | Command::Define(_) | Command::Keep(_) | Command::Copy(_) => {
+            Command::AlterSettings { .. }
+            | Command::Define(_)
+            | Command::Keep(_)
+            | Command::Copy(_)
+            | Command::SetConstraints { .. } => {
                 return Err(Error::internal("what `sql` runs is no session's own"));
             }
         };
@@ -128,21 +131,6 @@ impl Session {
             self.apply_modes(modes, false)?;
         }
         Ok("SET")
-    }
-
-    /// Constraints are checked when their statement ends: none is deferrable.
-    fn set_constraints(&mut self, names: &[String]) -> Result<&'static str> {
-        if self.transaction.block == Block::None {
-            self.warn("25P01", "SET CONSTRAINTS can only be used in transaction blocks");
-        }
-        match names.first() {
-            None => Ok("SET CONSTRAINTS"),
-            Some(name) => Err(Error::InvalidStatement {
-                state: StatementFault::WrongObjectType,
-                message: format!("constraint \"{name}\" is not deferrable"),
-                hint: None,
-            }),
-        }
     }
 
     fn set_characteristics(&mut self, modes: &Modes) -> Result<&'static str> {

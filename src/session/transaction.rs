@@ -11,12 +11,13 @@ use std::sync::Arc;
 
 use super::Session;
 use super::settings::SettingsMark;
+use super::statement_run::Run;
 use crate::catalog::Catalog;
 use crate::error::StatementFault;
 use crate::parse::command::{Command, Modes};
 use crate::sql::Statement;
 use crate::system::settings::{Isolation, Settings};
-use crate::system::{SharedMark, now_us};
+use crate::system::{Parameters, SharedMark, now_us};
 use crate::txn::{Savepoint, SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
@@ -509,7 +510,11 @@ impl Session {
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.
     pub(super) async fn commit_transaction(&mut self) -> Result<()> {
-        let held = self.hold_cursors().await;
+        let asked = self.check_deferred().await;
+        let held = match asked {
+            Ok(()) => self.hold_cursors().await,
+            Err(error) => Err(error),
+        };
         let state = std::mem::take(&mut self.transaction);
         let relaxed = !self.settings.current().synchronous_commit;
         let committed = match (held.and_then(|()| self.before_commit()), state.active) {
@@ -529,6 +534,24 @@ impl Session {
             self.instance.wake_reclaim();
         }
         committed
+    }
+
+    /// Asks what the transaction has left of constraints, as SET CONSTRAINTS would. Errors: 23503.
+    async fn check_deferred(&mut self) -> Result<()> {
+        if !self.shared.deferred.has_open() {
+            return Ok(());
+        }
+        let statement = self.parse("SET CONSTRAINTS ALL IMMEDIATE").await?.pop();
+        let statement = statement.ok_or_else(|| Error::internal("a statement of no text"))?;
+        let run = Run {
+            statement: &statement,
+            parameters: Parameters::default(),
+            described: None,
+            deadline: self.deadline(),
+            cursor: None,
+            position: None,
+        };
+        self.run_in_block(&run).await.map(|_| ())
     }
 
     fn rollback_transaction(&mut self) {

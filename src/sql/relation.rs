@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use sqlparser::ast::ObjectName;
 
-use crate::Result;
-use crate::catalog::{Access, Object, RelationName, TableDef};
+use crate::catalog::{Access, Object, ObjectKind, RelationName, TableDef};
+use crate::error::StatementFault;
 use crate::parse::names;
 use crate::system::{Notice, StatementContext};
+use crate::{Error, Result};
 
 /// The relation of the name, for `access`. Errors: 42P01, 42809, 0A000.
 pub(super) fn relation<'a>(
@@ -16,7 +17,9 @@ pub(super) fn relation<'a>(
     name: &ObjectName,
     access: Access,
 ) -> Result<Object<'a>> {
-    asked(ctx, name, |name| ctx.relation(name, access))
+    let found = asked(ctx, name, |name| ctx.relation(name, access))?;
+    check_unasked(ctx, found, access)?;
+    Ok(found)
 }
 
 /// The table of the name, for an access that takes nothing else. Errors: as `relation`.
@@ -30,7 +33,41 @@ pub(super) fn get_relation<'a>(
     name: &ObjectName,
     access: Access,
 ) -> Result<Option<Object<'a>>> {
-    asked(ctx, name, |name| ctx.get_relation(name, access))
+    let found = asked(ctx, name, |name| ctx.get_relation(name, access))?;
+    if let Some(found) = found {
+        check_unasked(ctx, found, access)?;
+    }
+    Ok(found)
+}
+
+/// Errors: 55006 for a definition of a table of whose rows something is still to be asked.
+fn check_unasked(ctx: &StatementContext, found: Object<'_>, access: Access) -> Result<()> {
+    let verb = match access {
+        Access::Alter | Access::AlterAction(_) | Access::RenameColumns | Access::SetSchema => "ALTER TABLE",
+        Access::Drop(ObjectKind::Table) => "DROP TABLE",
+        Access::Drop(ObjectKind::Index) => "DROP INDEX",
+        Access::Truncate => "TRUNCATE",
+        Access::CreateIndex => "CREATE INDEX",
+        Access::Reorder => "CLUSTER",
+        _ => return Ok(()),
+    };
+    let (Object::Table(table) | Object::Index(table, _)) = found else {
+        return Ok(());
+    };
+    match ctx.session.deferred.has_open_of(table.oid) {
+        false => Ok(()),
+        true => Err(Error::InvalidStatement {
+            state: StatementFault::ObjectInUse,
+            message: format!(
+                "cannot {verb} \"{}\" because it has pending trigger events",
+                found.name()
+            ),
+            hint: Some(
+                "SET CONSTRAINTS ALL IMMEDIATE asks what the transaction has left of its foreign keys."
+                    .to_string(),
+            ),
+        }),
+    }
 }
 
 /// What the door answers to a statement's name, searched along the session's path.

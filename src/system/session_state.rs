@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::advisory_locks::AdvisoryLocks;
 use super::channels::{Channels, PendingMark, SessionChannels};
 use super::copy_progress::CopyAtHand;
+use super::deferred_constraints::{DeferredConstraints, DeferredMark};
 use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
 use super::session_sequences::SessionSequences;
@@ -32,12 +33,14 @@ pub struct SessionState {
     pub channels: SessionChannels,
     /// currval, lastval, CACHE.
     pub sequences: SessionSequences,
+    /// What its transaction has left to be asked of constraints. Who leaves something touches the session.
+    pub deferred: DeferredConstraints,
     /// The COPY that it runs.
     pub copy: Arc<CopyAtHand>,
     all_locks: Arc<AdvisoryLocks>,
     all_channels: Arc<Channels>,
     all_snapshots: Arc<ExportedSnapshots>,
-    /// Something was done that the end of the transaction has to do with: locks, notifications, snapshots.
+    /// Something was done that the end of the transaction has to do with: locks, notifications, snapshots, constraints.
     is_touched: AtomicBool,
     waits_for: AtomicU8,
     state: AtomicU8,
@@ -94,6 +97,7 @@ pub enum WaitFor {
 pub struct SharedMark {
     locks: usize,
     pending: PendingMark,
+    deferred: DeferredMark,
 }
 
 /// Says that a statement waits as long as it lives.
@@ -118,6 +122,7 @@ impl SessionState {
             interrupt: Arc::default(),
             channels: all_channels.session(process_id),
             sequences: SessionSequences::default(),
+            deferred: DeferredConstraints::default(),
             copy: Arc::default(),
             all_locks,
             all_channels,
@@ -160,6 +165,7 @@ impl SessionState {
             true => self.all_channels.commit(&self.channels),
             false => self.channels.roll_back_to(PendingMark::default()),
         }
+        self.deferred.roll_back_to(DeferredMark::default());
         self.all_snapshots.end_transaction(self.process_id);
         self.all_locks.end_transaction(self.process_id, 0);
     }
@@ -170,6 +176,7 @@ impl SessionState {
             true => SharedMark {
                 locks: self.all_locks.transaction_mark(self.process_id),
                 pending: self.channels.mark(),
+                deferred: self.deferred.mark(),
             },
             false => SharedMark::default(),
         }
@@ -179,6 +186,7 @@ impl SessionState {
     pub fn roll_back_to(&self, mark: SharedMark) {
         if self.is_touched.load(Ordering::Relaxed) {
             self.channels.roll_back_to(mark.pending);
+            self.deferred.roll_back_to(mark.deferred);
             self.all_locks.end_transaction(self.process_id, mark.locks);
         }
     }

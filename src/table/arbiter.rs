@@ -47,20 +47,21 @@ impl<'a> Arbiter<'a> {
     }
 
     /// The rows that stand in the way of the batch's: for each of these whether there is one, and those that are, whole, in
-    /// the batch's order. All keys are locked: what is there stays so, and what is not is the transaction's to make. Errors: `Conflict`
+    /// the batch's order. All keys are locked in a mode that keeps rows and absence: what is there stays so, and what is not is the transaction's to make. Errors: `Conflict`
     /// where a transaction that keeps its snapshot does not see such a row.
     pub async fn rows_in_the_way(
         &self,
         txn: &Transaction,
         batch: &RecordBatch,
+        mode: LockMode,
     ) -> Result<(Vec<bool>, RecordBatch)> {
         let keys = self.keys(batch)?;
         let asked: Vec<Vec<u8>> = keys.iter().flatten().cloned().collect();
         let rows = match self.index {
-            None => StandingRows::lock(txn, asked.iter()).await?,
+            None => StandingRows::lock(txn, asked.iter(), mode).await?,
             Some(index) => {
-                let entries = StandingRows::lock(txn, asked.iter()).await?;
-                self.rows_of(txn, index, entries).await?
+                let entries = StandingRows::lock(txn, asked.iter(), mode).await?;
+                self.rows_of(txn, index, entries, mode).await?
             }
         };
         let mut decoder = whole_rows(self.table);
@@ -81,6 +82,7 @@ impl<'a> Arbiter<'a> {
         txn: &Transaction,
         index: &IndexDef,
         entries: StandingRows,
+        mode: LockMode,
     ) -> Result<StandingRows> {
         let mut reader = EntryReader::new(self.table, index);
         let row_keys = entries.rows.into_iter().map(|(entry, (_, value))| {
@@ -88,7 +90,7 @@ impl<'a> Arbiter<'a> {
             Ok((entry, key))
         });
         let row_keys: Vec<(Vec<u8>, Vec<u8>)> = row_keys.collect::<Result<_>>()?;
-        let rows = StandingRows::lock(txn, row_keys.iter().map(|(_, key)| key)).await?;
+        let rows = StandingRows::lock(txn, row_keys.iter().map(|(_, key)| key), mode).await?;
         let of_entries = row_keys.into_iter().filter_map(|(entry, key)| {
             let (key, value) = rows.get(&key)?;
             Some((entry, (key.to_vec(), value.to_vec())))
@@ -106,10 +108,14 @@ struct StandingRows {
 }
 
 impl StandingRows {
-    async fn lock(txn: &Transaction, keys: impl Iterator<Item = &Vec<u8>>) -> Result<StandingRows> {
+    async fn lock(
+        txn: &Transaction,
+        keys: impl Iterator<Item = &Vec<u8>>,
+        mode: LockMode,
+    ) -> Result<StandingRows> {
         let keys: Vec<Vec<u8>> = keys.cloned().collect();
         let keys = sorted(&keys);
-        let locked = txn.lock_newest(&keys, LockMode::Replace).await?;
+        let locked = txn.lock_newest(&keys, mode).await?;
         require_seen(txn, &keys, &locked)?;
         let values = (0..keys.len()).map(|at| locked.values.get(at).map(<[u8]>::to_vec));
         let values: Vec<Option<Vec<u8>>> = values.collect();

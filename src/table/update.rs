@@ -91,8 +91,9 @@ impl<'a> RowUpdate<'a> {
     }
 
     async fn move_rows(&self, moves: &mut Moves, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        let vacated = vacated_keys(self.txn, self.table, old, self.limits).await?;
         let rows = encode_rows(self.table, new, self.limits).await?;
+        let stays = |row: usize, key: &Vec<u8>| rows[row].unique_keys().any(|kept| kept == key);
+        let vacated = vacated_keys(self.txn, self.table, old, self.limits, stays).await?;
         let held = self.held_keys(&rows, &vacated).await?;
         for (at, row) in rows.iter().enumerate() {
             for key in row.unique_keys() {

@@ -147,7 +147,7 @@ pub async fn upsert_rows(
         .zip(named)
         .all(|(column, named)| *named || table.is_key_column(column.id));
     if all_named && table.kept_indexes().next().is_none() {
-        txn.lock_unread(&sorted(&keys), LockMode::Replace).await?;
+        txn.lock_unread(&sorted(&keys), LockMode::Change).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
             txn.write(Write::Put { key, value }, None)?;
@@ -156,7 +156,7 @@ pub async fn upsert_rows(
         return Ok(());
     }
     let keys_locked = sorted(&keys);
-    let locked = txn.lock_newest(&keys_locked, LockMode::Replace).await?;
+    let locked = txn.lock_newest(&keys_locked, LockMode::Change).await?;
     require_seen(txn, &keys_locked, &locked)?;
     let values = locked.values;
     let mut order = Vec::new();
@@ -204,7 +204,7 @@ pub async fn delete_rows(
     limits: Limits,
 ) -> Result<()> {
     txn.mark(written_key(table.id))?;
-    let vacated = vacated_keys(txn, table, batch, limits).await?;
+    let vacated = vacated_keys(txn, table, batch, limits, |_, _| false).await?;
     for (at, key) in vacated.into_iter().enumerate() {
         txn.write(Write::Delete { key }, None)?;
         take_turns(at).await;
@@ -427,19 +427,26 @@ pub(super) async fn vacated_keys(
     table: &TableDef,
     batch: &RecordBatch,
     limits: Limits,
+    stays: impl Fn(usize, &Vec<u8>) -> bool,
 ) -> Result<HashSet<Vec<u8>>> {
     let mut encoder = RowEncoder::new(table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut vacated = HashSet::with_capacity(batch.num_rows());
     let (mut rows, mut exclusive) = (Vec::with_capacity(batch.num_rows()), Vec::new());
+    let (mut kept_rows, mut kept) = (Vec::new(), Vec::new());
     let mut unsure = Vec::new();
     for row in 0..batch.num_rows() {
         let key = encoder.key(batch, row)?;
-        rows.push(key.clone());
+        match stays(row, &key) {
+            true => kept_rows.push(key.clone()),
+            false => rows.push(key.clone()),
+        }
         vacated.insert(key);
         for (index, encoder) in table.kept_indexes().zip(&mut entries) {
             let entry = encoder.entry(batch, row)?;
-            if entry.exclusive {
+            if entry.exclusive && !index.building && stays(row, &entry.key) {
+                kept.push(entry.key.clone());
+            } else if entry.exclusive {
                 exclusive.push(entry.key.clone());
             }
             if index.building && entry.exclusive {
@@ -451,6 +458,8 @@ pub(super) async fn vacated_keys(
         take_turns(row).await;
     }
     txn.lock(&sorted(&rows), LockMode::Replace).await?;
+    txn.lock(&sorted(&kept_rows), LockMode::Change).await?;
+    txn.lock_unread(&sorted(&kept), LockMode::Change).await?;
     // What stands under them is what the rows say, but for those of an index that is being built.
     let exclusive = sorted(&exclusive);
     if exclusive.is_empty() {
@@ -517,18 +526,20 @@ async fn replace_entries(
     limits: Limits,
 ) -> Result<()> {
     let (mut old_rows, mut new_rows) = (whole_rows(table), whole_rows(table));
-    for key in order {
-        let Some(ValueChange { old, new }) = changes.get(key) else {
-            continue;
-        };
+    // Of each old row the place of the new one.
+    let mut places = Vec::new();
+    let in_order = order.iter().filter_map(|key| Some((key, changes.get(key)?)));
+    for (at, (key, ValueChange { old, new })) in in_order.enumerate() {
         if let Some(old) = old {
             old_rows.push(key, old)?;
+            places.push(at);
         }
         new_rows.push(key, new)?;
     }
-    let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits).await?;
     let new_batch = new_rows.finish()?;
     let rows = encode_rows(table, &new_batch, limits).await?;
+    let stays = |old: usize, key: &Vec<u8>| rows[places[old]].unique_keys().any(|kept| kept == key);
+    let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits, stays).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &vacated).await?;
     let mut kept = HashSet::new();
     for (at, row) in rows.iter().enumerate() {

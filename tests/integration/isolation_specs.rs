@@ -51,7 +51,7 @@ async fn print(tester: PathBuf, name: String) -> String {
     let server = TestServer::start("memory").await;
     let addr = server.addr();
     let connection = format!(
-        "host={} port={} user=test dbname=test options='-c keyspan.full_scan=allow'",
+        "host={} port={} user=test dbname=test options='-c keyspan.full_scan=allow -c client_min_messages=warning'",
         addr.ip(),
         addr.port()
     );

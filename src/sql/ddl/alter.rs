@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, GeneratedAs, Ident,
-    RenameTableNameKind, ReplicaIdentity,
+    RenameTableNameKind, ReplicaIdentity, TableConstraint,
 };
 
 use super::column::{self, NewColumn};
@@ -25,6 +25,7 @@ use crate::parse::names;
 use crate::parse::{is_alter_view, new_schema, sequence_options_of};
 use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{has_null, is_empty};
 use crate::types::Value;
@@ -85,7 +86,8 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 }
             }
             let in_phases = alter.operations.iter().all(can_be_taken_back);
-            carry_out(ctx, table, change, in_phases).await?;
+            let lock = lock_mode(&alter.operations);
+            carry_out(ctx, table, change, (in_phases, lock)).await?;
         }
     }
     Ok(tag)
@@ -108,8 +110,28 @@ fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>
     Ok(names)
 }
 
+/// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.
+fn lock_mode(operations: &[AlterTableOperation]) -> LockMode {
+    let mode = |operation: &AlterTableOperation| match operation {
+        AlterTableOperation::ValidateConstraint { .. } => LockMode::ShareUpdateExclusive,
+        AlterTableOperation::AddConstraint {
+            constraint: TableConstraint::ForeignKey(_),
+            ..
+        } => LockMode::ShareRowExclusive,
+        _ => LockMode::AccessExclusive,
+    };
+    // Each includes those before it.
+    let strongest = operations.iter().map(mode).max();
+    strongest.unwrap_or(LockMode::AccessExclusive)
+}
+
 /// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.
-async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_phases: bool) -> Result<()> {
+async fn carry_out(
+    ctx: &StatementContext,
+    old: &TableDef,
+    change: Change,
+    (in_phases, lock): (bool, LockMode),
+) -> Result<()> {
     let Change {
         table: mut new,
         mut indexes,
@@ -131,8 +153,12 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
     } else if !checks.is_empty() {
         ctx.txn.guard(&written_key(old.id));
     }
-    let new_keys: Vec<ForeignKey> = foreign_keys.iter().map(|(key, _)| key.clone()).collect();
-    if !row_checks.is_empty() || !new_keys.is_empty() {
+    let new_keys = foreign_keys.iter().map(|(key, _)| key);
+    let new_keys = new_keys.filter(|key| old.foreign_key(&key.name).is_none());
+    let new_keys: Vec<ForeignKey> = new_keys.cloned().collect();
+    // What the table has is asked of every row that is written: VALIDATE has only those to ask that are there.
+    let only_validates = lock == LockMode::ShareUpdateExclusive;
+    if !only_validates && (!row_checks.is_empty() || !new_keys.is_empty()) {
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
@@ -158,7 +184,7 @@ async fn carry_out(ctx: &StatementContext, old: &TableDef, change: Change, in_ph
         }
         view_text::follow(ctx, &writer, old, &new)?;
         foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
-        new = TableDef::clone(&*writer.put_table(new)?);
+        new = TableDef::clone(&*writer.put_table_in(new, lock)?);
     }
     if in_phases {
         return verification::publish(ctx, &new, checks).await;

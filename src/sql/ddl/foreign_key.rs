@@ -3,9 +3,10 @@
 
 use std::sync::Arc;
 
-use sqlparser::ast::{self, ConstraintReferenceMatchKind, Ident};
+use sqlparser::ast::{
+    self, ConstraintCharacteristics, ConstraintReferenceMatchKind, DeferrableInitial, Ident,
+};
 
-use super::key::check_characteristics;
 use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
@@ -15,7 +16,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::sql::dml;
-use crate::sql::relation::relation;
+use crate::sql::relation::{relation, relation_if_exists};
 use crate::store::LockMode;
 use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
@@ -57,7 +58,7 @@ pub(super) async fn define(
     not_valid: bool,
 ) -> Result<ForeignKey> {
     let NewForeignKey { name, written } = new;
-    check_characteristics(written.characteristics.as_ref())?;
+    let (deferrable, initially_deferred) = deferral(written.characteristics.as_ref())?;
     let match_full = match written.match_kind {
         Some(ConstraintReferenceMatchKind::Partial) => {
             return Err(Error::unsupported(
@@ -98,6 +99,8 @@ pub(super) async fn define(
         on_delete: action(written.on_delete),
         on_update: action(written.on_update),
         not_valid,
+        deferrable,
+        initially_deferred,
         comment: None,
     };
     check_settable(table, &foreign_key)?;
@@ -105,6 +108,23 @@ pub(super) async fn define(
     table.foreign_keys.push(foreign_key.clone());
     table.foreign_keys.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(foreign_key)
+}
+
+/// Whether it may be asked when the transaction commits, and whether it is. Errors: 42601.
+fn deferral(written: Option<&ConstraintCharacteristics>) -> Result<(bool, bool)> {
+    let said = written.and_then(|written| written.deferrable);
+    let later = written.is_some_and(|written| written.initially == Some(DeferrableInitial::Deferred));
+    deferral_of(said, later)
+}
+
+fn deferral_of(said: Option<bool>, later: bool) -> Result<(bool, bool)> {
+    match (said, later) {
+        (Some(false), true) => Err(fault(
+            StatementFault::Syntax,
+            "constraint declared INITIALLY DEFERRED must be DEFERRABLE".to_string(),
+        )),
+        (said, later) => Ok((said == Some(true) || later, later)),
+    }
 }
 
 /// ADD FOREIGN KEY. Errors: as [`define`].
@@ -116,6 +136,37 @@ pub(super) async fn add(
 ) -> Result<()> {
     let key = define(ctx, &mut change.table, new, not_valid).await?;
     change.foreign_keys.push((key, !not_valid));
+    Ok(())
+}
+
+/// ALTER CONSTRAINT: when the foreign key of this name is asked. Errors: 42601, 42704, 42809.
+pub(super) fn alter(
+    ctx: &StatementContext,
+    (name, if_exists): (&ast::ObjectName, bool),
+    constraint: &str,
+    (deferrable, later): (Option<bool>, bool),
+) -> Result<()> {
+    let (deferrable, initially_deferred) = deferral_of(deferrable, later)?;
+    if relation_if_exists(ctx, name, Access::Alter, if_exists)?.is_none() {
+        return Ok(());
+    }
+    let mut table = TableDef::clone(relation(ctx, name, Access::AlterAction("ALTER CONSTRAINT"))?.table()?);
+    if !table.has_constraint(constraint) {
+        return Err(constraint_name::undefined(constraint, &table));
+    }
+    let of = table.name.clone();
+    let key = table.foreign_keys.iter_mut().find(|key| key.name == constraint);
+    let key = key.ok_or_else(|| {
+        fault(
+            StatementFault::WrongObjectType,
+            format!("constraint \"{constraint}\" of relation \"{of}\" is not a foreign key constraint"),
+        )
+    })?;
+    (key.deferrable, key.initially_deferred) = (deferrable, initially_deferred);
+    let key = key.clone();
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    touch_referenced(ctx, &writer, &table, &[key])?;
+    writer.put_table(table)?;
     Ok(())
 }
 

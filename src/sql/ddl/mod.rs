@@ -36,6 +36,7 @@ mod schema;
 mod sequence;
 mod sequence_options;
 mod sequence_upgrade;
+mod set_constraints;
 mod settings;
 mod storage;
 mod table_change;
@@ -72,6 +73,10 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
         Some(command @ Command::Define(definition)) => {
             let defined = define(ctx, definition).await;
             defined.map(|()| command.tag().to_string())
+        }
+        Some(command @ Command::SetConstraints { names, deferred }) => {
+            let set = set_constraints::execute(ctx, names, *deferred).await;
+            set.map(|()| command.tag().to_string())
         }
         Some(command @ Command::Keep(upkeep)) => upkeep::execute(ctx, upkeep)
             .await
@@ -117,6 +122,18 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             column,
             change,
         } => identity::execute(ctx, table, *if_exists, column, change).await,
+        Definition::AlterConstraint {
+            table,
+            if_exists,
+            constraint,
+            deferrable,
+            initially_deferred,
+        } => foreign_key::alter(
+            ctx,
+            (table, *if_exists),
+            constraint,
+            (*deferrable, *initially_deferred),
+        ),
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,

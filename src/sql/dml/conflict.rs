@@ -20,6 +20,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
+use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{Arbiter, Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
 use crate::types::SqlType;
@@ -228,7 +229,12 @@ pub(super) async fn insert_or_update(
     let (txn, table, limits) = (&ctx.txn, &target.table, ctx.settings.limits);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
-    let (found, existing) = arbiter.rows_in_the_way(txn, batch).await?;
+    // Who refers to a row that is there minds only that it gets another key.
+    let mode = match update.set.may_move_unique_keys(table) {
+        true => LockMode::Replace,
+        false => LockMode::Change,
+    };
+    let (found, existing) = arbiter.rows_in_the_way(txn, batch, mode).await?;
     let met = |wanted: bool| {
         keys.iter()
             .zip(&found)

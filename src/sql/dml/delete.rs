@@ -47,7 +47,6 @@ impl DeletePlan {
             expressions: &[],
             from: delete.using.as_deref().unwrap_or_default(),
             selection: delete.selection.as_ref(),
-            mode: LockMode::Replace,
             beside: items.is_some(),
         };
         let found = RowSearch::bind(ctx, &target, finding, types)?;
@@ -73,7 +72,7 @@ impl DeletePlan {
         let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         while let Some(page) = pages.try_next().await? {
-            let page = self.found.lock(ctx, page).await?;
+            let page = self.found.lock(ctx, page, LockMode::Replace).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
             let (rows, beside) = first.take(rows, others.to_vec())?;

@@ -18,10 +18,11 @@ use crate::{Error, Result};
 /// Keys that were not there.
 #[derive(Debug)]
 pub(super) struct Missing {
-    table: Arc<TableDef>,
-    foreign_key: ForeignKey,
+    /// The table that refers.
+    pub(super) table: Arc<TableDef>,
+    pub(super) foreign_key: ForeignKey,
     /// In the order of [`ForeignKey::columns`].
-    columns: Vec<ArrayRef>,
+    pub(super) columns: Vec<ArrayRef>,
 }
 
 /// Which of these keys, none of which has a NULL, are not there; the others are locked and stay. Errors: 40001 where a transaction that
@@ -213,7 +214,8 @@ pub(super) fn referenced_table(
     })
 }
 
-fn not_present(
+/// 23503 of a row that refers to what is not there.
+pub(super) fn not_present(
     table: &TableDef,
     key: &ForeignKey,
     referenced: &TableDef,

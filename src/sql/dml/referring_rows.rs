@@ -11,7 +11,7 @@ use sqlparser::ast;
 use super::referenced_keys::{absent_keys, named_columns};
 use super::references::{Gone, References};
 use super::write_plan::WritePlan;
-use crate::catalog::{ReferentialAction, TableDef};
+use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{self, Hints};
 use crate::query::{self, QueryPlan};
@@ -28,18 +28,46 @@ const CHANGED_KEYS_MAX: usize = 4096;
 
 /// Errors: 23503 for a row that refers to one of the keys, unless that is there again.
 pub(super) async fn check_unreferred(ctx: &StatementContext, gone: &Gone) -> Result<()> {
-    let mut old = gone.old.clone();
-    if gone.action() == ReferentialAction::NoAction {
-        let absent = absent_keys(ctx, &gone.table, &gone.foreign_key, &old, false).await?;
-        let absent = UInt32Array::from(absent);
-        for column in &mut old {
-            *column = take(column, &absent, None).map_err(Error::arrow)?;
+    let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
+    let (key, referenced) = (&gone.foreign_key, &gone.table);
+    let found = match gone.action() {
+        ReferentialAction::NoAction => {
+            first_referring(ctx, (&by, key), referenced, (referenced, &gone.old)).await?
         }
+        _ => first_with(ctx, (&by, key), (referenced, &gone.old)).await?,
+    };
+    match found {
+        None => Ok(()),
+        Some(found) => Err(still_referenced((referenced, key), &by, &found)),
     }
-    let count = old.first().map_or(0, |column| column.len());
+}
+
+/// The key of a row that refers to one of these that is not there. `keys`: with the table that they are of.
+pub(super) async fn first_referring(
+    ctx: &StatementContext,
+    (by, key): (&TableDef, &ForeignKey),
+    referenced: &TableDef,
+    (of, keys): (&TableDef, &[ArrayRef]),
+) -> Result<Option<Vec<ArrayRef>>> {
+    let absent = absent_keys(ctx, referenced, key, keys, false).await?;
+    let absent = UInt32Array::from(absent);
+    let keys = keys
+        .iter()
+        .map(|column| take(column, &absent, None).map_err(Error::arrow));
+    let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
+    first_with(ctx, (by, key), (of, &keys)).await
+}
+
+/// The key of a row that refers to one of these.
+async fn first_with(
+    ctx: &StatementContext,
+    (by, key): (&TableDef, &ForeignKey),
+    (of, keys): (&TableDef, &[ArrayRef]),
+) -> Result<Option<Vec<ArrayRef>>> {
+    let count = keys.first().map_or(0, |column| column.len());
     for from in (0..count).step_by(KEYS_AT_ONCE) {
-        let keys = slice(&old, from, KEYS_AT_ONCE);
-        let run = Run::begin(ctx, gone).await?;
+        let keys = slice(keys, from, KEYS_AT_ONCE);
+        let run = Run::begin(ctx, (by, key), of).await?;
         let text = format!(
             "SELECT {} FROM {} WHERE {} LIMIT 1 FOR KEY SHARE",
             run.names.join(", "),
@@ -55,10 +83,10 @@ pub(super) async fn check_unreferred(ctx: &StatementContext, gone: &Gone) -> Res
         let batches = rows.and_then(|rows| async move { rows.into_batch() });
         let batches: Vec<_> = batches.try_collect().await?;
         if let Some(found) = batches.iter().find(|batch| batch.num_rows() > 0) {
-            return Err(still_referenced(gone, &run.table, found.columns()));
+            return Ok(Some(found.columns().to_vec()));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Does with the rows that refer to the keys what the foreign key says. What that leaves to be asked goes to `references`.
@@ -81,7 +109,8 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
     }
     for from in (0..gone.len()).step_by(at_once) {
         let old = slice(&gone.old, from, at_once);
-        let run = Run::begin(ctx, gone).await?;
+        let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
+        let run = Run::begin(ctx, (&by, &gone.foreign_key), &gone.table).await?;
         let (relation, condition) = (run.relation(), run.condition(old[0].len()));
         let set_all = |value: &str| {
             let set: Vec<String> = run.names.iter().map(|name| format!("{name} = {value}")).collect();
@@ -116,13 +145,21 @@ struct Run {
 }
 
 impl Run {
-    async fn begin(ctx: &StatementContext, gone: &Gone) -> Result<Run> {
+    /// Over the table that refers. `of`: the table whose columns the keys are, that one itself or the one that it refers to.
+    async fn begin(
+        ctx: &StatementContext,
+        (by, key): (&TableDef, &ForeignKey),
+        of: &TableDef,
+    ) -> Result<Run> {
         let ctx = ctx.at_newest().await?;
-        let table = ctx.table_by_oid(gone.by).cloned();
-        let table = table.ok_or_else(|| Error::internal("a foreign key of a table that is not there"))?;
-        let named = named_columns(&table, &gone.foreign_key.columns);
+        let table = ctx.table_by_oid(by.oid).cloned().ok_or_else(no_table)?;
+        let named = named_columns(&table, &key.columns);
         let names = named.iter().map(|(name, _)| quote_ident(name)).collect();
-        let keys = named_columns(&gone.table, &gone.foreign_key.referenced);
+        let ids = match of.oid == key.table {
+            true => &key.referenced,
+            false => &key.columns,
+        };
+        let keys = named_columns(of, ids);
         Ok(Run {
             names,
             types: keys.into_iter().map(|(_, ty)| ty.clone()).collect(),
@@ -202,10 +239,14 @@ fn slice(columns: &[ArrayRef], from: usize, rows: usize) -> Vec<ArrayRef> {
     columns.iter().map(|column| column.slice(from, rows)).collect()
 }
 
-/// 23503 of a row that is referred to.
-fn still_referenced(gone: &Gone, by: &TableDef, found: &[ArrayRef]) -> Error {
-    let names = named_columns(&gone.table, &gone.foreign_key.referenced);
-    let types = named_columns(by, &gone.foreign_key.columns);
+/// 23503 of a row that is referred to, by a row with the key `found`.
+pub(super) fn still_referenced(
+    (referenced, key): (&TableDef, &ForeignKey),
+    by: &TableDef,
+    found: &[ArrayRef],
+) -> Error {
+    let names = named_columns(referenced, &key.referenced);
+    let types = named_columns(by, &key.columns);
     let named: Vec<(&str, &SqlType)> = names
         .iter()
         .zip(&types)
@@ -214,10 +255,10 @@ fn still_referenced(gone: &Gone, by: &TableDef, found: &[ArrayRef]) -> Error {
     Error::ForeignKeyViolation {
         schema: by.schema.clone(),
         table: by.name.clone(),
-        constraint: gone.foreign_key.name.clone(),
+        constraint: key.name.clone(),
         message: format!(
             "update or delete on table \"{}\" violates foreign key constraint \"{}\" on table \"{}\"",
-            gone.table.name, gone.foreign_key.name, by.name
+            referenced.name, key.name, by.name
         ),
         detail: format!(
             "Key {} is still referenced from table \"{}\".",
@@ -225,4 +266,8 @@ fn still_referenced(gone: &Gone, by: &TableDef, found: &[ArrayRef]) -> Error {
             by.name
         ),
     }
+}
+
+fn no_table() -> Error {
+    Error::internal("a foreign key of a table that is not there")
 }

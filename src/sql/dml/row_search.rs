@@ -33,8 +33,6 @@ pub(super) struct Finding<'a> {
     pub(super) from: &'a [TableWithJoins],
     /// WHERE.
     pub(super) selection: Option<&'a Expr>,
-    /// How the rows are locked.
-    pub(super) mode: LockMode,
     /// Whether RETURNING asks for the columns of FROM or USING.
     pub(super) beside: bool,
 }
@@ -130,7 +128,12 @@ impl RowSearch {
     }
 
     /// The rows of a page, locked, as they are now. Errors: as [`TableRowLocks::lock`].
-    pub(super) async fn lock(&self, ctx: &StatementContext, page: RecordBatch) -> Result<RecordBatch> {
+    pub(super) async fn lock(
+        &self,
+        ctx: &StatementContext,
+        page: RecordBatch,
+        mode: LockMode,
+    ) -> Result<RecordBatch> {
         let Some((locks, key)) = &self.locks else {
             return Ok(page);
         };
@@ -139,7 +142,7 @@ impl RowSearch {
             let constants = Constants::new(ctx, self.plan.parameters())?;
             Ok(Recheck::of(self.plan.bound(), constants, None))
         };
-        locks.lock(&ctx.txn, &key, page, recheck).await
+        locks.lock(&ctx.txn, mode, (&key, page), recheck).await
     }
 
     /// Takes a page apart.
@@ -159,7 +162,7 @@ impl Finding<'_> {
             let at = table.column_index_by_id(key.column)?;
             self.columns.iter().position(|column| *column == at)
         });
-        let locks = TableRowLocks::of_write(table, self.mode);
+        let locks = TableRowLocks::of_write(table);
         Some((locks, key.collect::<Option<_>>()?))
     }
 

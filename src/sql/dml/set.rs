@@ -1,7 +1,10 @@
 //! `SetPlan`: the SET clause of UPDATE and of ON CONFLICT DO UPDATE, bound: which columns change, and where their values come
 //! from. It knows the row as it will be: what is set, then what is generated of it.
 
-use arrow::array::{ArrayRef, RecordBatch};
+use std::collections::HashSet;
+
+use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::compute::kernels::cmp::distinct;
 use sqlparser::ast::{self, AssignmentTarget, Expr, Spanned};
 use sqlparser::tokenizer::Span;
 
@@ -12,6 +15,7 @@ use super::generated_columns::{Writing, check_writable, with_generated};
 use super::row_checks::RowChecks;
 use super::target::{Target, column_name, dynamic_type_of};
 use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::text_place;
 use crate::query::{Clause, literal};
@@ -141,15 +145,62 @@ impl SetPlan {
 
     /// Whether a column of a key whose uniqueness must be checked is set, or one that such a column is computed of.
     pub(super) fn changes_keys(&self, table: &TableDef) -> bool {
-        let mut ids = table.columns_of_keys();
-        for (position, generation) in table.generations() {
-            if ids.contains(&table.columns[position].id) {
-                ids.extend(&generation.inputs);
-            }
-        }
+        let ids = with_inputs(table, table.columns_of_keys());
         let mut columns = self.columns.iter();
         columns.any(|column| ids.contains(&table.columns[column.position].id))
     }
+
+    /// Whether a column is set by which rows are told apart, or one that such a column is computed of.
+    pub(super) fn may_move_unique_keys(&self, table: &TableDef) -> bool {
+        let ids = with_inputs(table, table.columns_of_unique_keys());
+        let mut columns = self.columns.iter();
+        columns.any(|column| ids.contains(&table.columns[column.position].id))
+    }
+
+    /// Whether rows that are not locked yet get other unique keys: `false` only if those of all of them stay. `old`: all columns. What is
+    /// set may prove to be an error: that is for whoever sets it.
+    pub(super) async fn moves_unique_keys(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        old: &[ArrayRef],
+        computed: impl Iterator<Item = (&SqlType, &ArrayRef)>,
+    ) -> Result<bool> {
+        let ids = with_inputs(table, table.columns_of_unique_keys());
+        let (settings, cells, mut computed) = (ctx.format_settings(), self.cells.run(ctx).await?, computed);
+        for SetColumn { position, value } in &self.columns {
+            let (column, old) = (&table.columns[*position], &old[*position]);
+            let given = match value {
+                SetValue::Computed => computed.next(),
+                _ => None,
+            };
+            if !ids.contains(&column.id) {
+                continue;
+            }
+            let new = match (value, given) {
+                (SetValue::Cell(cell), _) => cells
+                    .assigned(cell, column)
+                    .and_then(|value| repeated(&value.unwrap_or(Value::Null), &column.ty, old.len())),
+                (SetValue::Computed, Some((ty, array))) => assign_array(array, ty, column, &settings),
+                (SetValue::Default(_) | SetValue::Computed, _) => return Ok(true),
+            };
+            let differs = new.ok().and_then(|new| distinct(old, &new).ok());
+            if differs.is_none_or(|differs| differs.true_count() > 0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// The columns, and those that generated ones of them are computed of.
+fn with_inputs(table: &TableDef, mut ids: HashSet<ColumnId>) -> HashSet<ColumnId> {
+    for (position, generation) in table.generations() {
+        if ids.contains(&table.columns[position].id) {
+            ids.extend(&generation.inputs);
+        }
+    }
+    ids
 }
 
 /// Whether SET names columns that the table does not have yet. Errors: 42703.

@@ -1,5 +1,6 @@
 //! The end of a statement that writes: what its rows have left to be asked of foreign keys.
 
+use super::deferred_references::{is_deferred, leave_gone, leave_missing};
 use super::referenced_keys::check_present;
 use super::references::References;
 use super::referring_rows::{check_unreferred, follow};
@@ -23,11 +24,12 @@ pub(crate) async fn run_write(
 }
 
 /// The statement's own writes are done: follows them to the rows that refer, and asks what is left. Errors: 23503, and those of
-/// the writes that follow.
+/// the writes that follow. What is asked when the transaction commits is left to it.
 pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> Result<()> {
     let mut unchanged = Vec::new();
     while let Some(gone) = references.next_gone()? {
         match gone.action() {
+            ReferentialAction::NoAction if is_deferred(ctx, &gone.foreign_key) => leave_gone(ctx, gone),
             ReferentialAction::NoAction => unchanged.push(gone),
             ReferentialAction::Restrict => Box::pin(check_unreferred(ctx, &gone)).await?,
             ReferentialAction::Cascade | ReferentialAction::SetNull | ReferentialAction::SetDefault => {
@@ -39,7 +41,10 @@ pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> R
         Box::pin(check_unreferred(ctx, &gone)).await?;
     }
     for missing in references.take_missing() {
-        check_present(ctx, &missing).await?;
+        match is_deferred(ctx, &missing.foreign_key) {
+            true => leave_missing(ctx, missing),
+            false => check_present(ctx, &missing).await?,
+        }
     }
     Ok(())
 }

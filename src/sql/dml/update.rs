@@ -37,6 +37,8 @@ pub(super) struct UpdatePlan {
     set: SetPlan,
     /// Whether it may change keys.
     keys_move: bool,
+    /// Whether it may change keys by which rows are told apart, and referred to.
+    unique_keys_move: bool,
     pub(super) returning: Option<Returning>,
 }
 
@@ -52,7 +54,7 @@ impl UpdatePlan {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
                 let computed = [expr];
-                let finding = finding(update, &[], &computed, LockMode::Replace);
+                let finding = finding(update, &[], &computed);
                 let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
                 found
                     .types()
@@ -87,15 +89,13 @@ impl UpdatePlan {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let keys_move = set.changes_keys(&target.table);
-        let mode = match keys_move {
-            true => LockMode::Replace,
-            false => LockMode::Change,
-        };
-        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, mode), types)?;
+        let unique_keys_move = set.may_move_unique_keys(&target.table);
+        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
         Ok(UpdatePlan {
             keys_move,
+            unique_keys_move,
             target,
             found,
             set,
@@ -124,7 +124,11 @@ impl UpdatePlan {
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = write_schema(table);
         while let Some(page) = pages.try_next().await? {
-            let page = self.found.lock(ctx, page).await?;
+            let mode = match self.unique_keys_move {
+                true => self.mode_of(ctx, &page, &types).await?,
+                false => LockMode::Change,
+            };
+            let page = self.found.lock(ctx, page, mode).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
@@ -150,19 +154,33 @@ impl UpdatePlan {
     }
 }
 
+impl UpdatePlan {
+    /// How the rows of a page are locked: who refers to a row does not mind that it is set to the key that it has.
+    async fn mode_of(
+        &self,
+        ctx: &StatementContext,
+        page: &RecordBatch,
+        types: &[SqlType],
+    ) -> Result<LockMode> {
+        let FoundPage { columns, others } = self.found.split(page);
+        let computed = types.iter().zip(others);
+        let table = &self.target.table;
+        Ok(
+            match self.set.moves_unique_keys(ctx, table, columns, computed).await? {
+                true => LockMode::Replace,
+                false => LockMode::Change,
+            },
+        )
+    }
+}
+
 /// Where an UPDATE finds its rows.
-fn finding<'a>(
-    update: &'a ast::Update,
-    columns: &'a [usize],
-    expressions: &'a [&'a Expr],
-    mode: LockMode,
-) -> Finding<'a> {
+fn finding<'a>(update: &'a ast::Update, columns: &'a [usize], expressions: &'a [&'a Expr]) -> Finding<'a> {
     Finding {
         columns,
         expressions,
         from: from_tables(update),
         selection: update.selection.as_ref(),
-        mode,
         beside: update.returning.is_some(),
     }
 }

@@ -45,6 +45,8 @@ pub(crate) struct UserForeignKey {
     pub(crate) match_full: bool,
     pub(crate) on_update: ReferentialAction,
     pub(crate) on_delete: ReferentialAction,
+    pub(crate) deferrable: bool,
+    pub(crate) initially_deferred: bool,
 }
 
 impl UserConstraint {
@@ -101,10 +103,16 @@ fn user_foreign_key(catalog: &Catalog, table: &TableDef, key: &ForeignKey) -> Us
     };
     let match_full = if key.match_full { " MATCH FULL" } else { "" };
     let definition = format!(
-        "FOREIGN KEY ({}) REFERENCES {relation}({others}){match_full}{}{}{}",
+        "FOREIGN KEY ({}) REFERENCES {relation}({others}){match_full}{}{}{}{}{}",
         names(table, &key.columns),
         action("UPDATE", key.on_update),
         action("DELETE", key.on_delete),
+        if key.deferrable { " DEFERRABLE" } else { "" },
+        if key.initially_deferred {
+            " INITIALLY DEFERRED"
+        } else {
+            ""
+        },
         not_valid(key.not_valid)
     );
     UserConstraint {
@@ -122,6 +130,8 @@ fn user_foreign_key(catalog: &Catalog, table: &TableDef, key: &ForeignKey) -> Us
             match_full: key.match_full,
             on_update: key.on_update,
             on_delete: key.on_delete,
+            deferrable: key.deferrable,
+            initially_deferred: key.initially_deferred,
         }),
     }
 }

@@ -76,6 +76,8 @@ fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
             ("confupdtype", text(action_letter(key.on_update))),
             ("confdeltype", text(action_letter(key.on_delete))),
             ("confmatchtype", text(if key.match_full { 'f' } else { 's' })),
+            ("condeferrable", boolean(key.deferrable)),
+            ("condeferred", boolean(key.initially_deferred)),
         ],
     }
 }
@@ -116,14 +118,19 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
             ]);
         }
-        let own = relation.constraints.iter().map(|constraint| {
-            let kind = match constraint.kind {
-                ConstraintKind::Check { .. } => "CHECK",
-                ConstraintKind::ForeignKey(_) => "FOREIGN KEY",
-            };
-            (constraint.name.clone(), kind)
-        });
-        for (name, kind) in own.chain(not_null_constraints(relation).map(|(name, _)| (name, "CHECK"))) {
+        let own = relation
+            .constraints
+            .iter()
+            .map(|constraint| match &constraint.kind {
+                ConstraintKind::Check { .. } => (constraint.name.clone(), "CHECK", (false, false)),
+                ConstraintKind::ForeignKey(key) => {
+                    let deferral = (key.deferrable, key.initially_deferred);
+                    (constraint.name.clone(), "FOREIGN KEY", deferral)
+                }
+            });
+        let not_null = not_null_constraints(relation).map(|(name, _)| (name, "CHECK", (false, false)));
+        let yes_or_no = |is: bool| text(if is { "YES" } else { "NO" });
+        for (name, kind, (deferrable, initially_deferred)) in own.chain(not_null) {
             rows.push(&[
                 ("constraint_catalog", database.clone()),
                 ("constraint_schema", text(&relation.schema)),
@@ -132,6 +139,8 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("table_schema", text(&relation.schema)),
                 ("table_name", text(&relation.name)),
                 ("constraint_type", text(kind)),
+                ("is_deferrable", yes_or_no(deferrable)),
+                ("initially_deferred", yes_or_no(initially_deferred)),
             ]);
         }
     }

@@ -1,0 +1,80 @@
+//! SET CONSTRAINTS: when the transaction's foreign keys are asked. Those that are to be asked at once are asked of what was left so far.
+
+use std::sync::Arc;
+
+use sqlparser::ast::ObjectName;
+
+use crate::catalog::{ForeignKey, Relation, TableDef, is_system_schema};
+use crate::error::StatementFault;
+use crate::parse::names;
+use crate::sql::dml;
+use crate::system::{Notice, StatementContext};
+use crate::{Error, Result};
+
+/// `names`: none for ALL. Errors: 42704, 42809, 3F000; 23503 of what was left.
+pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferred: bool) -> Result<()> {
+    let mut named = Vec::new();
+    for name in names {
+        named.extend(constraints(ctx, name)?);
+    }
+    if !ctx.in_block {
+        ctx.notice(Notice {
+            severity: "WARNING",
+            sqlstate: "25P01",
+            message: "SET CONSTRAINTS can only be used in transaction blocks".to_string(),
+            hint: None,
+        });
+        return Ok(());
+    }
+    if !deferred {
+        let is_wanted = |key: &ForeignKey| names.is_empty() || named.contains(&key.oid);
+        dml::check_deferred(ctx, is_wanted).await?;
+    }
+    ctx.session.touch();
+    let deferred_constraints = &ctx.session.deferred;
+    match names.is_empty() {
+        true => deferred_constraints.say(None, deferred),
+        false => named
+            .into_iter()
+            .for_each(|oid| deferred_constraints.say(Some(oid), deferred)),
+    }
+    Ok(())
+}
+
+/// The foreign keys of this name: in the schema said, or in the first of the search path that has a constraint of the name.
+fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
+    let (schema, name) = names::relation_name(name)?;
+    let schemas = match schema {
+        Some(schema) if is_system_schema(&schema) => vec![schema],
+        Some(schema) => vec![ctx.catalog.schema(&schema)?.name.clone()],
+        None => ctx.settings.search_path.clone(),
+    };
+    let tables = |schema: &String| {
+        let relations = ctx.catalog.relations.iter();
+        let tables = relations.filter_map(Relation::get_table);
+        let tables = tables.filter(|table| table.schema == *schema && table.has_constraint(&name));
+        let tables: Vec<&Arc<TableDef>> = tables.collect();
+        (!tables.is_empty()).then_some(tables)
+    };
+    let fault = |state, message| Error::InvalidStatement {
+        state,
+        message,
+        hint: None,
+    };
+    let Some(tables) = schemas.iter().find_map(tables) else {
+        let message = format!("constraint \"{name}\" does not exist");
+        return Err(fault(StatementFault::UndefinedObject, message));
+    };
+    let key = |table: &Arc<TableDef>| {
+        let key = table.foreign_key(&name).filter(|key| key.deferrable);
+        key.map(|key| key.oid)
+    };
+    let keys: Vec<u32> = tables.into_iter().filter_map(key).collect();
+    match keys.is_empty() {
+        true => Err(fault(
+            StatementFault::WrongObjectType,
+            format!("constraint \"{name}\" is not deferrable"),
+        )),
+        false => Ok(keys),
+    }
+}

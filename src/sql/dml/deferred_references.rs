@@ -1,0 +1,86 @@
+//! Foreign keys that are asked when the transaction commits, or when SET CONSTRAINTS says so: what a statement leaves of them, and the
+//! question itself. Missing keys and keys that are gone are asked alike: is a key not there, and does a row still refer to it?
+
+use super::referenced_keys::{Missing, not_present, referenced_table};
+use super::references::Gone;
+use super::referring_rows::{first_referring, still_referenced};
+use crate::Result;
+use crate::catalog::ForeignKey;
+use crate::system::{DeferredCause, DeferredCheck, StatementContext};
+
+/// Whether a foreign key is not asked when the statement ends. One that is a transaction by itself ends with that.
+pub(super) fn is_deferred(ctx: &StatementContext, key: &ForeignKey) -> bool {
+    ctx.in_block && ctx.session.deferred.is_deferred(key)
+}
+
+/// Keys are gone, and whether rows refer to them is asked later.
+pub(super) fn leave_gone(ctx: &StatementContext, gone: Gone) {
+    leave(
+        ctx,
+        DeferredCheck {
+            cause: DeferredCause::Gone,
+            table: gone.table,
+            by: gone.by,
+            foreign_key: gone.foreign_key,
+            keys: gone.old,
+        },
+    );
+}
+
+/// Keys were not there, and whether they are and are still referred to is asked later.
+pub(super) fn leave_missing(ctx: &StatementContext, missing: Missing) {
+    leave(
+        ctx,
+        DeferredCheck {
+            cause: DeferredCause::Missing,
+            by: missing.table.oid,
+            table: missing.table,
+            foreign_key: missing.foreign_key,
+            keys: missing.columns,
+        },
+    );
+}
+
+fn leave(ctx: &StatementContext, check: DeferredCheck) {
+    ctx.session.touch();
+    ctx.session.deferred.leave(check);
+}
+
+/// Asks what the transaction has left of the foreign keys that are wanted. Errors: 23503.
+pub(crate) async fn check_deferred(
+    ctx: &StatementContext,
+    is_wanted: impl Fn(&ForeignKey) -> bool,
+) -> Result<()> {
+    let open = ctx.session.deferred.open(|check| is_wanted(&check.foreign_key));
+    for (place, check) in open {
+        Box::pin(ask(ctx, &check)).await?;
+        ctx.session.deferred.strike(place);
+    }
+    Ok(())
+}
+
+async fn ask(ctx: &StatementContext, check: &DeferredCheck) -> Result<()> {
+    let by = ctx.table_by_oid(check.by).cloned();
+    let Some((by, key)) = by.and_then(|by| {
+        let key = by
+            .foreign_keys
+            .iter()
+            .find(|key| key.oid == check.foreign_key.oid)?;
+        let key = key.clone();
+        Some((by, key))
+    }) else {
+        // What it was asked of is dropped.
+        return Ok(());
+    };
+    let referenced = referenced_table(ctx, &by, &key)?;
+    let written = match check.cause {
+        DeferredCause::Missing => &by,
+        DeferredCause::Gone => &referenced,
+    };
+    let found = first_referring(ctx, (&by, &key), &referenced, (written, &check.keys)).await?;
+    match (found, check.cause) {
+        (None, _) => Ok(()),
+        (Some(found), DeferredCause::Missing) => Err(not_present(&by, &key, &referenced, &found, 0)),
+        (Some(found), DeferredCause::Gone) => Err(still_referenced((&referenced, &key), &by, &found)),
+    }
+}
