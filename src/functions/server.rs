@@ -63,6 +63,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             })
         },
     ),
+    // INSERT is 8, UPDATE 4, DELETE 16; rows are written to tables alone.
+    FunctionDef::catalog(
+        "pg_relation_is_updatable",
+        &[T::Regclass, T::Bool],
+        T::Int4,
+        |b, catalog| b.map2(|oid, _: bool| if is_table(catalog, oid) { 28 } else { 0 }),
+    ),
+    FunctionDef::catalog(
+        "pg_column_is_updatable",
+        &[T::Regclass, T::Int2, T::Bool],
+        T::Bool,
+        |b, catalog| b.map3(|oid, attribute: i16, _: bool| attribute > 0 && is_table(catalog, oid)),
+    ),
     FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
         b.map1(|oid: i64| oid)
     }),
@@ -91,6 +104,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
     }),
 ];
+
+fn is_table(catalog: &CatalogContext, oid: i64) -> bool {
+    matches!(catalog.objects().find(oid), Some(Found::Relation(relation)) if relation.kind == 'r')
+}
 
 /// Schemas of the search path that exist; with the implicit pg_catalog in front when asked for.
 fn existing_schemas(catalog: &CatalogContext, implicit: bool) -> Vec<String> {
