@@ -14,7 +14,12 @@ use crate::{Error, Result};
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
 fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {
     // Negative years are BC.
-    let civil_year = if year < 0 { year + 1 } else { year };
+    let civil_year = match year {
+        // It stays what it is, as in PostgreSQL.
+        i32::MIN => year,
+        year if year < 0 => year + 1,
+        year => year,
+    };
     let (month_of_year, day_of_month) = (u32::try_from(month).unwrap_or(0), u32::try_from(day).unwrap_or(0));
     let date = NaiveDate::from_ymd_opt(civil_year, month_of_year, day_of_month).filter(|_| year != 0);
     let date = date.ok_or_else(|| Error::DatetimeOverflow {

@@ -80,14 +80,14 @@ fn similar(text: &str, pattern: &str, escape: &str) -> Result<bool> {
 }
 
 /// `substring(text FROM pattern FOR escape)`: the part of a text between the two marks of a pattern, an escape and `"` each, which the
-/// whole text matches. What stands before is as short as it can be, the part as long. Errors: 22019, 2200C.
+/// whole text matches. What stands before is as short as it can be, the part as long. Errors: 22025, 2200C.
 fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option<&'t str>> {
     let mut letters = escape.chars();
     let escape = letters.next();
     if letters.next().is_some() {
         return Err(Error::Advised {
             error: Box::new(Error::DataException {
-                state: "22019",
+                state: "22025",
                 message: "invalid escape string".to_string(),
             }),
             hint: "Escape string must be empty or one character.".to_string(),

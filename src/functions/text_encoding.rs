@@ -60,15 +60,18 @@ fn bytes_of_text(text: &str) -> Result<Vec<u8>> {
 
 /// Blanks between the symbols are passed over, and padding may be left out.
 fn bytes_of_base64(encoded: &str) -> Result<Vec<u8>> {
-    let symbols: Vec<u8> = encoded
-        .bytes()
-        .filter(|byte| !byte.is_ascii_whitespace())
+    let symbols: String = encoded
+        .chars()
+        .filter(|symbol| !symbol.is_ascii_whitespace())
         .collect();
     BASE64.decode(&symbols).map_err(|error| match error {
-        DecodeError::InvalidByte(_, symbol) => Error::InvalidParameter {
+        DecodeError::InvalidByte(at, symbol) => Error::InvalidParameter {
             message: format!(
                 "invalid symbol \"{}\" found while decoding base64 sequence",
-                char::from(symbol)
+                symbols
+                    .get(at..)
+                    .and_then(|rest| rest.chars().next())
+                    .unwrap_or(char::from(symbol))
             ),
             hint: None,
         },
