@@ -215,7 +215,7 @@ fn told(found: std::result::Result<bool, Fault>) -> Result<Option<bool>> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(Fault::Quiet) => Ok(None),
-        Err(Fault::Raised(error)) => Err(error),
+        Err(Fault::Raised(error)) => Err(*error),
     }
 }
 

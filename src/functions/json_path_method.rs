@@ -97,7 +97,7 @@ impl<'d> Run<'d> {
             ));
         };
         Moment::read(text, template, self.request.zone).map_err(|error| match self.throws {
-            true => Fault::Raised(error),
+            true => error.into(),
             false => Fault::Quiet,
         })
     }

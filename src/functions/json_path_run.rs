@@ -26,12 +26,12 @@ pub(super) enum Fault {
     /// What it says is wrong with the document, where that is not told.
     Quiet,
     /// What the statement fails with.
-    Raised(Error),
+    Raised(Box<Error>),
 }
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Fault {
-        Fault::Raised(error)
+        Fault::Raised(Box::new(error))
     }
 }
 
@@ -74,7 +74,7 @@ pub(super) struct Run<'d> {
 /// Runs a path. What it found stands in `sink`, up to what it failed at.
 pub(super) fn run<'d>(path: &JsonPath, request: Request<'d>, sink: Sink<'_, 'd>) -> Found {
     if request.variables.is_some_and(|variables| !variables.is_object()) {
-        return Err(Fault::Raised(super::json::refuse(
+        return Err(Fault::from(super::json::refuse(
             "\"vars\" argument is not an object",
         )));
     }
@@ -112,7 +112,7 @@ impl<'d> Run<'d> {
     /// What is wrong with the document, told or not.
     pub(super) fn fault(&self, state: &'static str, message: impl Into<String>) -> Fault {
         match self.throws {
-            true => Fault::Raised(of_document(state, message)),
+            true => of_document(state, message).into(),
             false => Fault::Quiet,
         }
     }
@@ -154,7 +154,7 @@ impl<'d> Run<'d> {
                     };
                     let value = variables
                         .get(name)
-                        .ok_or_else(|| Fault::Raised(undefined_variable(name)))?;
+                        .ok_or_else(|| Fault::from(undefined_variable(name)))?;
                     let outer = std::mem::replace(&mut self.base, (Cow::Borrowed(variables), 1));
                     let found = self.go_on(steps, Item::of(value), sink);
                     self.base = outer;
@@ -229,7 +229,7 @@ impl<'d> Run<'d> {
             Arithmetic::Modulo => left.modulo(&right),
         };
         let result = result.map_err(|error| match self.throws {
-            true => Fault::Raised(error),
+            true => error.into(),
             false => Fault::Quiet,
         })?;
         Ok(Item::number(&result)?)

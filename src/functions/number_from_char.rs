@@ -188,10 +188,12 @@ impl Reader<'_> {
                 self.sign = sign;
                 self.at += 1;
             }
-        } else if !is_read && !template.has_plus && !template.has_minus {
-            if let sign @ (b'-' | b'+') = self.first() {
-                self.sign = sign;
-            }
+        } else if !is_read
+            && !template.has_plus
+            && !template.has_minus
+            && let sign @ (b'-' | b'+') = self.first()
+        {
+            self.sign = sign;
         }
     }
 }

@@ -36,21 +36,13 @@ impl Binder<'_> {
             }
             Finish::Joined(separator) => {
                 let separator = Bound::new(separator.expr.clone(), separator.ty.clone());
-                let body = match separator.ty {
-                    SqlType::Bytea => functions::JOIN_BYTES,
-                    _ => functions::JOIN_TEXTS,
-                };
-                Ok(self.joined_texts((body, false), first, separator))
+                Ok(self.joined_items(first, separator, false))
             }
             Finish::JoinedByRow => {
                 let separators = results
                     .next()
                     .ok_or_else(|| Error::internal("texts without separators"))?;
-                let body = match element_type(&first.ty) {
-                    SqlType::Bytea => functions::JOIN_BYTES_BY_ROW,
-                    _ => functions::JOIN_TEXTS_BY_ROW,
-                };
-                Ok(self.joined_texts((body, true), first, separators))
+                Ok(self.joined_items(first, separators, true))
             }
             Finish::Percentile(percentile, fraction) => {
                 self.percentile_of(*percentile, first, fraction.clone())
@@ -70,25 +62,10 @@ impl Binder<'_> {
                 let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
                 self.finish(rest, vec![array])
             }
-            Finish::Extreme(extreme) => {
-                let (name, body) = extreme.definition();
+            Finish::Extreme(_) | Finish::Intervals { .. } | Finish::Nested | Finish::Mode => {
                 let item = element_type(&first.ty).clone();
-                Ok(self.gathered(name, body, first, item))
-            }
-            Finish::Intervals { is_average } => {
-                let (name, body) = match is_average {
-                    true => ("interval_average", functions::INTERVAL_AVERAGE),
-                    false => ("interval_sum", functions::INTERVAL_SUM),
-                };
-                Ok(self.gathered(name, body, first, SqlType::Interval(None)))
-            }
-            Finish::Nested => {
-                let ty = first.ty.clone();
-                Ok(self.gathered("array_agg", functions::NESTED, first, ty))
-            }
-            Finish::Mode => {
-                let item = element_type(&first.ty).clone();
-                Ok(self.gathered("mode", functions::MODE, first, item))
+                let (name, body, returns) = of_array(finish, item);
+                Ok(self.gathered(name, body, first, returns))
             }
             Finish::Interval { is_average } => {
                 let mut parts = vec![first];
@@ -106,16 +83,17 @@ impl Binder<'_> {
         }
     }
 
-    /// The text that an array of texts makes with its separators; `body` with whether it is strict.
-    fn joined_texts(
-        &self,
-        (body, strict): (functions::Body, bool),
-        texts: Bound,
-        separators: Bound,
-    ) -> Bound {
-        let definition = ("string_agg", body, strict, Volatility::Immutable);
-        let returns = element_type(&texts.ty).clone();
-        let arguments = vec![(texts.expr, texts.ty), (separators.expr, separators.ty)];
+    /// What an array of texts, or of bytes, makes with its separator, or with one a row.
+    fn joined_items(&self, items: Bound, separators: Bound, by_row: bool) -> Bound {
+        let returns = element_type(&items.ty).clone();
+        let body = match (&returns, by_row) {
+            (SqlType::Bytea, false) => functions::JOIN_BYTES,
+            (SqlType::Bytea, true) => functions::JOIN_BYTES_BY_ROW,
+            (_, false) => functions::JOIN_TEXTS,
+            (_, true) => functions::JOIN_TEXTS_BY_ROW,
+        };
+        let definition = ("string_agg", body, by_row, Volatility::Immutable);
+        let arguments = vec![(items.expr, items.ty), (separators.expr, separators.ty)];
         let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         Bound::new(call, returns)
     }
@@ -136,5 +114,25 @@ impl Binder<'_> {
         let arguments = vec![(array.expr, array.ty)];
         let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         Bound::new(call, returns)
+    }
+}
+
+/// The function that makes a result of an array of items, its name and the type of what it gives.
+fn of_array(finish: &Finish, item: SqlType) -> (&'static str, functions::Body, SqlType) {
+    match finish {
+        Finish::Extreme(extreme) => {
+            let (name, body) = extreme.definition();
+            (name, body, item)
+        }
+        Finish::Intervals { is_average: true } => (
+            "interval_average",
+            functions::INTERVAL_AVERAGE,
+            SqlType::Interval(None),
+        ),
+        Finish::Intervals { is_average: false } => {
+            ("interval_sum", functions::INTERVAL_SUM, SqlType::Interval(None))
+        }
+        Finish::Nested => ("array_agg", functions::NESTED, SqlType::Array(Box::new(item))),
+        _ => ("mode", functions::MODE, item),
     }
 }
