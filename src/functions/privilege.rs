@@ -12,15 +12,22 @@ use crate::{Error, Result};
 const RELATION: &[T] = &[T::Regclass, T::Text];
 const NAME_RELATION: &[T] = &[T::Name, T::Regclass, T::Text];
 const OID_RELATION: &[T] = &[T::Oid, T::Regclass, T::Text];
+/// Relations by names of the type name, which are looked for nowhere.
+const ANY_RELATION: &[T] = &[T::Any, T::Text];
+const ANYONES_RELATION: &[T] = &[T::Any, T::Any, T::Text];
 
 /// The user may be left out; users and objects come as names or oids.
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("has_table_privilege", RELATION, T::Bool, of_table),
     FunctionDef::catalog("has_table_privilege", NAME_RELATION, T::Bool, of_table),
     FunctionDef::catalog("has_table_privilege", OID_RELATION, T::Bool, of_table),
+    FunctionDef::new("has_table_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_table_privilege", ANYONES_RELATION, T::Bool, allowed),
     FunctionDef::catalog("has_any_column_privilege", RELATION, T::Bool, of_columns),
     FunctionDef::catalog("has_any_column_privilege", NAME_RELATION, T::Bool, of_columns),
     FunctionDef::catalog("has_any_column_privilege", OID_RELATION, T::Bool, of_columns),
+    FunctionDef::new("has_any_column_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_any_column_privilege", ANYONES_RELATION, T::Bool, allowed),
     FunctionDef::new("has_column_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_column_privilege", &[T::Any; 4], T::Bool, allowed),
     FunctionDef::new("has_schema_privilege", &[T::Any; 2], T::Bool, allowed),
@@ -32,6 +39,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("has_sequence_privilege", RELATION, T::Bool, of_sequence),
     FunctionDef::catalog("has_sequence_privilege", NAME_RELATION, T::Bool, of_sequence),
     FunctionDef::catalog("has_sequence_privilege", OID_RELATION, T::Bool, of_sequence),
+    FunctionDef::new("has_sequence_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_sequence_privilege", ANYONES_RELATION, T::Bool, allowed),
     FunctionDef::new("has_tablespace_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_tablespace_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_type_privilege", &[T::Any; 2], T::Bool, allowed),
