@@ -486,6 +486,8 @@ pub enum StatementFault {
     DuplicateObject,
     /// 42602: a name that cannot be one.
     InvalidName,
+    /// 42883: a function that is looked for by what it does, not by its name.
+    UndefinedRoutine,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.

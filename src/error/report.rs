@@ -526,6 +526,7 @@ impl StatementFault {
             StatementFault::DuplicateObject => "42710",
             StatementFault::InvalidName => "42602",
             StatementFault::UndefinedObject => "42704",
+            StatementFault::UndefinedRoutine => "42883",
         }
     }
 }

@@ -34,42 +34,20 @@ pub const NESTED: Body = Body::Batch(|b| b.map1(nested));
 pub const SUBSCRIPT: Body = Body::Batch(subscript);
 /// `a[i:j]`, in a dimension, counted from 0.
 pub const SLICE: Body = Body::Batch(|b| b.map4(slice));
-/// The numbers 1 … of an array's items, for WITH ORDINALITY.
-pub const ORDINALITY: Body =
-    Body::Batch(|b| b.map1(|Length(count)| (1..=i64::from(count)).collect::<Vec<i64>>()));
+/// The numbers 1 … of the items of the longest of some arrays, for WITH ORDINALITY.
+pub const ORDINALITY: Body = Body::Batch(|b| {
+    b.map_rest(|first: Option<Length>, rest: Vec<Option<Length>>| {
+        let lengths = rest.into_iter().chain([first]).flatten();
+        let longest = lengths.map(|Length(count)| count).max().unwrap_or(0);
+        (1..=i64::from(longest)).collect::<Vec<i64>>()
+    })
+});
 
 /// The array, or one of a NULL where it has no items: the row that LEFT JOIN LATERAL keeps.
 pub const AT_LEAST_ONE: Body = Body::Batch(|b| {
     b.map1(|items: Option<Vec<Value>>| match items {
         Some(items) if !items.is_empty() => items,
         _ => vec![Value::Null],
-    })
-});
-
-/// Texts of an array joined, NULLs left out; NULL when nothing is left. A separator of NULL separates by nothing.
-pub const JOIN_TEXTS: Body = Body::Batch(|b| {
-    b.map2(|items: Vec<Option<&str>>, separator: Option<&str>| {
-        let mut present = items.into_iter().flatten().peekable();
-        let joined = present.peek().is_some();
-        joined
-            .then(|| LimitedText::joined(present, separator.unwrap_or_default(), b.limits()))
-            .transpose()
-    })
-});
-
-/// As `JOIN_TEXTS`, with an array of separators: before each text but the first stands the separator of its own row.
-pub const JOIN_TEXTS_BY_ROW: Body = Body::Batch(|b| {
-    b.map2(|items: Vec<Option<&str>>, separators: Vec<Option<&str>>| {
-        let rows = items.into_iter().zip(separators);
-        let mut present = rows
-            .filter_map(|(text, separator)| Some((text?, separator.unwrap_or_default())))
-            .enumerate()
-            .flat_map(|(at, (text, separator))| [if at > 0 { separator } else { "" }, text])
-            .peekable();
-        let joined = present.peek().is_some();
-        joined
-            .then(|| LimitedText::joined(present, "", b.limits()))
-            .transpose()
     })
 });
 

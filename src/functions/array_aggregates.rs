@@ -4,9 +4,10 @@
 use std::cmp::Ordering;
 
 use super::array::{is_same, order};
+use super::interval::sum_of;
 use super::{Batch, Body};
 use crate::Result;
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{Interval, SqlType, Value, element_type};
 
 /// A sorted array without the items that equal the one before.
 pub const UNREPEATED: Body = Body::Batch(|b| {
@@ -19,11 +20,48 @@ pub const LEAST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_lt));
 /// The greatest item that is not NULL.
 pub const GREATEST_ITEM: Body = Body::Batch(|b| extreme(b, Ordering::is_gt));
 
+/// The sum of the intervals of an array, and their average; NULLs do not count.
+pub const INTERVAL_SUM: Body = Body::Batch(|b| intervals(b, false));
+/// See `INTERVAL_SUM`.
+pub const INTERVAL_AVERAGE: Body = Body::Batch(|b| intervals(b, true));
+
+fn intervals(batch: &Batch, is_average: bool) -> Result<arrow::array::ArrayRef> {
+    batch.map1(|items: Vec<Option<Interval>>| {
+        let present: Vec<Interval> = items.into_iter().flatten().collect();
+        sum_of(&present, is_average)
+    })
+}
+
 /// The item of a sorted array that comes most often, the first of such; NULLs do not count.
 pub const MODE: Body = Body::Batch(|b| {
     let ty = element_type(&b.arguments[0]);
     b.map1(|items: Vec<Value>| mode(items, ty))
 });
+
+/// One more than there are different rows among the first so many. Arguments: how many; then an array a column, in their order.
+pub const DENSE_RANK: Body = Body::Batch(|b| b.map_values(|values| dense_rank(values, &b.arguments[1..])));
+
+fn dense_rank(values: &[Value], types: &[SqlType]) -> Result<Value> {
+    let [Value::Int(before), columns @ ..] = values else {
+        return Ok(Value::Int(1));
+    };
+    let mut rank = 1;
+    for row in 0..usize::try_from(*before).unwrap_or(0) {
+        let mut is_repeated = row > 0;
+        for (column, ty) in columns.iter().zip(types) {
+            let Value::Array(items) = column else { continue };
+            is_repeated = is_repeated
+                && match (items.get(row - 1), items.get(row)) {
+                    (Some(Value::Null), Some(Value::Null)) => true,
+                    (Some(Value::Null), _) | (_, Some(Value::Null)) => false,
+                    (Some(last), Some(item)) => is_same(last, item, element_type(ty))?,
+                    _ => false,
+                };
+        }
+        rank += i64::from(!is_repeated);
+    }
+    Ok(Value::Int(rank))
+}
 
 fn unrepeated(items: Vec<Value>, ty: &SqlType) -> Result<Vec<Value>> {
     let mut kept: Vec<Value> = Vec::new();

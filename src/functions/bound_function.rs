@@ -4,7 +4,7 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, new_empty_array, new_null_array};
 use arrow::compute::concat;
 use arrow::datatypes::{DataType, FieldRef};
 use async_trait::async_trait;
@@ -19,11 +19,13 @@ use datafusion_expr::{
 use super::batch::Batch;
 use super::compare;
 use super::definition::{Body, Volatility};
+use super::mismatched_types;
 use super::size::{BatchBytes, within_memory};
 use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
-use crate::system::datafusion_error::to_datafusion;
+use crate::system::datafusion_error::{from_arrow, to_datafusion};
 use crate::system::pg_catalog::{CatalogContext, installed};
-use crate::types::{FormatSettings, SqlType};
+use crate::system::query_threads::check_left;
+use crate::types::{FormatSettings, SqlType, element_type};
 use crate::{Error, Result};
 
 /// A function whose argument and result types are fixed.
@@ -152,6 +154,7 @@ impl BoundFunction {
         };
         let result = within_memory(|| match (self.body, statement) {
             (Body::Batch(body) | Body::Rows(body), _) => body(&batch),
+            (Body::Spread(body), _) => spread(&batch, body),
             (Body::Catalog(body) | Body::CatalogRows(body), Some(statement)) => body(&batch, statement),
             (Body::Waiting(_), _) => Err(Error::internal("a function that waits was not waited for")),
             (Body::Catalog(_) | Body::CatalogRows(_), None) => {
@@ -186,6 +189,40 @@ impl BoundFunction {
         }
         let parts: Vec<&dyn Array> = parts.iter().map(|part| part.as_ref()).collect();
         Ok(concat(&parts)?)
+    }
+}
+
+/// A function of the items of the last array, row by row. NULL for no array.
+fn spread(batch: &Batch, body: fn(&Batch) -> Result<ArrayRef>) -> Result<ArrayRef> {
+    let (Some((array, before)), Some((ty, before_types))) =
+        (batch.arrays.split_last(), batch.arguments.split_last())
+    else {
+        return Err(mismatched_types());
+    };
+    let lists = array.as_list_opt::<i32>().ok_or_else(mismatched_types)?;
+    let mut results = Vec::with_capacity(batch.rows);
+    for row in 0..batch.rows {
+        check_left()?;
+        if lists.is_null(row) {
+            results.push(new_null_array(&batch.returns.arrow_type(), 1));
+            continue;
+        }
+        let items = lists.value(row);
+        let mut arrays: Vec<ArrayRef> = before.iter().map(|array| array.slice(row, 1)).collect();
+        arrays.extend((0..items.len()).map(|item| items.slice(item, 1)));
+        let mut arguments = before_types.to_vec();
+        arguments.extend(std::iter::repeat_n(element_type(ty).clone(), items.len()));
+        results.push(body(&Batch {
+            arrays: &arrays,
+            arguments: &arguments,
+            rows: 1,
+            ..*batch
+        })?);
+    }
+    let results: Vec<&dyn Array> = results.iter().map(|result| result.as_ref()).collect();
+    match results.as_slice() {
+        [] => Ok(new_empty_array(&batch.returns.arrow_type())),
+        results => concat(results).map_err(|error| from_arrow(&error)),
     }
 }
 
@@ -232,7 +269,7 @@ impl ScalarUDFImpl for BoundFunction {
         let rows = if constant { 1 } else { args.number_rows };
         let statement = match self.body {
             Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?),
-            Body::Batch(_) | Body::Rows(_) | Body::Waiting(_) => None,
+            Body::Batch(_) | Body::Spread(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
         let result = match rows_at_once(&args.args) {
             at_once if rows <= at_once => {

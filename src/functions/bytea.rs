@@ -97,7 +97,7 @@ fn index_fault(index: i64, length: usize) -> Error {
         state: "2202E",
         message: format!(
             "index {index} out of valid range, 0..{}",
-            length.saturating_sub(1)
+            i64::try_from(length).unwrap_or(i64::MAX) - 1
         ),
     }
 }

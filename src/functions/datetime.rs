@@ -8,17 +8,27 @@ use super::datetime_field::{
     date_field, double, interval_field, numeric, time_field, timestamp_field, timestamptz_field,
 };
 use super::datetime_make::{
-    at_time_zone, from_seconds, local_of_parts, make_date, make_interval, make_time, utc_of_parts,
+    at_offset, at_time_zone, from_seconds, local_of_parts, make_date, make_interval, make_time, utc_of_parts,
 };
 use super::datetime_trunc::{truncate_interval, truncate_local, truncate_utc};
 use super::interval::negate_interval;
-use super::{FunctionDef, SET_ROWS_MAX, T, too_many_rows};
+use super::{FunctionDef, Parameter, SET_ROWS_MAX, T, too_many_rows};
 use crate::types::calendar::{
     MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, in_calendar, is_infinite, micros_of, out_of_range,
     to_local,
 };
 use crate::types::{Interval, timestamp_of_date};
 use crate::{Error, Result};
+
+/// The parts of a timestamp.
+const MOMENT: &[Parameter] = &[
+    ("year", None),
+    ("month", None),
+    ("mday", None),
+    ("hour", None),
+    ("min", None),
+    ("sec", None),
+];
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("+", &[T::Date, T::Int4], T::Date, |b| {
@@ -164,28 +174,41 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("make_date", &[T::Int4, T::Int4, T::Int4], T::Date, |b| {
         b.map3(make_date)
-    }),
+    })
+    .parameters(&[("year", None), ("month", None), ("day", None)]),
     FunctionDef::new("make_time", &[T::Int4, T::Int4, T::Float8], T::Time, |b| {
         b.map3(make_time)
-    }),
+    })
+    .parameters(&[("hour", None), ("min", None), ("sec", None)]),
     FunctionDef::new(
         "make_timestamp",
         &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
         T::Timestamp,
         |b| b.map_values(|parts| local_of_parts(parts).map(Timestamp)),
-    ),
+    )
+    .parameters(MOMENT),
     FunctionDef::new(
         "make_timestamptz",
         &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
         T::TimestampTz,
         |b| b.map_values(|parts| from_local(local_of_parts(parts)?, b.settings.time_zone).map(TimestampTz)),
-    ),
+    )
+    .parameters(MOMENT),
     FunctionDef::new(
         "make_timestamptz",
         &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8, T::Text],
         T::TimestampTz,
         |b| b.map_values(|parts| utc_of_parts(parts).map(TimestampTz)),
-    ),
+    )
+    .parameters(&[
+        ("year", None),
+        ("month", None),
+        ("mday", None),
+        ("hour", None),
+        ("min", None),
+        ("sec", None),
+        ("timezone", None),
+    ]),
     FunctionDef::new("make_interval", &[], T::Interval, |b| b.map_values(make_interval)),
     FunctionDef::new("make_interval", &[T::Int4; 1], T::Interval, |b| {
         b.map_values(make_interval)
@@ -210,7 +233,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         &[T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Int4, T::Float8],
         T::Interval,
         |b| b.map_values(make_interval),
-    ),
+    )
+    .parameters(&[
+        ("years", Some("0")),
+        ("months", Some("0")),
+        ("weeks", Some("0")),
+        ("days", Some("0")),
+        ("hours", Some("0")),
+        ("mins", Some("0")),
+        ("secs", Some("0.0")),
+    ]),
     FunctionDef::new("to_timestamp", &[T::Float8], T::TimestampTz, |b| {
         b.map1(from_seconds)
     })
@@ -220,6 +252,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("timezone", &[T::Text, T::TimestampTz], T::Timestamp, |b| {
         b.map2(|zone, TimestampTz(utc)| at_time_zone(zone, utc, 1).map(Timestamp))
+    }),
+    FunctionDef::new("timezone", &[T::Interval, T::Timestamp], T::TimestampTz, |b| {
+        b.map2(|zone, Timestamp(local)| at_offset(zone, local, -1).map(TimestampTz))
+    }),
+    FunctionDef::new("timezone", &[T::Interval, T::TimestampTz], T::Timestamp, |b| {
+        b.map2(|zone, TimestampTz(utc)| at_offset(zone, utc, 1).map(Timestamp))
     }),
     FunctionDef::new("isfinite", &[T::Date], T::Bool, |b| {
         b.map1(|Date(days)| !matches!(days, i32::MIN | i32::MAX))

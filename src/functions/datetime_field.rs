@@ -172,7 +172,12 @@ fn infinite(unit: &str, negative: bool) -> Field {
 /// A field of a moment, which clocks show as `local`.
 fn instant_field(unit: &str, local: i64, utc: i64, ty: &SqlType) -> Result<Field> {
     if is_infinite(local) {
-        instant_field(unit, 0, 0, ty)?;
+        if !matches!(
+            unit_of(unit).as_ref(),
+            "timezone" | "timezone_hour" | "timezone_minute"
+        ) {
+            instant_field(unit, 0, 0, ty)?;
+        }
         return Ok(infinite(unit, local < 0));
     }
     match unit_of(unit).as_ref() {
@@ -199,7 +204,9 @@ fn clock_field(unit: &str, time: i64, ty: &SqlType) -> Result<Field> {
         "microseconds" => Field::Whole(minute_rest),
         "epoch" => Field::Micros(i128::from(time)),
         "day" | "month" | "year" | "week" | "quarter" | "decade" | "century" | "millennium" | "dow"
-        | "isodow" | "doy" | "isoyear" | "julian" | "timezone" => return Err(unsupported_unit(unit, ty)),
+        | "isodow" | "doy" | "isoyear" | "julian" | "timezone" | "timezone_hour" | "timezone_minute" => {
+            return Err(unsupported_unit(unit, ty));
+        }
         _ => return Err(unknown_unit(unit, ty)),
     })
 }

@@ -8,17 +8,22 @@ use crate::types::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, iso_offset,
     out_of_range, posix_offset, to_local,
 };
-use crate::types::{Interval, Value};
+use crate::types::{FormatSettings, Interval, Value, abbreviated_offset};
 use crate::{Error, Result};
 
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
 fn days_of(year: i32, month: i32, day: i32) -> Result<i32> {
     // Negative years are BC.
-    let civil_year = if year < 0 { year + 1 } else { year };
+    let civil_year = match year {
+        // It stays what it is, as in PostgreSQL.
+        i32::MIN => year,
+        year if year < 0 => year + 1,
+        year => year,
+    };
     let (month_of_year, day_of_month) = (u32::try_from(month).unwrap_or(0), u32::try_from(day).unwrap_or(0));
     let date = NaiveDate::from_ymd_opt(civil_year, month_of_year, day_of_month).filter(|_| year != 0);
     let date = date.ok_or_else(|| Error::DatetimeOverflow {
-        message: format!("date field value out of range: {year}-{month:02}-{day:02}"),
+        message: format!("date field value out of range: {civil_year}-{month:02}-{day:02}"),
     })?;
     let days = i64::from(date.num_days_from_ce()) - DAYS_TO_EPOCH_CE;
     i32::try_from(days).map_err(|_| out_of_range("date"))
@@ -134,6 +139,13 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
     if is_infinite(time) {
         return Ok(time);
     }
+    let shifted = |offset: i64| {
+        time.checked_add(direction * offset * MICROS_PER_SECOND)
+            .ok_or_else(|| out_of_range("timestamp"))
+    };
+    if let Some(offset) = abbreviated_offset(&name.to_ascii_lowercase()) {
+        return shifted(offset.into());
+    }
     let known = chrono_tz::TZ_VARIANTS
         .iter()
         .copied()
@@ -149,7 +161,23 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
         message: format!("time zone \"{name}\" not recognized"),
         hint: None,
     };
-    let offset = posix_offset(name).ok_or_else(unknown)? * MICROS_PER_SECOND;
-    time.checked_add(direction * offset)
+    shifted(posix_offset(name).ok_or_else(unknown)?)
+}
+
+/// Likewise, by an interval east of UTC. Errors: 22023 for one of days or months.
+pub(super) fn at_offset(zone: Interval, time: i64, direction: i64) -> Result<i64> {
+    if is_infinite(time) {
+        return Ok(time);
+    }
+    if zone.months != 0 || zone.days != 0 {
+        let shown = Value::Interval(zone).to_text(&FormatSettings::default());
+        return Err(Error::InvalidParameter {
+            message: format!("interval time zone \"{shown}\" must not include months or days"),
+            hint: None,
+        });
+    }
+    // Whole seconds count.
+    let offset = zone.microseconds / MICROS_PER_SECOND;
+    time.checked_add(direction * offset * MICROS_PER_SECOND)
         .ok_or_else(|| out_of_range("timestamp"))
 }

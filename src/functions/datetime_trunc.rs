@@ -67,9 +67,7 @@ fn truncate_civil(unit: &str, time: i64, ty: &SqlType) -> Result<i64> {
         "decade" => first_of(year.div_euclid(10) * 10, 1),
         "century" => first_of((year - 1).div_euclid(100) * 100 + 1, 1),
         "millennium" => first_of((year - 1).div_euclid(1000) * 1000 + 1, 1),
-        "timezone" | "dow" | "doy" | "epoch" | "isodow" | "isoyear" | "julian" => {
-            Err(unsupported_unit(unit, ty))
-        }
+        "timezone" | "timezone_hour" | "timezone_minute" => Err(unsupported_unit(unit, ty)),
         _ => Err(unknown_unit(unit, ty)),
     }
 }
@@ -102,7 +100,9 @@ pub(super) fn truncate_interval(unit: &str, interval: Interval) -> Result<Interv
         "second" => micros(MICROS_PER_SECOND),
         "milliseconds" => micros(1_000),
         "microseconds" => interval,
-        "week" => return Err(unsupported_unit(&unit, ty)),
+        "week" | "timezone" | "timezone_hour" | "timezone_minute" => {
+            return Err(unsupported_unit(&unit, ty));
+        }
         _ => return Err(unknown_unit(&unit, ty)),
     })
 }

@@ -129,6 +129,8 @@ pub enum Returns {
 pub enum Body {
     /// Gives a value a row.
     Batch(fn(&Batch) -> Result<ArrayRef>),
+    /// As `Batch`; of a call with VARIADIC, whose last argument is an array of those that may come more often.
+    Spread(fn(&Batch) -> Result<ArrayRef>),
     /// Gives a value a row, which the statement's catalog and session decide too.
     Catalog(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
     /// Gives an array a row, whose items become rows.
@@ -160,9 +162,15 @@ pub struct FunctionDef {
     /// Whether it computes and answers about as much as it is given: it makes nothing much of little, as `repeat`,
     /// `generate_series` or a pattern may.
     pub is_bounded: bool,
+    /// The names of its arguments, and what stands for those that a call with names leaves out; of functions whose arguments have
+    /// names.
+    pub parameters: &'static [Parameter],
     /// How it is computed.
     pub body: Body,
 }
+
+/// The name of an argument, and its default as text; `None`: a call must have it.
+pub type Parameter = (&'static str, Option<&'static str>);
 
 impl FunctionDef {
     /// A strict, immutable function of arrays.
@@ -233,6 +241,7 @@ impl FunctionDef {
             strict: true,
             volatility: Volatility::Immutable,
             is_bounded: false,
+            parameters: &[],
             body,
         }
     }
@@ -250,6 +259,13 @@ impl FunctionDef {
             ..self
         }
     }
+    /// The same value for all rows of a statement.
+    pub const fn stable(self) -> FunctionDef {
+        FunctionDef {
+            volatility: Volatility::Stable,
+            ..self
+        }
+    }
     /// Another value at every call.
     pub const fn volatile(self) -> FunctionDef {
         FunctionDef {
@@ -263,6 +279,10 @@ impl FunctionDef {
             is_bounded: true,
             ..self
         }
+    }
+    /// Its arguments have names; the form with all of them says the defaults.
+    pub const fn parameters(self, parameters: &'static [Parameter]) -> FunctionDef {
+        FunctionDef { parameters, ..self }
     }
     /// A result type found from the arguments.
     pub const fn computed(self, returns: fn(&[SqlType], &[Option<Value>]) -> SqlType) -> FunctionDef {

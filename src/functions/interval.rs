@@ -130,6 +130,24 @@ fn scaled(interval: Interval, scale: impl Fn(f64) -> f64) -> Result<Interval> {
     }
 }
 
+/// The sum of intervals, or their average; NULL of none. Errors: 22008.
+pub(super) fn sum_of(intervals: &[Interval], is_average: bool) -> Result<Option<Interval>> {
+    let Some((first, rest)) = intervals.split_first() else {
+        return Ok(None);
+    };
+    let total = rest.iter().try_fold(*first, |total, next| sum(total, *next))?;
+    match is_average {
+        true => scaled(total, |part| part / intervals.len() as f64).map(Some),
+        false => Ok(Some(total)),
+    }
+}
+
+/// The interval that lies so far between two, from 0 to 1.
+pub(super) fn between(first: Interval, second: Interval, share: f64) -> Result<Interval> {
+    let distance = sum(second, negate_interval(first)?)?;
+    sum(first, scaled(distance, |part| part * share)?)
+}
+
 /// 24 hours are a day; days and hours then have one sign.
 fn justify_hours(interval: Interval) -> Result<Interval> {
     let (mut days, mut microseconds) = (

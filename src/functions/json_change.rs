@@ -7,7 +7,7 @@ use super::json::{document, index_of, read, refuse};
 use super::json_piece::Piece;
 use super::size::LimitedText;
 use super::{Batch, FunctionDef, T};
-use crate::types::ResultLimits;
+use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -28,7 +28,41 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 changed(whole, path, read(value)?, change, b)
             })
         },
-    ),
+    )
+    .parameters(&[
+        ("jsonb_in", None),
+        ("path", None),
+        ("replacement", None),
+        ("create_if_missing", Some("true")),
+    ]),
+    FunctionDef::new(
+        "jsonb_set_lax",
+        &[T::Jsonb, T::TextArray, T::Jsonb],
+        T::Jsonb,
+        set_lax,
+    )
+    .on_null(),
+    FunctionDef::new(
+        "jsonb_set_lax",
+        &[T::Jsonb, T::TextArray, T::Jsonb, T::Bool],
+        T::Jsonb,
+        set_lax,
+    )
+    .on_null(),
+    FunctionDef::new(
+        "jsonb_set_lax",
+        &[T::Jsonb, T::TextArray, T::Jsonb, T::Bool, T::Text],
+        T::Jsonb,
+        set_lax,
+    )
+    .on_null()
+    .parameters(&[
+        ("jsonb_in", None),
+        ("path", None),
+        ("replacement", None),
+        ("create_if_missing", Some("true")),
+        ("null_value_treatment", Some("use_json_null")),
+    ]),
     FunctionDef::new(
         "jsonb_insert",
         &[T::Jsonb, T::TextArray, T::Jsonb],
@@ -45,7 +79,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 changed(whole, path, read(value)?, change, b)
             })
         },
-    ),
+    )
+    .parameters(&[
+        ("jsonb_in", None),
+        ("path", None),
+        ("replacement", None),
+        ("insert_after", Some("false")),
+    ]),
     FunctionDef::new("#-", &[T::Jsonb, T::TextArray], T::Jsonb, |b| {
         b.map2(|whole, path| changed(whole, path, Json::Null, Change::Remove, b))
     }),
@@ -67,6 +107,60 @@ enum Change {
     After,
     /// It is taken away; there is no value.
     Remove,
+}
+
+/// `jsonb_set_lax`: a value that is NULL becomes null, or what the last argument says.
+fn set_lax(batch: &Batch) -> Result<arrow::array::ArrayRef> {
+    batch.map_values(|values| {
+        let [document, path, value, rest @ ..] = values else {
+            return Ok(None);
+        };
+        let (Value::Text(document), Value::Array(path)) = (document, path) else {
+            return Ok(None);
+        };
+        let adds = match rest.first() {
+            Some(Value::Null) => return Ok(None),
+            Some(Value::Bool(adds)) => *adds,
+            _ => true,
+        };
+        let treatment = match rest.get(1) {
+            None => "use_json_null",
+            Some(Value::Text(treatment)) => treatment,
+            Some(_) => return Err(unknown_treatment()),
+        };
+        let path: Vec<Option<&str>> = path
+            .iter()
+            .map(|step| match step {
+                Value::Text(step) => Some(step.as_str()),
+                _ => None,
+            })
+            .collect();
+        let put = if adds { Change::ReplaceOrAdd } else { Change::Replace };
+        let (value, change) = match (value, treatment) {
+            (Value::Text(value), _) => (read(Piece::new(value))?, put),
+            (_, "use_json_null") => (Json::Null, put),
+            (_, "delete_key") => (Json::Null, Change::Remove),
+            (_, "return_target") => return Ok(Some(document.clone())),
+            (_, "raise_exception") => {
+                return Err(Error::Advised {
+                    error: Box::new(Error::DataException {
+                        state: "22004",
+                        message: "JSON value must not be null".to_string(),
+                    }),
+                    hint: "To avoid, either change the null_value_treatment argument or ensure that an SQL NULL is not passed."
+                        .to_string(),
+                });
+            }
+            _ => return Err(unknown_treatment()),
+        };
+        changed(Piece::new(document), path, value, change, batch).map(Some)
+    })
+}
+
+fn unknown_treatment() -> Error {
+    refuse(
+        "null_value_treatment must be \"delete_key\", \"return_target\", \"use_json_null\", or \"raise_exception\"",
+    )
 }
 
 /// The document with a change at the end of a path.

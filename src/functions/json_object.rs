@@ -124,9 +124,14 @@ fn of_pairs(batch: &Batch) -> Result<arrow::array::ArrayRef> {
 fn of_lists(batch: &Batch) -> Result<arrow::array::ArrayRef> {
     batch.map2(|keys: Vec<Option<&str>>, values: Vec<Option<&str>>| {
         if keys.len() != values.len() {
+            // An array without items has no dimension.
+            let message = match keys.is_empty() || values.is_empty() {
+                true => "wrong number of array subscripts",
+                false => "mismatched array dimensions",
+            };
             return Err(Error::DataException {
                 state: "2202E",
-                message: "mismatched array dimensions".to_string(),
+                message: message.to_string(),
             });
         }
         object(keys.into_iter().zip(values), batch)

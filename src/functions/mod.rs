@@ -21,26 +21,45 @@ pub mod compare;
 mod datetime;
 mod datetime_field;
 mod datetime_format;
+mod datetime_from_char;
 mod datetime_make;
 mod datetime_period;
+mod datetime_template;
+mod datetime_to_char;
 mod datetime_trunc;
+mod datetime_values;
 mod definition;
 mod domain;
+mod encoding;
 mod enumeration;
+mod escaped_text;
 pub(crate) mod evaluate;
 mod exponential;
 mod float;
+mod format_text;
 mod hash;
 mod immutability;
 mod integer;
 mod interval;
+mod joined_items;
 mod json;
 mod json_build;
 mod json_change;
 mod json_object;
 pub mod json_order;
+mod json_path;
+mod json_path_condition;
+mod json_path_item;
+mod json_path_method;
+mod json_path_moment;
+mod json_path_object_id;
+mod json_path_run;
 mod json_piece;
+mod normal_form;
 mod number_format;
+mod number_from_char;
+mod number_template;
+mod number_to_char;
 mod numeric;
 mod numeric_builder;
 mod object_definition;
@@ -77,11 +96,10 @@ const SET_ROWS_MAX: usize = 20_000_000;
 
 pub use arithmetic::{ArithmeticOp, arithmetic_result};
 pub use array::ANY_EQUAL_NAME;
-pub use array::{
-    AT_LEAST_ONE, FLAT, JOIN_TEXTS, JOIN_TEXTS_BY_ROW, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT,
-    quantified,
+pub use array::{AT_LEAST_ONE, FLAT, MAKE_ARRAY, NESTED, ORDINALITY, SLICE, SUBSCRIPT, quantified};
+pub use array_aggregates::{
+    DENSE_RANK, GREATEST_ITEM, INTERVAL_AVERAGE, INTERVAL_SUM, LEAST_ITEM, MODE, UNREPEATED,
 };
-pub use array_aggregates::{GREATEST_ITEM, LEAST_ITEM, MODE, UNREPEATED};
 pub use array_assignment::ASSIGN_PART;
 pub use array_order::order_function;
 pub use array_shape::{NOT_RECTANGULAR, check_rectangular};
@@ -90,10 +108,11 @@ pub use bound_function::BoundFunction;
 pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
 pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
-pub use definition::{Body, FunctionDef, Returns, T, Volatility};
+pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
+pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;
@@ -144,7 +163,10 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
     enumeration::FUNCTIONS,
+    encoding::FUNCTIONS,
+    escaped_text::FUNCTIONS,
     float::FUNCTIONS,
+    format_text::FUNCTIONS,
     hash::FUNCTIONS,
     integer::FUNCTIONS,
     interval::FUNCTIONS,
@@ -152,6 +174,9 @@ static TABLES: &[&[FunctionDef]] = &[
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
+    json_path::FUNCTIONS,
+    json_path::OPERATORS,
+    normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     object_definition::FUNCTIONS,

@@ -2,10 +2,11 @@
 
 use super::pattern_prefix::{FixedPrefix, anchored_prefix};
 use super::regexp::matches;
-use super::regular_expression::with_regex;
+use super::regular_expression::{RegularExpression, with_regex};
 use super::{Body, FunctionDef, T};
-use crate::Result;
 use crate::plan::like::LikePattern;
+use crate::system::query_threads::check_left;
+use crate::{Error, Result};
 
 /// `a || b` of texts.
 pub const CONCATENATE: Body = Body::Batch(|b| b.map2(|left: &str, right: &str| [left, right].concat()));
@@ -22,6 +23,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("similar_to", &[T::Text, T::Text, T::Text], T::Bool, |b| {
         b.map3(similar)
+    }),
+    FunctionDef::new("substring", &[T::Text, T::Text, T::Text], T::Text, |b| {
+        b.map3(similar_part)
     }),
     FunctionDef::new("^@", &[T::Text, T::Text], T::Bool, |b| {
         b.map2(|text: &str, start: &str| text.starts_with(start))
@@ -73,6 +77,80 @@ fn like_bytes(bytes: &[u8], pattern: &[u8], escape: &str) -> Result<bool> {
 fn similar(text: &str, pattern: &str, escape: &str) -> Result<bool> {
     let regex = similar_regex(pattern, escape.chars().next());
     matches(text, &format!("\\A(?:{regex})\\z"), "")
+}
+
+/// `substring(text FROM pattern FOR escape)`: the part of a text between the two marks of a pattern, an escape and `"` each, which the
+/// whole text matches. What stands before is as short as it can be, the part as long. Errors: 22025, 2200C.
+fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option<&'t str>> {
+    let mut letters = escape.chars();
+    let escape = letters.next();
+    if letters.next().is_some() {
+        return Err(Error::Advised {
+            error: Box::new(Error::DataException {
+                state: "22025",
+                message: "invalid escape string".to_string(),
+            }),
+            hint: "Escape string must be empty or one character.".to_string(),
+        });
+    }
+    let parts = marked_parts(pattern, escape);
+    let regexes: Vec<String> = parts.iter().map(|part| similar_regex(part, escape)).collect();
+    let (before, part, behind) = match regexes.as_slice() {
+        [whole] => return Ok(whole_text(whole)?.is_match(text).then_some(text)),
+        [before, part] => (before, part, ""),
+        [before, part, behind] => (before, part, behind.as_str()),
+        _ => {
+            return Err(Error::DataException {
+                state: "2200C",
+                message:
+                    "SQL regular expression may not contain more than two escape-double-quote separators"
+                        .to_string(),
+            });
+        }
+    };
+    let ends = |text: &str| {
+        let places = text.char_indices().map(|(at, _)| at);
+        places.chain([text.len()]).collect::<Vec<usize>>()
+    };
+    let rest = whole_text(&format!("(?:{part})(?:{behind})"))?;
+    let (before, part, behind) = (whole_text(before)?, whole_text(part)?, whole_text(behind)?);
+    for start in ends(text) {
+        check_left()?;
+        if !before.is_match(&text[..start]) || !rest.is_match(&text[start..]) {
+            continue;
+        }
+        for length in ends(&text[start..]).into_iter().rev() {
+            let (found, after) = text[start..].split_at(length);
+            if part.is_match(found) && behind.is_match(after) {
+                return Ok(Some(found));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// What the whole of a text matches.
+fn whole_text(regex: &str) -> Result<RegularExpression> {
+    RegularExpression::new(&format!("\\A(?:{regex})\\z"), "")
+}
+
+/// The parts of a pattern between its marks.
+fn marked_parts(pattern: &str, escape: Option<char>) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        let is_escape = Some(character) == escape;
+        match (is_escape, is_escape.then(|| characters.next()).flatten()) {
+            (true, Some('"')) => parts.push(String::new()),
+            (_, next) => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(character);
+                    part.extend(next);
+                }
+            }
+        }
+    }
+    parts
 }
 
 /// A pattern of SIMILAR TO as a regular expression, to be matched by the whole text.

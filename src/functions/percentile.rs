@@ -1,10 +1,11 @@
 //! What the ordered-set aggregates take out of the values that were gathered in their order.
 
 use super::Body;
+use super::interval::between;
 use crate::types::Value;
 use crate::{Error, Result};
 
-/// `percentile_cont` of sorted floats at a fraction, or at each of an array of fractions.
+/// `percentile_cont` of sorted floats or intervals at a fraction, or at each of an array of fractions.
 pub const PERCENTILE_CONT: Body =
     Body::Batch(|b| b.map_values(|arguments| percentiles(arguments, continuous)));
 /// `percentile_disc` of sorted values at a fraction, or at each of an array of fractions.
@@ -37,15 +38,17 @@ fn percentiles(arguments: &[Value], at: fn(&[&Value], f64) -> Result<Value>) -> 
 fn continuous(sorted: &[&Value], fraction: f64) -> Result<Value> {
     let place = fraction * (sorted.len() - 1) as f64;
     let (low, high) = (place.floor(), place.ceil());
-    let float = |place: f64| match sorted.get(place as usize) {
-        Some(Value::Float8(value)) => Ok(*value),
-        other => Err(Error::internal(format!("no float: {other:?}"))),
-    };
-    let (first, second) = (float(low)?, float(high)?);
-    if low == high {
-        return Ok(Value::Float8(first));
+    let at = |place: f64| sorted.get(place as usize).copied();
+    match (at(low), at(high)) {
+        (Some(first), Some(_)) if low == high => Ok(first.clone()),
+        (Some(Value::Float8(first)), Some(Value::Float8(second))) => {
+            Ok(Value::Float8(first + (place - low) * (second - first)))
+        }
+        (Some(Value::Interval(first)), Some(Value::Interval(second))) => {
+            between(*first, *second, place - low).map(Value::Interval)
+        }
+        other => Err(Error::internal(format!("nothing lies between {other:?}"))),
     }
-    Ok(Value::Float8(first + (place - low) * (second - first)))
 }
 
 fn discrete(sorted: &[&Value], fraction: f64) -> Result<Value> {

@@ -5,15 +5,29 @@ use arrow::array::ArrayRef;
 use super::{Batch, FunctionDef, T};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::session_rows::role_names;
-use crate::types::CatalogType;
+use crate::types::{CatalogType, Value};
 use crate::{Error, Result};
+
+/// A relation, by its name or oid, and privileges; before them may stand who has these.
+const RELATION: &[T] = &[T::Regclass, T::Text];
+const NAME_RELATION: &[T] = &[T::Name, T::Regclass, T::Text];
+const OID_RELATION: &[T] = &[T::Oid, T::Regclass, T::Text];
+/// Relations by names of the type name, which are looked for nowhere.
+const ANY_RELATION: &[T] = &[T::Any, T::Text];
+const ANYONES_RELATION: &[T] = &[T::Any, T::Any, T::Text];
 
 /// The user may be left out; users and objects come as names or oids.
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("has_table_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_table_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("has_any_column_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_any_column_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_table_privilege", RELATION, T::Bool, of_table),
+    FunctionDef::catalog("has_table_privilege", NAME_RELATION, T::Bool, of_table),
+    FunctionDef::catalog("has_table_privilege", OID_RELATION, T::Bool, of_table),
+    FunctionDef::new("has_table_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_table_privilege", ANYONES_RELATION, T::Bool, allowed),
+    FunctionDef::catalog("has_any_column_privilege", RELATION, T::Bool, of_columns),
+    FunctionDef::catalog("has_any_column_privilege", NAME_RELATION, T::Bool, of_columns),
+    FunctionDef::catalog("has_any_column_privilege", OID_RELATION, T::Bool, of_columns),
+    FunctionDef::new("has_any_column_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_any_column_privilege", ANYONES_RELATION, T::Bool, allowed),
     FunctionDef::new("has_column_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_column_privilege", &[T::Any; 4], T::Bool, allowed),
     FunctionDef::new("has_schema_privilege", &[T::Any; 2], T::Bool, allowed),
@@ -22,8 +36,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("has_database_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_function_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_function_privilege", &[T::Any; 3], T::Bool, allowed),
-    FunctionDef::new("has_sequence_privilege", &[T::Any; 2], T::Bool, allowed),
-    FunctionDef::new("has_sequence_privilege", &[T::Any; 3], T::Bool, allowed),
+    FunctionDef::catalog("has_sequence_privilege", RELATION, T::Bool, of_sequence),
+    FunctionDef::catalog("has_sequence_privilege", NAME_RELATION, T::Bool, of_sequence),
+    FunctionDef::catalog("has_sequence_privilege", OID_RELATION, T::Bool, of_sequence),
+    FunctionDef::new("has_sequence_privilege", ANY_RELATION, T::Bool, allowed),
+    FunctionDef::new("has_sequence_privilege", ANYONES_RELATION, T::Bool, allowed),
     FunctionDef::new("has_tablespace_privilege", &[T::Any; 2], T::Bool, allowed),
     FunctionDef::new("has_tablespace_privilege", &[T::Any; 3], T::Bool, allowed),
     FunctionDef::new("has_type_privilege", &[T::Any; 2], T::Bool, allowed),
@@ -56,6 +73,62 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .array(T::Catalog(CatalogType::Aclitem)),
 ];
+
+fn of_table(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    let kinds = [
+        "SELECT",
+        "INSERT",
+        "UPDATE",
+        "DELETE",
+        "TRUNCATE",
+        "REFERENCES",
+        "TRIGGER",
+    ];
+    of_relation(batch, catalog, &kinds)
+}
+
+fn of_columns(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_relation(batch, catalog, &["SELECT", "INSERT", "UPDATE", "REFERENCES"])
+}
+
+fn of_sequence(batch: &Batch, catalog: &CatalogContext) -> Result<ArrayRef> {
+    of_relation(batch, catalog, &["USAGE", "SELECT", "UPDATE"])
+}
+
+/// Whether a relation is there, whoever asks; NULL for an oid of none. Errors: 42704 for a role that is none, 22023 for privileges that such
+/// relations do not have.
+fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Result<ArrayRef> {
+    batch.map_values(|values| {
+        let [who @ .., Value::Int(oid), Value::Text(privileges)] = values else {
+            return Ok(None);
+        };
+        if let [Value::Text(role)] = who {
+            check_role(catalog, role)?;
+        }
+        for privilege in privileges.split(',') {
+            let name = privilege.trim().to_ascii_uppercase();
+            let name = name.strip_suffix(" WITH GRANT OPTION").unwrap_or(&name);
+            if !kinds.contains(&name) {
+                return Err(Error::InvalidParameter {
+                    message: format!("unrecognized privilege type: \"{}\"", privilege.trim()),
+                    hint: None,
+                });
+            }
+        }
+        Ok(catalog.objects().find(*oid).map(|_| true))
+    })
+}
+
+fn check_role(catalog: &CatalogContext, role: &str) -> Result<()> {
+    let is_known = role == "public" || role_names(catalog.user()).iter().any(|(_, name)| name == role);
+    match is_known {
+        true => Ok(()),
+        false => Err(Error::UndefinedObject {
+            kind: "role",
+            name: role.to_string(),
+        }),
+    }
+}
 
 fn allowed(batch: &Batch) -> Result<ArrayRef> {
     batch.map_values(|_| true)

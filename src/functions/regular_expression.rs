@@ -56,7 +56,8 @@ pub(super) fn with_regex<R>(
 }
 
 impl RegularExpression {
-    fn new(pattern: &str, flags: &str) -> Result<RegularExpression> {
+    /// Errors: as of [`with_regex`].
+    pub(super) fn new(pattern: &str, flags: &str) -> Result<RegularExpression> {
         let options = Options::read(flags)?;
         let pattern = match options.is_literal {
             true => regex::escape(pattern),
@@ -168,6 +169,19 @@ fn fault(kind: &ErrorKind) -> Error {
             Error::unsupported("a back reference in a regular expression", None)
         }
         ErrorKind::UnsupportedLookAround => Error::unsupported("look-around in a regular expression", None),
+        ErrorKind::GroupUnclosed | ErrorKind::GroupUnopened => invalid("parentheses () not balanced"),
+        ErrorKind::ClassUnclosed => invalid("brackets [] not balanced"),
+        ErrorKind::RepetitionMissing => invalid("quantifier operand invalid"),
+        ErrorKind::RepetitionCountUnclosed => invalid("braces {} not balanced"),
+        ErrorKind::RepetitionCountInvalid
+        | ErrorKind::RepetitionCountDecimalEmpty
+        | ErrorKind::DecimalEmpty
+        | ErrorKind::DecimalInvalid => invalid("invalid repetition count(s)"),
+        ErrorKind::ClassRangeInvalid | ErrorKind::ClassRangeLiteral => invalid("invalid character range"),
+        ErrorKind::EscapeUnrecognized
+        | ErrorKind::EscapeUnexpectedEof
+        | ErrorKind::ClassEscapeInvalid
+        | ErrorKind::UnicodeClassInvalid => invalid("invalid escape \\ sequence"),
         other => invalid(other),
     }
 }
@@ -243,6 +257,16 @@ impl Options {
     }
 }
 
+/// The classes of characters that are those of Unicode.
+const CLASSES: &[(&str, &str)] = &[
+    ("[:alpha:]", "\\p{Alphabetic}"),
+    ("[:alnum:]", "\\p{Alphabetic}0-9"),
+    ("[:upper:]", "\\p{Uppercase}"),
+    ("[:lower:]", "\\p{Lowercase}"),
+    ("[:space:]", "\\s"),
+    ("[:punct:]", "\\p{P}\\p{S}"),
+];
+
 /// PostgreSQL's directors and escapes that Rust's syntax spells otherwise.
 fn translated(pattern: &str) -> String {
     if let Some(literal) = pattern.strip_prefix("***=") {
@@ -250,6 +274,10 @@ fn translated(pattern: &str) -> String {
     }
     let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
     let pattern = pattern.replace("[[:<:]]", "\\m").replace("[[:>:]]", "\\M");
+    // Rust's classes of these names have ASCII's characters alone.
+    let pattern = CLASSES
+        .iter()
+        .fold(pattern, |pattern, (name, class)| pattern.replace(name, class));
     let mut translated = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {

@@ -49,12 +49,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("inet_server_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::new("pg_client_encoding", &[], T::Name, |b| b.map0(|| "UTF8")),
-    FunctionDef::new("pg_encoding_to_char", &[T::Int4], T::Name, |b| {
-        b.map1(encoding_name)
-    }),
-    FunctionDef::new("pg_char_to_encoding", &[T::Name], T::Int4, |b| {
-        b.map1(encoding_number)
-    }),
     FunctionDef::catalog("pg_my_temp_schema", &[], T::Oid, |b, catalog| {
         let own = catalog
             .objects()
@@ -80,6 +74,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             })
         },
     ),
+    // INSERT is 8, UPDATE 4, DELETE 16; rows are written to tables alone.
+    FunctionDef::catalog(
+        "pg_relation_is_updatable",
+        &[T::Regclass, T::Bool],
+        T::Int4,
+        |b, catalog| b.map2(|oid, _: bool| if is_table(catalog, oid) { 28 } else { 0 }),
+    ),
+    FunctionDef::catalog(
+        "pg_column_is_updatable",
+        &[T::Regclass, T::Int2, T::Bool],
+        T::Bool,
+        |b, catalog| b.map3(|oid, attribute: i16, _: bool| attribute > 0 && is_table(catalog, oid)),
+    ),
     FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
         b.map1(|oid: i64| oid)
     }),
@@ -88,11 +95,30 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
+    FunctionDef::new("pg_size_bytes", &[T::Text], T::Int8, |b| b.map1(size_bytes)),
+    FunctionDef::catalog("txid_current", &[], T::Int8, |b, catalog| {
+        b.map0(|| transaction_id(catalog))
+    }),
+    FunctionDef::catalog("txid_current_if_assigned", &[], T::Int8, |b, catalog| {
+        b.map0(|| {
+            catalog
+                .statement()
+                .txn
+                .has_writes()
+                .then(|| transaction_id(catalog))
+        })
+    }),
+    FunctionDef::new("pg_trigger_depth", &[], T::Int4, |b| b.map0(|| 0)),
+    FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
     FunctionDef::new("pg_size_pretty", &[T::Numeric], T::Text, |b| {
         b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
     }),
 ];
+
+fn is_table(catalog: &CatalogContext, oid: i64) -> bool {
+    matches!(catalog.objects().find(oid), Some(Found::Relation(relation)) if relation.kind == 'r')
+}
 
 /// Schemas of the search path that exist; with the implicit pg_catalog in front when asked for.
 fn existing_schemas(catalog: &CatalogContext, implicit: bool) -> Vec<String> {
@@ -121,6 +147,13 @@ fn started() -> TimestampTz {
     TimestampTz(*STARTED_US)
 }
 
+/// The number of the statement's transaction. Those of a server that started later are greater: they count from the microsecond of its
+/// start.
+fn transaction_id(catalog: &CatalogContext) -> i64 {
+    let number = i64::try_from(catalog.statement().txn.transaction_number()).unwrap_or(i64::MAX);
+    STARTED_US.saturating_add(number)
+}
+
 fn whole_bytes(number: Numeric) -> Result<i64> {
     number
         .floor()
@@ -131,71 +164,57 @@ fn whole_bytes(number: Numeric) -> Result<i64> {
         })
 }
 
-fn encoding_name(number: i32) -> &'static str {
-    let number = usize::try_from(number).ok();
-    number
-        .and_then(|number| ENCODINGS.get(number))
-        .copied()
-        .unwrap_or_default()
-}
-
-fn encoding_number(name: &str) -> i32 {
-    let name = encoding_key(name);
-    let mut numbered = (0..).zip(ENCODINGS);
-    let found = numbered.find(|(_, encoding)| encoding_key(encoding) == name);
-    found.map_or(-1, |(number, _)| number)
-}
-
-/// Encodings by PostgreSQL's numbers; those that only clients use included.
-const ENCODINGS: [&str; 42] = [
-    "SQL_ASCII",
-    "EUC_JP",
-    "EUC_CN",
-    "EUC_KR",
-    "EUC_TW",
-    "EUC_JIS_2004",
-    "UTF8",
-    "MULE_INTERNAL",
-    "LATIN1",
-    "LATIN2",
-    "LATIN3",
-    "LATIN4",
-    "LATIN5",
-    "LATIN6",
-    "LATIN7",
-    "LATIN8",
-    "LATIN9",
-    "LATIN10",
-    "WIN1256",
-    "WIN1258",
-    "WIN866",
-    "WIN874",
-    "KOI8R",
-    "WIN1251",
-    "WIN1252",
-    "ISO_8859_5",
-    "ISO_8859_6",
-    "ISO_8859_7",
-    "ISO_8859_8",
-    "WIN1250",
-    "WIN1253",
-    "WIN1254",
-    "WIN1255",
-    "WIN1257",
-    "KOI8U",
-    "SJIS",
-    "BIG5",
-    "GBK",
-    "UHC",
-    "GB18030",
-    "JOHAB",
-    "SHIFT_JIS_2004",
-];
-
-/// Encoding names compare without case and punctuation.
-fn encoding_key(name: &str) -> String {
-    name.chars()
-        .filter(char::is_ascii_alphanumeric)
-        .map(|c| c.to_ascii_lowercase())
-        .collect()
+/// The bytes that a text such as `1.5 MB` says. Errors: 22023, 22003.
+fn size_bytes(text: &str) -> Result<i64> {
+    const UNITS: [(&str, i64); 6] = [
+        ("bytes", 1),
+        ("kb", 1 << 10),
+        ("mb", 1 << 20),
+        ("gb", 1 << 30),
+        ("tb", 1 << 40),
+        ("pb", 1 << 50),
+    ];
+    let fault = |hint: Option<&str>| Error::InvalidParameter {
+        message: format!("invalid size: \"{text}\""),
+        hint: hint.map(str::to_string),
+    };
+    let is_space = |c: char| matches!(c, ' ' | '\t'..='\r');
+    let trimmed = text.trim_matches(is_space);
+    let digits = |from: usize| trimmed[from..].bytes().take_while(u8::is_ascii_digit).count();
+    let sign = usize::from(trimmed.starts_with(['-', '+']));
+    let whole = digits(sign);
+    let mut end = sign + whole;
+    let mut has_digits = whole > 0;
+    if trimmed[end..].starts_with('.') {
+        let fraction = digits(end + 1);
+        has_digits |= fraction > 0;
+        end += 1 + fraction;
+    }
+    if !has_digits {
+        return Err(fault(None));
+    }
+    if trimmed[end..].starts_with(['e', 'E']) {
+        let sign = usize::from(trimmed[end + 1..].starts_with(['-', '+']));
+        let exponent = digits(end + 1 + sign);
+        if exponent > 0 {
+            end += 1 + sign + exponent;
+        }
+    }
+    let number = Numeric::parse(&trimmed[..end])?;
+    let unit = trimmed[end..].trim_start_matches(is_space);
+    let factor = match unit {
+        "" => 1,
+        unit => {
+            let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
+            let hint = "Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".";
+            found.ok_or_else(|| fault(Some(hint)))?.1
+        }
+    };
+    let bytes = number.times(&Numeric::from_i64(factor))?.round(0)?.floor();
+    bytes
+        .and_then(|bytes| i64::try_from(bytes).ok())
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: "bigint out of range".to_string(),
+            detail: None,
+        })
 }

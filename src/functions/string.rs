@@ -8,7 +8,7 @@ use sha2::{Sha224, Sha256, Sha384, Sha512};
 use super::argument::Uuid;
 use super::cast::{output_text, text_of};
 use super::size::{LimitedText, check_length};
-use super::text_encoding::{decode, encode, format_text, hex};
+use super::text_encoding::{decode, encode, hex};
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::parse::quoting;
 use crate::types::{ResultLimits, Value};
@@ -107,6 +107,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("overlay", &[T::Text, T::Text, T::Int4, T::Int4], T::Text, |b| {
         b.map4(overlaid)
     }),
+    FunctionDef::new("overlay", &[T::Bytea, T::Bytea, T::Int4], T::Bytea, |b| {
+        b.map3(|bytes, part: &[u8], start| overlaid_bytes(bytes, part, start, octets(part)?))
+    }),
+    FunctionDef::new(
+        "overlay",
+        &[T::Bytea, T::Bytea, T::Int4, T::Int4],
+        T::Bytea,
+        |b| b.map4(overlaid_bytes),
+    ),
     FunctionDef::new("position", &[T::Text, T::Text], T::Int4, |b| b.map2(position)).bounded(),
     FunctionDef::new("position", &[T::Bytea, T::Bytea], T::Int4, |b| {
         b.map2(byte_position)
@@ -160,15 +169,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|text: Option<&str>| text.map_or_else(|| "NULL".to_string(), quoting::quote_literal))
     })
     .on_null(),
-    FunctionDef::new("format", &[T::Text], T::Text, |b| {
-        b.map_values(|values| format_text(values, b))
-    })
-    .on_null(),
-    FunctionDef::new("format", &[T::Text, T::Any], T::Text, |b| {
-        b.map_values(|values| format_text(values, b))
-    })
-    .variadic()
-    .on_null(),
     FunctionDef::new("md5", &[T::Text], T::Text, |b| {
         b.map1(|text: &str| hex(&Md5::digest(text)))
     })
@@ -197,12 +197,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("encode", &[T::Bytea, T::Text], T::Text, |b| b.map2(encode)),
     FunctionDef::new("decode", &[T::Text, T::Text], T::Bytea, |b| b.map2(decode)),
-    FunctionDef::new("convert_to", &[T::Text, T::Text], T::Bytea, |b| {
-        b.map2(|text: &str, _: &str| text.as_bytes().to_vec())
-    }),
-    FunctionDef::new("convert_from", &[T::Bytea, T::Text], T::Text, |b| {
-        b.map2(|bytes: &[u8], _: &str| utf8(bytes))
-    }),
     FunctionDef::new("gen_random_uuid", &[], T::Uuid, |b| b.map0(random_uuid))
         .bounded()
         .volatile(),
@@ -411,17 +405,39 @@ fn translated(text: &str, from: &str, to: &str) -> String {
     translated.collect()
 }
 
-fn overlaid(text: &str, part: &str, start: i32, length: i32) -> Result<String> {
+/// What stands before and behind the part that is laid over: `start` places from 1, so many places of it. Errors: 22011, 22003.
+fn overlay_places(start: i32, length: i32) -> Result<(usize, usize)> {
     if start < 1 {
         return Err(Error::DataException {
             state: "22011",
             message: "negative substring length not allowed".to_string(),
         });
     }
-    let before = i64::from(start) - 1;
-    let after = before + i64::from(length);
-    let offset = |count: i64| offset_of(text, usize::try_from(count).unwrap_or(0));
-    Ok([&text[..offset(before)], part, &text[offset(after)..]].concat())
+    let behind = start
+        .checked_add(length)
+        .ok_or_else(|| Error::NumericOutOfRange {
+            message: "integer out of range".to_string(),
+            detail: None,
+        })?;
+    // Behind a start before the first place is all there is.
+    let before = usize::try_from(start - 1).unwrap_or(0);
+    Ok((before, usize::try_from(behind.max(1) - 1).unwrap_or(0)))
+}
+
+fn overlaid(text: &str, part: &str, start: i32, length: i32) -> Result<String> {
+    let (before, behind) = overlay_places(start, length)?;
+    Ok([
+        &text[..offset_of(text, before)],
+        part,
+        &text[offset_of(text, behind)..],
+    ]
+    .concat())
+}
+
+fn overlaid_bytes(bytes: &[u8], part: &[u8], start: i32, length: i32) -> Result<Vec<u8>> {
+    let (before, behind) = overlay_places(start, length)?;
+    let end = bytes.len();
+    Ok([&bytes[..before.min(end)], part, &bytes[behind.min(end)..]].concat())
 }
 
 fn position(text: &str, part: &str) -> Result<i32> {
@@ -468,7 +484,14 @@ fn character(code: i32) -> Result<String> {
             message,
         })
     };
+    if code < 0 {
+        return Err(Error::InvalidParameter {
+            message: "character number must be positive".to_string(),
+            hint: None,
+        });
+    }
     match u32::try_from(code).ok().and_then(char::from_u32) {
+        None if code > 0x10_FFFF => refuse(format!("requested character too large for encoding: {code}")),
         Some('\0') => refuse("null character not permitted".to_string()),
         Some(character) => Ok(character.to_string()),
         None => refuse(format!("requested character not valid for encoding: {code}")),
@@ -488,12 +511,6 @@ fn concatenated(
         .filter(|(value, _)| **value != Value::Null);
     let parts = present.map(|(value, ty)| output_text(value, ty, batch.settings));
     LimitedText::joined(parts, separator, batch.limits())
-}
-
-fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|_| Error::InvalidUtf8 {
-        bytes: "0x".to_string() + &hex(bytes),
-    })
 }
 
 /// A uuid of version 4.

@@ -120,7 +120,7 @@ async fn every_function_takes_and_gives_what_its_registration_says() {
         };
         let called = format!("{}({arguments:?})", row.name);
         let result = match row.body {
-            Body::Batch(body) | Body::Rows(body) => body(&batch),
+            Body::Batch(body) | Body::Rows(body) | Body::Spread(body) => body(&batch),
             Body::Catalog(body) | Body::CatalogRows(body) => body(&batch, &catalog),
             // What they wait for is in the tests over the wire.
             Body::Waiting(_) => continue,

@@ -133,6 +133,12 @@ impl Dialect for KeyspanDialect {
                 Some(parser.parse_value().map(Expr::Value))
             }
             Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
+            Token::Word(word) if word.keyword == Keyword::VARIADIC => {
+                let prefix = word.to_ident(first.span);
+                parser.advance_token();
+                let value = parser.parse_expr().map(Box::new);
+                Some(value.map(|value| Expr::Prefixed { prefix, value }))
+            }
             // The parser would take the digits for the value.
             Token::Word(word) if word.keyword == Keyword::INTERVAL && second.token == Token::LParen => {
                 Some(parse_interval_of_digits(parser))

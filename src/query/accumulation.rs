@@ -71,6 +71,8 @@ pub(super) enum Finish {
     Extreme(Extreme),
     /// Sums of the months, days and microseconds of intervals as an interval; divided by a fourth result for an average.
     Interval { is_average: bool },
+    /// The sum of an array's intervals, or their average.
+    Intervals { is_average: bool },
     /// Arrays that were gathered as one array of them.
     Nested,
     /// The item that comes most often in a sorted array.
@@ -85,6 +87,30 @@ pub(super) enum Finish {
     JoinedByRow,
     /// The percentiles of an array in its order, at a fraction.
     Percentile(Percentile, Bound),
+    /// The place of a row that there is not, by how many come before it.
+    Hypothetical(Hypothetical),
+}
+
+/// What is asked of a row that there is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hypothetical {
+    Rank,
+    DenseRank,
+    PercentRank,
+    CumeDist,
+}
+
+impl Hypothetical {
+    /// The aggregate of this name, which with OVER is a window function.
+    pub(super) fn named(name: &str) -> Option<Hypothetical> {
+        match name {
+            "rank" => Some(Hypothetical::Rank),
+            "dense_rank" => Some(Hypothetical::DenseRank),
+            "percent_rank" => Some(Hypothetical::PercentRank),
+            "cume_dist" => Some(Hypothetical::CumeDist),
+            _ => None,
+        }
+    }
 }
 
 /// Which end of an order.

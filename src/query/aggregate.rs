@@ -2,7 +2,7 @@
 
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Extreme, Finish, Percentile, sums_stay_fixed};
+use super::accumulation::{Accumulation, Extreme, Finish, Hypothetical, Percentile, sums_stay_fixed};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::outer_aggregate::CapturedBefore;
@@ -72,6 +72,11 @@ pub(crate) fn is_aggregate(name: &str) -> bool {
     aggregate_names().any(|known| known == name)
 }
 
+/// Whether a call is one of an aggregate function: by its name, or by WITHIN GROUP of what is else a window function.
+pub(crate) fn is_aggregate_call(name: &str, function: &ast::Function) -> bool {
+    is_aggregate(name) || !function.within_group.is_empty() && Hypothetical::named(name).is_some()
+}
+
 /// Whether it is the name of an aggregate whose result is about as large as one value.
 pub(super) fn is_folding(name: &str) -> bool {
     FOLDING.contains(&name)
@@ -112,12 +117,17 @@ impl Binder<'_> {
             .calls
             .iter()
             .map(|(function, arguments, ty)| {
+                // How many there are no order changes, and the operator that counts takes none.
+                let order_by = match function {
+                    Accumulator::Count => Vec::new(),
+                    _ => order_by.clone(),
+                };
                 let call = AggregateFunction::new(
                     function.clone(),
                     arguments.clone(),
                     distinct,
                     filter.clone(),
-                    order_by.clone(),
+                    order_by,
                 );
                 Bound::new(Expr::AggregateFunction(call), ty.clone())
             })
@@ -165,6 +175,11 @@ impl Binder<'_> {
         if let Some(percentile) = Percentile::named(name) {
             let (accumulation, order_by) =
                 self.percentile((name, percentile), arguments, &function.within_group, place)?;
+            return Ok((accumulation, false, order_by));
+        }
+        if let Some(hypothetical) = Hypothetical::named(name) {
+            let (accumulation, order_by) =
+                self.hypothetical((name, hypothetical), arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
         }
         if !function.within_group.is_empty() {
@@ -339,19 +354,6 @@ impl Binder<'_> {
         })
     }
 
-    /// Every text, and what joins them.
-    fn joined(&mut self, text: Bound, separator: Bound) -> Result<Accumulation> {
-        let text = self.coerce(text, &SqlType::Text)?;
-        let separator = self.coerce(separator, &SqlType::Text)?;
-        // Arrays may be gathered in several orders at once, which texts may not.
-        let ty = SqlType::Array(Box::new(SqlType::Text));
-        let array = |expr| (Accumulator::Array, vec![expr], ty.clone());
-        Ok(match separator.expr.column_refs().is_empty() {
-            true => Accumulation::joined(vec![array(text.expr)], Finish::Joined(separator)),
-            false => Accumulation::joined(vec![array(text.expr), array(separator.expr)], Finish::JoinedByRow),
-        })
-    }
-
     /// Every value, in an array.
     fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
         let argument = self.with_decided_type(argument)?;
@@ -404,13 +406,13 @@ impl Binder<'_> {
 
     /// The sums of an interval's parts; of a time it is the interval since midnight.
     fn interval_sums(&mut self, argument: Bound, distinct: bool) -> Result<Accumulation> {
-        if distinct {
-            return Err(Error::unsupported(
-                "DISTINCT in a sum or an average of intervals",
-                Some("Take SELECT DISTINCT in a subquery."),
-            ));
-        }
         let argument = self.convert(argument, &SqlType::Interval(None), CastContext::Implicit)?;
+        if distinct {
+            return Ok(Accumulation {
+                finish: Finish::Intervals { is_average: false },
+                ..self.array_of_values(argument)?
+            });
+        }
         let mut calls = Vec::new();
         for part in ["interval_months", "interval_days", "interval_microseconds"] {
             let part = self.resolve_function(part, vec![argument.clone()])?;
@@ -440,6 +442,10 @@ impl Binder<'_> {
             _ => {
                 let counted = argument.expr.clone();
                 let mut accumulation = self.sum(argument, distinct)?;
+                if let Finish::Intervals { .. } = accumulation.finish {
+                    accumulation.finish = Finish::Intervals { is_average: true };
+                    return Ok(accumulation);
+                }
                 accumulation
                     .calls
                     .push((Accumulator::Count, vec![counted], SqlType::Int8));

@@ -30,14 +30,23 @@ impl Binder<'_> {
                     format!("wrong number of parameters on {side} side of OVERLAPS expression"),
                 ));
             };
-            let (start, end) = (self.expression(start, place)?, self.expression(end, place)?);
-            let end = match end.ty {
-                SqlType::Interval(_) => self.operator("+", start.clone(), end)?,
-                _ => end,
-            };
-            ends.extend([start, end]);
+            ends.extend([self.expression(start, place)?, self.expression(end, place)?]);
         }
+        let ends = self.ends_of_periods(ends)?;
         self.resolve_function("overlaps", ends)
+    }
+
+    /// Starts and ends in turn, where an interval is an end so far behind its start.
+    pub(super) fn ends_of_periods(&mut self, ends: Vec<Bound>) -> Result<Vec<Bound>> {
+        let mut moments: Vec<Bound> = Vec::with_capacity(ends.len());
+        for (place, end) in ends.into_iter().enumerate() {
+            let start = moments.last().filter(|_| place % 2 == 1).cloned();
+            moments.push(match (start, &end.ty) {
+                (Some(start), SqlType::Interval(_)) => self.operator("+", start, end)?,
+                _ => end,
+            });
+        }
+        Ok(moments)
     }
 
     pub(super) fn null_test(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {

@@ -97,6 +97,7 @@ impl Binder<'_> {
             | E::Position { .. }
             | E::Substring { .. }
             | E::Overlay { .. }
+            | E::IsNormalized { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
             E::Tuple(_) => Err(Error::unsupported("a row value outside a comparison", None)),
             E::Wildcard(_) | E::QualifiedWildcard(..) => Err(Error::Syntax {
@@ -385,7 +386,14 @@ impl Binder<'_> {
             },
             U::BitwiseNot => self.unary_function("~", operand),
             U::PGAbs => self.unary_function("abs", operand),
-            U::PGSquareRoot => self.unary_function("sqrt", operand),
+            U::PGSquareRoot => {
+                // The operator is one of doubles alone.
+                let operand = match operand.ty.is_number() {
+                    true => self.convert(operand, &SqlType::Float8, CastContext::Implicit)?,
+                    false => operand,
+                };
+                self.unary_function("sqrt", operand)
+            }
             U::PGCubeRoot => self.unary_function("cbrt", operand),
             other => Err(Error::unsupported(format!("the operator {other}"), None)),
         }

@@ -35,17 +35,21 @@ impl Binder<'_> {
                 ))
             }
             Finish::Joined(separator) => {
-                let separator = Bound::new(separator.expr.clone(), SqlType::Text);
-                Ok(self.joined_texts((functions::JOIN_TEXTS, false), first, separator))
+                let separator = Bound::new(separator.expr.clone(), separator.ty.clone());
+                Ok(self.joined_items(first, separator, false))
             }
             Finish::JoinedByRow => {
                 let separators = results
                     .next()
                     .ok_or_else(|| Error::internal("texts without separators"))?;
-                Ok(self.joined_texts((functions::JOIN_TEXTS_BY_ROW, true), first, separators))
+                Ok(self.joined_items(first, separators, true))
             }
             Finish::Percentile(percentile, fraction) => {
                 self.percentile_of(*percentile, first, fraction.clone())
+            }
+            Finish::Hypothetical(hypothetical) => {
+                let results = std::iter::once(first).chain(results).collect();
+                self.hypothetical_place(*hypothetical, results)
             }
             Finish::Object(function) => {
                 let values = results
@@ -58,18 +62,10 @@ impl Binder<'_> {
                 let array = self.gathered("unrepeated", functions::UNREPEATED, first, ty);
                 self.finish(rest, vec![array])
             }
-            Finish::Extreme(extreme) => {
-                let (name, body) = extreme.definition();
+            Finish::Extreme(_) | Finish::Intervals { .. } | Finish::Nested | Finish::Mode => {
                 let item = element_type(&first.ty).clone();
-                Ok(self.gathered(name, body, first, item))
-            }
-            Finish::Nested => {
-                let ty = first.ty.clone();
-                Ok(self.gathered("array_agg", functions::NESTED, first, ty))
-            }
-            Finish::Mode => {
-                let item = element_type(&first.ty).clone();
-                Ok(self.gathered("mode", functions::MODE, first, item))
+                let (name, body, returns) = of_array(finish, item);
+                Ok(self.gathered(name, body, first, returns))
             }
             Finish::Interval { is_average } => {
                 let mut parts = vec![first];
@@ -87,17 +83,19 @@ impl Binder<'_> {
         }
     }
 
-    /// The text that an array of texts makes with its separators; `body` with whether it is strict.
-    fn joined_texts(
-        &self,
-        (body, strict): (functions::Body, bool),
-        texts: Bound,
-        separators: Bound,
-    ) -> Bound {
-        let definition = ("string_agg", body, strict, Volatility::Immutable);
-        let arguments = vec![(texts.expr, texts.ty), (separators.expr, separators.ty)];
-        let call = tree::call(definition, arguments, SqlType::Text, &self.settings);
-        Bound::new(call, SqlType::Text)
+    /// What an array of texts, or of bytes, makes with its separator, or with one a row.
+    fn joined_items(&self, items: Bound, separators: Bound, by_row: bool) -> Bound {
+        let returns = element_type(&items.ty).clone();
+        let body = match (&returns, by_row) {
+            (SqlType::Bytea, false) => functions::JOIN_BYTES,
+            (SqlType::Bytea, true) => functions::JOIN_BYTES_BY_ROW,
+            (_, false) => functions::JOIN_TEXTS,
+            (_, true) => functions::JOIN_TEXTS_BY_ROW,
+        };
+        let definition = ("string_agg", body, by_row, Volatility::Immutable);
+        let arguments = vec![(items.expr, items.ty), (separators.expr, separators.ty)];
+        let call = tree::call(definition, arguments, returns.clone(), &self.settings);
+        Bound::new(call, returns)
     }
 
     /// The interval of sums of months, days and microseconds, and of a count that divides it.
@@ -116,5 +114,25 @@ impl Binder<'_> {
         let arguments = vec![(array.expr, array.ty)];
         let call = tree::call(definition, arguments, returns.clone(), &self.settings);
         Bound::new(call, returns)
+    }
+}
+
+/// The function that makes a result of an array of items, its name and the type of what it gives.
+fn of_array(finish: &Finish, item: SqlType) -> (&'static str, functions::Body, SqlType) {
+    match finish {
+        Finish::Extreme(extreme) => {
+            let (name, body) = extreme.definition();
+            (name, body, item)
+        }
+        Finish::Intervals { is_average: true } => (
+            "interval_average",
+            functions::INTERVAL_AVERAGE,
+            SqlType::Interval(None),
+        ),
+        Finish::Intervals { is_average: false } => {
+            ("interval_sum", functions::INTERVAL_SUM, SqlType::Interval(None))
+        }
+        Finish::Nested => ("array_agg", functions::NESTED, SqlType::Array(Box::new(item))),
+        _ => ("mode", functions::MODE, item),
     }
 }

@@ -7,9 +7,11 @@ use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::call_clauses;
 use super::coercion::{self, CastContext, common_type};
 use super::context_value::is_context_value;
+use super::named_arguments;
 use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::undefined_function::no_function;
+use super::variadic;
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::parse::subscript_assignment;
@@ -78,7 +80,7 @@ impl Binder<'_> {
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place);
         }
-        if super::aggregate::is_aggregate(&name) {
+        if super::aggregate::is_aggregate_call(&name, function) {
             return self.aggregate_function(&name, function, place);
         }
         if super::window::is_window_only(&name) {
@@ -88,6 +90,9 @@ impl Binder<'_> {
             ));
         }
         call_clauses::check_plain(&name, function)?;
+        if let Some(before) = variadic::before_array(&function.args) {
+            return self.variadic_call(&name, before, place);
+        }
         let arguments = self.arguments(&name, &function.args, place)?;
         if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
             let rows = self.resolve_function(record, arguments)?;
@@ -123,6 +128,10 @@ impl Binder<'_> {
                     .map(|argument| Bound::new(argument.expr, SqlType::Text))
                     .collect();
                 self.resolve_function(name, padded)
+            }
+            "overlaps" if arguments.len() == 4 => {
+                let ends = self.ends_of_periods(arguments)?;
+                self.resolve_function(name, ends)
             }
             "age" if arguments.len() == 1 => self.age_today(arguments),
             "row" => Err(Error::unsupported("a row value outside a comparison", None)),
@@ -186,7 +195,7 @@ impl Binder<'_> {
                 ));
             }
         };
-        let mut bound = Vec::with_capacity(list.args.len());
+        let (mut bound, mut names) = (Vec::with_capacity(list.args.len()), Vec::new());
         for argument in &list.args {
             if let ast::FunctionArg::Unnamed(argument) = argument
                 && let Some(row) = self.whole_row(name, argument, place)?
@@ -194,20 +203,34 @@ impl Binder<'_> {
                 bound.push(row);
                 continue;
             }
+            let (named, argument) = named_arguments::parts(argument)?;
+            if named.is_none() && !names.is_empty() {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    "positional argument cannot follow named argument",
+                ));
+            }
+            names.extend(named);
             match argument {
-                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(expr)) => {
-                    bound.push(self.expression(expr, place)?)
+                // The name of a form is a word of the syntax.
+                ast::FunctionArgExpr::Expr(ast::Expr::Identifier(form))
+                    if name == "normalize" && bound.len() == 1 && is_normal_form(form) =>
+                {
+                    bound.push(Bound::constant(&Value::Text(form.value.clone()), SqlType::Text)?);
                 }
-                ast::FunctionArg::Unnamed(_) => {
+                ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
+                _ => {
                     return Err(Error::UndefinedFunction {
                         signature: format!("{name}()"),
                         hint: None,
                     });
                 }
-                _ => return Err(Error::unsupported("a named argument", None)),
             }
         }
-        Ok(bound)
+        match names.is_empty() {
+            true => Ok(bound),
+            false => named_arguments::in_order(name, bound, &names),
+        }
     }
 
     /// Picks the function of this name for the arguments, as PostgreSQL's `func_select_candidate` does, and calls it.
@@ -463,6 +486,17 @@ impl Binder<'_> {
                 let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
                 self.resolve_function("overlay", arguments?)
             }
+            E::IsNormalized { expr, form, negated } => {
+                let mut arguments = vec![self.expression(expr, place)?];
+                if let Some(form) = form {
+                    arguments.push(Bound::constant(&Value::Text(form.to_string()), SqlType::Text)?);
+                }
+                let is_normalized = self.resolve_function("is_normalized", arguments)?;
+                match negated {
+                    true => Ok(Bound::new(Expr::Not(Box::new(is_normalized.expr)), SqlType::Bool)),
+                    false => Ok(is_normalized),
+                }
+            }
             E::AtTimeZone { timestamp, time_zone } => {
                 let timestamp = self.expression(timestamp, place)?;
                 let zone = self.expression(time_zone, place)?;
@@ -471,6 +505,12 @@ impl Binder<'_> {
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
+}
+
+/// Whether a word names one of Unicode's normal forms.
+fn is_normal_form(word: &ast::Ident) -> bool {
+    let forms = ["NFC", "NFD", "NFKC", "NFKD"];
+    word.quote_style.is_none() && forms.iter().any(|form| word.value.eq_ignore_ascii_case(form))
 }
 
 /// Whether it is int2vector or oidvector, and its items are of this type.

@@ -38,6 +38,7 @@ impl Binder<'_> {
         };
         let fraction = self.coerce(fraction, &fractions).map_err(|_| wrong())?;
         let value = match percentile {
+            Percentile::Continuous if matches!(value.ty, SqlType::Interval(_)) => value,
             Percentile::Continuous => self
                 .coerce(value.clone(), &SqlType::Float8)
                 .map_err(|_| wrong())?,

@@ -5,7 +5,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
-use super::record_function::is_record_function;
+use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
@@ -37,18 +37,17 @@ impl Binder<'_> {
             }
             sets.push(self.flattened(bound));
         }
-        let listed = || {
-            ast::FunctionArguments::List(ast::FunctionArgumentList {
-                duplicate_treatment: None,
-                args: call.args.to_vec(),
-                clauses: Vec::new(),
-            })
-        };
+        if let Some(name) = &call.name
+            && let Some(last) = name_parts(name)?.pop()
+            && is_populating_function(&last)
+        {
+            return self.populated(&last, call.args, place);
+        }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
             && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
-            let arguments = self.arguments(&last, &listed(), place)?;
+            let arguments = self.arguments(&last, &call.listed(), place)?;
             return match functions::set_function(&last) {
                 None => self.record_columns(&last, arguments, call.alias),
                 Some(set) => set
@@ -63,7 +62,7 @@ impl Binder<'_> {
                 name: name.clone(),
                 uses_odbc_syntax: false,
                 parameters: ast::FunctionArguments::None,
-                args: listed(),
+                args: call.listed(),
                 filter: None,
                 null_treatment: None,
                 over: None,
@@ -116,6 +115,10 @@ impl Binder<'_> {
             .alias
             .map_or_else(|| default.clone(), |alias| fold(&alias.name));
         let one_column = sets.len() == 1;
+        let of_table = match is_populating_function(&default) {
+            true => self.populated_columns(call.args)?,
+            false => Vec::new(),
+        };
         let (mut columns, mut arrays) = (Vec::new(), Vec::new());
         for set in sets {
             let ty = element_type(&set.ty).clone();
@@ -123,6 +126,9 @@ impl Binder<'_> {
             arrays.push((set.expr, name.clone()));
             // A function's only column is called as its alias is.
             let column_name = match functions::set_function(&default) {
+                None if !of_table.is_empty() => of_table
+                    .get(columns.len())
+                    .map_or_else(|| default.clone(), |(name, _)| name.clone()),
                 Some(set) => set
                     .columns
                     .get(columns.len())
@@ -141,14 +147,19 @@ impl Binder<'_> {
         }
         if call.ordinality {
             let name = self.unique_name("?ordinality");
-            let first = arrays
-                .first()
-                .map(|(expr, _)| expr.clone())
-                .ok_or_else(|| Error::unsupported("WITH ORDINALITY of nothing", None))?;
+            if arrays.is_empty() {
+                return Err(Error::unsupported("WITH ORDINALITY of nothing", None));
+            }
             let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let array_type = SqlType::Array(Box::new(columns[0].bound.ty.clone()));
-            let definition = ("ordinality", functions::ORDINALITY, true, Volatility::Immutable);
-            let numbers = tree::call(definition, vec![(first, array_type)], ty, &self.settings);
+            let numbered = arrays.iter().zip(&columns);
+            let numbered = numbered
+                .map(|((array, _), column)| {
+                    let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
+                    (array.clone(), ty)
+                })
+                .collect();
+            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
+            let numbers = tree::call(definition, numbered, ty, &self.settings);
             arrays.push((numbers, name.clone()));
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
             columns.push(ScopeColumn {
@@ -184,6 +195,17 @@ pub(super) struct TableFunction<'a> {
     arrays: Vec<&'a ast::Expr>,
     ordinality: bool,
     alias: Option<&'a ast::TableAlias>,
+}
+
+impl TableFunction<'_> {
+    /// Its arguments as those of any call.
+    fn listed(&self) -> ast::FunctionArguments {
+        ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: self.args.to_vec(),
+            clauses: Vec::new(),
+        })
+    }
 }
 
 pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {

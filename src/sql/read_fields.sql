@@ -33,6 +33,8 @@ SELECT n FROM unnest(ARRAY[1, 2]) AS n;
 SELECT * FROM unnest(ARRAY[1, 2]) WITH ORDINALITY;
 SELECT x.d FROM (t JOIN u ON t.a = u.a) AS x;
 SELECT x.* FROM (t CROSS JOIN u) AS x (k, l, m, n, o);
+SELECT 'é' IS NFD NORMALIZED;
+SELECT 'a' IS NOT NORMALIZED;
 SELECT 'ab' NOT LIKE 'a%';
 SELECT 'a%' LIKE 'a!%' ESCAPE '!';
 SELECT 'ab' NOT SIMILAR TO 'a_';

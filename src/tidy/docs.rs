@@ -201,7 +201,7 @@ fn functions() -> String {
          ## Aggregates\n\n\
          Each is also a window function, where PostgreSQL has it as one.\n\n```text\n{}\n```\n\n\
          ## Window functions\n\n\
-         These need `OVER`.\n\n```text\n{}\n```\n",
+         These need `OVER`; `rank`, `dense_rank`, `percent_rank` and `cume_dist` may have `WITHIN GROUP` instead.\n\n```text\n{}\n```\n",
         block(&is_word),
         block(&|name| !is_word(name)),
         names(&mut aggregate_names()),

@@ -53,6 +53,8 @@ use view::View;
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
+/// Transactions that have begun.
+static TRANSACTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A transaction as one statement sees it: a snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
 /// a write takes effect for reads that start after it. Dropping the last one of a transaction without `commit` forgets its
@@ -70,6 +72,8 @@ pub struct Transaction {
 /// What all statements of a transaction share.
 #[derive(Debug)]
 struct Whole {
+    /// Which of the process's transactions it is.
+    number: u64,
     store: Arc<dyn Store>,
     options: TransactionOptions,
     buffer: Arc<Mutex<Buffer>>,
@@ -142,6 +146,7 @@ impl Transaction {
             locks.count_in(memory.account());
         }
         let whole = Whole {
+            number: TRANSACTIONS.fetch_add(1, Ordering::Relaxed),
             store,
             options: options.clone(),
             buffer: Arc::new(Mutex::new(buffer)),
@@ -208,6 +213,11 @@ impl Transaction {
     /// The snapshots that the process took before its: one of a higher number was taken later, and most often sees more.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Which of the process's transactions it is, the same for all its statements.
+    pub fn transaction_number(&self) -> u64 {
+        self.whole.number
     }
 
     /// Whether all its statements read one snapshot.

@@ -1,6 +1,7 @@
 //! Binary parameters → `Value`, as PostgreSQL's receive functions read them. `Value::from_binary` for everybody.
 
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
+use super::json_path::JsonPath;
 use super::{CatalogType, EnumValue, Interval, Numeric, SqlType, Value, array, json, precision, strings};
 use crate::{Error, Result};
 
@@ -16,6 +17,7 @@ impl Value {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
             }
+            SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);
             }
@@ -119,6 +121,13 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
             .filter(|micros| *micros != i64::MAX)
             .ok_or_else(|| overflow("timestamp")),
     })
+}
+
+/// A jsonpath behind its version; `None`: of another version.
+fn read_path(bytes: &[u8]) -> Option<Result<Value>> {
+    let text = bytes.strip_prefix(&[1])?;
+    let path = utf8(text).and_then(|text| JsonPath::parse(&text));
+    Some(path.map(|path| Value::Text(path.to_string())))
 }
 
 /// An array of the element, which may be an array itself: then one of more dimensions.

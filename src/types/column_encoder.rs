@@ -219,6 +219,7 @@ impl Source {
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
             }
+            SqlType::Catalog(CatalogType::JsonPath) => Source::Jsonb(array.as_string().clone()),
             SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
             SqlType::Void => Source::Null,
         })

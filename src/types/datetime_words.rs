@@ -117,8 +117,13 @@ const ABBREVIATIONS: &[(&str, f32)] = &[
 
 /// The zone that an abbreviation means; lower case.
 pub(super) fn zone_abbreviation(word: &str) -> Option<Zone> {
+    abbreviated_offset(word).map(Zone::Offset)
+}
+
+/// The seconds east of UTC that an abbreviation means; lower case.
+pub(crate) fn abbreviated_offset(word: &str) -> Option<i32> {
     let (_, hours) = ABBREVIATIONS
         .iter()
         .find(|(abbreviation, _)| *abbreviation == word)?;
-    Some(Zone::Offset((hours * 3_600.0) as i32))
+    Some((hours * 3_600.0) as i32)
 }

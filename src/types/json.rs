@@ -17,7 +17,7 @@ pub(super) fn check(text: &str) -> Result<()> {
 }
 
 /// The text of the document as PostgreSQL prints jsonb. Errors: 22P02, 22P05, 22003, 54001.
-pub(super) fn normalize(text: &str) -> Result<String> {
+pub(crate) fn normalize(text: &str) -> Result<String> {
     let document: Json = serde_json::from_str(text).map_err(|error| refuse(text, &error))?;
     let mut out = Vec::with_capacity(text.len() + text.len() / 8);
     put(&mut out, &document)?;
@@ -125,6 +125,16 @@ fn put_string(out: &mut Vec<u8>, string: &str) -> Result<()> {
     }
     out.push(b'"');
     Ok(())
+}
+
+/// A text in quotes, as JSON.
+pub(super) fn quoted(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    // A text without a zero byte, as all of SQL's are.
+    match put_string(&mut out, text) {
+        Ok(()) => String::from_utf8_lossy(&out).into_owned(),
+        Err(_) => String::new(),
+    }
 }
 
 /// The number without exponent: digits as written, moved past the point.

@@ -35,6 +35,7 @@ mod interval;
 mod interval_output;
 mod interval_range;
 mod json;
+pub(crate) mod json_path;
 mod numeric;
 mod precision;
 mod scalar;
@@ -57,10 +58,12 @@ pub(crate) use convert::{
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub(crate) use datetime_words::abbreviated_offset;
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
+pub(crate) use json::normalize as jsonb_text;
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
 pub(crate) use precision::keeps_all as keeps_all_times;

@@ -4,7 +4,7 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
-    FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats,
+    CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats,
     interval_output,
 };
 
@@ -71,7 +71,7 @@ impl Scalar<'_> {
     #[inline]
     pub fn sent_as(self, ty: &SqlType) -> Self {
         match (self, ty) {
-            (Scalar::Jsonb(_), SqlType::Jsonb) => self,
+            (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
             (Scalar::Oid(number), SqlType::Int8) => Scalar::Int8(number),
             _ => self,

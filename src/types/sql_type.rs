@@ -154,6 +154,8 @@ pub enum CatalogType {
     Aclitem,
     /// Utf8: a default or view expression, as SQL text.
     NodeTree,
+    /// Utf8: a path in the form in which it prints.
+    JsonPath,
     /// Utf8.
     PgLsn,
     /// Utf8.

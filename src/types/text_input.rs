@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::json_path::JsonPath;
 use super::spaces::is_space;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats,
@@ -24,6 +25,9 @@ impl Value {
                 let elements = text.split(is_space).filter(|element| !element.is_empty());
                 let oids = elements.map(|element| Value::parse(element, &SqlType::Oid, settings));
                 Value::Array(oids.collect::<Result<_>>()?)
+            }
+            SqlType::Catalog(CatalogType::JsonPath) => {
+                Value::Text(JsonPath::parse(&strings::checked(text)?)?.to_string())
             }
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)

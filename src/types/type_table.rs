@@ -234,6 +234,7 @@ pub static TYPES: &[TypeRow] = &[
         "pg_node_tree",
         -1,
     ),
+    catalog_row(CatalogType::JsonPath, (4072, 4073), "jsonpath", "jsonpath", -1),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
     catalog_row(CatalogType::Inet, (869, 1041), "inet", "inet", -1),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),

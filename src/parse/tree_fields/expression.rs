@@ -47,9 +47,7 @@ impl<P: Probe> TreeCheck<P> {
                 verdicts!(self, "Expr::SimilarTo", negated: read, expr: must, pattern: must, escape_char: read);
             }
             Expr::IsNormalized { expr, form, negated } => {
-                verdicts!(self, "Expr::IsNormalized", expr: must, form: spelling, negated: spelling);
-                let hint = "Store text that is normalized already.";
-                return Flow::Break(Unread::Lacking("IS NORMALIZED", hint));
+                verdicts!(self, "Expr::IsNormalized", expr: must, form: read, negated: read);
             }
             Expr::InList { expr, list, negated } => {
                 verdicts!(self, "Expr::InList", expr: must, list: must, negated: read);

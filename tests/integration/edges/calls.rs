@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 
 use super::known;
-use super::values::{ITEMS, literal, monomorphic, values_of};
+use super::values::{ITEMS, literal, monomorphic, texts_of, values_of};
 use crate::client::{Protocol, TextClient};
 
 /// How something is called.
@@ -96,8 +96,17 @@ impl Call {
     fn rows(&self, count: usize, rng: &mut StdRng) -> Vec<Vec<String>> {
         let mut rows: Vec<Vec<String>> = Vec::new();
         for _ in 0..count {
-            let values = self.types.iter().map(|ty| {
-                let values = values_of(ty).unwrap_or_default();
+            let values = self.types.iter().enumerate().map(|(place, ty)| {
+                let name = match self.types[0].as_str() {
+                    "integer" | "bigint" | "numeric" | "real" | "double precision"
+                        if self.name == "to_char" =>
+                    {
+                        "to_number"
+                    }
+                    _ => &self.name,
+                };
+                let special = texts_of(name, place).filter(|_| ty == "text");
+                let values = special.or_else(|| values_of(ty)).unwrap_or_default();
                 literal(values.choose(rng).copied().unwrap_or_default(), ty)
             });
             let row = values.collect();
@@ -133,24 +142,22 @@ impl Call {
             Form::Aggregate => {
                 let ordered = over.replacen(')', " ORDER BY n)", 1);
                 let mut single = vec![
-                    format!("SELECT ({ordered})::text FROM {from}"),
-                    format!("SELECT ({ordered} FILTER (WHERE n > 2))::text FROM {from}"),
-                    format!("SELECT ({ordered} FILTER (WHERE n = 0))::text FROM {from}"),
-                    format!(
-                        "SELECT n, ({over} OVER (ORDER BY n ROWS 1 PRECEDING))::text FROM {from} ORDER BY n"
-                    ),
+                    format!("SELECT ({ordered}) FROM {from}"),
+                    format!("SELECT ({ordered} FILTER (WHERE n > 2)) FROM {from}"),
+                    format!("SELECT ({ordered} FILTER (WHERE n = 0)) FROM {from}"),
+                    format!("SELECT n, ({over} OVER (ORDER BY n ROWS 1 PRECEDING)) FROM {from} ORDER BY n"),
                 ];
                 if self.types.len() == 1 {
                     let distinct = over.replacen('(', "(DISTINCT ", 1);
-                    single.push(format!("SELECT ({distinct})::text FROM {from}"));
+                    single.push(format!("SELECT ({distinct}) FROM {from}"));
                 }
                 Statements { whole: None, single }
             }
             Form::Operator | Form::Function => Statements {
-                whole: Some(format!("SELECT n, ({over})::text FROM {from} ORDER BY n")),
+                whole: Some(format!("SELECT n, ({over}) FROM {from} ORDER BY n")),
                 single: rows
                     .iter()
-                    .map(|row| format!("SELECT ({})::text", self.over(row)))
+                    .map(|row| format!("SELECT ({})", self.over(row)))
                     .collect(),
             },
         }

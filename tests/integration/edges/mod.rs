@@ -25,12 +25,35 @@ const FIXTURE_ROWS: usize = 6;
 /// Rows of arguments that each call that is drawn is given.
 const DRAWN_ROWS: usize = 3;
 
-/// Rows as text, or the SQLSTATE that the statement failed with.
-type Answer = Result<Vec<Vec<Option<String>>>, String>;
+/// What a statement gives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rows {
+    /// The OIDs of the columns' types.
+    types: Vec<u32>,
+    /// The rows as text.
+    rows: Vec<Vec<Option<String>>>,
+}
+
+/// What a statement fails with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    sqlstate: String,
+    message: String,
+}
+
+type Answer = Result<Rows, Failure>;
 
 async fn answer(client: &mut TextClient, sql: &str) -> Answer {
-    let reply = client.run(sql, Protocol::Simple).await;
-    reply.map(|reply| reply.rows).map_err(|error| error.sqlstate)
+    match client.run(sql, Protocol::Simple).await {
+        Ok(reply) => Ok(Rows {
+            types: reply.types,
+            rows: reply.rows,
+        }),
+        Err(error) => Err(Failure {
+            sqlstate: error.sqlstate,
+            message: error.message,
+        }),
+    }
 }
 
 /// Every setting that the answers depend on.
@@ -81,8 +104,14 @@ fn fixture() -> Vec<(String, Answer)> {
             let entry: Json = serde_json::from_str(line).expect("a line of JSON");
             let sql = entry["sql"].as_str().expect("a statement").to_string();
             let answer = match entry["error"].as_str() {
-                Some(sqlstate) => Err(sqlstate.to_string()),
-                None => Ok(serde_json::from_value(entry["rows"].clone()).expect("rows of texts")),
+                Some(sqlstate) => Err(Failure {
+                    sqlstate: sqlstate.to_string(),
+                    message: entry["message"].as_str().expect("a message").to_string(),
+                }),
+                None => Ok(Rows {
+                    types: serde_json::from_value(entry["types"].clone()).expect("oids"),
+                    rows: serde_json::from_value(entry["rows"].clone()).expect("rows of texts"),
+                }),
             };
             (sql, answer)
         })
@@ -174,8 +203,10 @@ async fn edges_written_anew() {
         }
         for (answer, sql) in kept {
             let entry = match answer {
-                Ok(rows) => json!({"sql": sql, "rows": rows}),
-                Err(sqlstate) => json!({"sql": sql, "error": sqlstate}),
+                Ok(Rows { types, rows }) => json!({"sql": sql, "types": types, "rows": rows}),
+                Err(Failure { sqlstate, message }) => {
+                    json!({"sql": sql, "error": sqlstate, "message": message})
+                }
             };
             lines.push_str(&format!("{entry}\n"));
         }

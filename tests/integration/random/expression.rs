@@ -27,6 +27,9 @@ const INTS: &[&str] = &[
     "char_length(to_char({d}, 'FMMonth'))",
     "greatest({i}::bigint, {I}, 0)",
     "num_nulls({i}, {t}, {d})",
+    "regexp_count({t}, '[ab]')",
+    "length(normalize({t}, NFD))",
+    "jsonb_array_length(jsonb_path_query_array(jsonb_build_array({i}, 1, NULL), '$[*] ? (@ > 0)'))",
 ];
 const TEXTS: &[&str] = &[
     "to_char({d}, 'YYYY-MM-DD DDD IW')",
@@ -62,6 +65,14 @@ const TEXTS: &[&str] = &[
     "quote_literal({t})",
     "(timestamp '2024-01-02 03:04:05' - ({d} + time '01:00'))::text",
     "(interval '1 mon 2 days' * ({I} % 100))::text",
+    "to_char({s}, 'FMDay, DDth Month YYYY IYYY-IW HH12:MI AM')",
+    "to_char({n}, 'S9,999.99')",
+    "to_char({i}, '999PR')",
+    "format('%-6s|%2$6s|%1$I', {t}, {i})",
+    "jsonb_path_query_first(jsonb_build_object('a', {i}), '$.a + 1')::text",
+    "make_interval(days => ({I} % 100)::int)::text",
+    "concat_ws(',', VARIADIC ARRAY[{t}, {T}])",
+    "convert_from(convert_to({t}, 'UTF8'), 'UTF8')",
 ];
 const DATES: &[&str] = &[
     "({d} + 1)",
@@ -145,6 +156,9 @@ const CONDITIONS: &[&str] = &[
     "{i} = {n}",
     "{i}::float8 < {f}",
     "{n} > {f}",
+    "jsonb_build_object('a', {i}) @? '$.a ? (@ > 1)'",
+    "jsonb_build_array({i}, {t}) @@ '$[0] > 1'",
+    "{t} IS NFC NORMALIZED",
 ];
 
 impl Generator {
