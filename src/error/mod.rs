@@ -2,10 +2,12 @@
 //! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
 
 mod cursor;
+mod fault;
 mod nearest;
 mod report;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
+pub use fault::{DuplicateKind, Limit, StatementFault};
 pub use nearest::{levenshtein, nearest_name};
 
 /// What every fallible function of the library returns.
@@ -414,100 +416,6 @@ pub enum TextPlace {
     Character(usize),
 }
 
-/// What a CREATE found already there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DuplicateKind {
-    /// A table, view, index or sequence.
-    Relation,
-    /// A schema.
-    Schema,
-    /// A column of a table.
-    Column,
-    /// A prepared statement.
-    PreparedStatement,
-    /// A portal.
-    Cursor,
-    /// A constraint of a table.
-    Constraint,
-    /// A CHECK constraint of the same statement.
-    Check,
-    /// A type.
-    Type,
-    /// Any other object.
-    Object,
-}
-
-/// Why PostgreSQL refuses a statement that parses; names its SQLSTATE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum StatementFault {
-    /// 42601.
-    Syntax,
-    /// 42803: a column that is neither grouped nor aggregated.
-    Grouping,
-    /// 42P20: a window function where none may stand.
-    Windowing,
-    /// 42P10: ORDER BY position, ON CONFLICT target.
-    InvalidColumnReference,
-    /// 42P16: a table definition that cannot be.
-    InvalidTableDefinition,
-    /// 55006: what the transaction itself still has to do with.
-    ObjectInUse,
-    /// 42830: a foreign key to what is no key.
-    InvalidForeignKey,
-    /// 42P17: a definition that contradicts itself or the rules for such objects.
-    InvalidObjectDefinition,
-    /// 42P02: a parameter `$n` that was not given.
-    UndefinedParameter,
-    /// 42P18: a parameter whose type cannot be found.
-    IndeterminateDatatype,
-    /// 42712: a table name given twice in FROM.
-    DuplicateAlias,
-    /// 2BP01: other objects depend on it.
-    DependentObjects,
-    /// 42P01: a table missing from FROM.
-    MissingFrom,
-    /// 42P19: a recursive query of a wrong shape.
-    InvalidRecursion,
-    /// 42809: a function of another kind than its place needs.
-    WrongObjectType,
-    /// 42P21: collations that contradict one another, or one for a type without collations.
-    Collation,
-    /// 42725: a name that several functions or operators have.
-    AmbiguousRoutine,
-    /// 42P11: options of a cursor that contradict one another.
-    InvalidCursorDefinition,
-    /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
-    NotImplemented,
-    /// 42704: an object that a definition names in words of its own.
-    UndefinedObject,
-    /// 42710: an object that is there, in words of its own.
-    DuplicateObject,
-    /// 42602: a name that cannot be one.
-    InvalidName,
-    /// 42883: a function that is looked for by what it does, not by its name.
-    UndefinedRoutine,
-}
-
-/// Which kind of limit was exceeded; names its SQLSTATE.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Limit {
-    /// 54000.
-    Program,
-    /// 54001: the statement is nested too deeply.
-    Complexity,
-    /// 54011.
-    Columns,
-    /// 53200.
-    Memory,
-    /// 53100.
-    Disk,
-    /// 53300.
-    Connections,
-}
-
 impl Error {
     /// The error at a place of the text, unless it has one already.
     pub fn at(self, place: TextPlace) -> Error {
@@ -586,22 +494,6 @@ impl Error {
         Error::Internal {
             message: message.into(),
         }
-    }
-}
-
-impl std::fmt::Display for DuplicateKind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            DuplicateKind::Relation => "relation",
-            DuplicateKind::Schema => "schema",
-            DuplicateKind::Column => "column",
-            DuplicateKind::PreparedStatement => "prepared statement",
-            DuplicateKind::Cursor => "cursor",
-            DuplicateKind::Constraint => "constraint",
-            DuplicateKind::Check => "check constraint",
-            DuplicateKind::Type => "type",
-            DuplicateKind::Object => "object",
-        })
     }
 }
 

@@ -21,6 +21,17 @@ use crate::tree::{
 };
 use crate::{Error, Result};
 
+/// Errors: 42P10 where a SELECT DISTINCT orders by what it does not give.
+fn check_order_of_distinct(orders_by_more: bool) -> Result<()> {
+    match orders_by_more {
+        false => Ok(()),
+        true => Err(fault(
+            StatementFault::InvalidColumnReference,
+            "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+        )),
+    }
+}
+
 /// Orders by what indexes hold, where rows are no groups.
 fn order_by_indexes(items: &mut [BoundItem], keys: &[SortKey], scope: &Scope) {
     if items.iter().any(|item| has_aggregate(&item.bound.expr)) {
@@ -72,10 +83,7 @@ impl Binder<'_> {
         let mut keys = self.order_by(order_by, &mut items, place(Clause::Select))?;
         let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
-        if distinct && items.len() > visible {
-            let message = "for SELECT DISTINCT, ORDER BY expressions must appear in select list";
-            return Err(fault(StatementFault::InvalidColumnReference, message));
-        }
+        check_order_of_distinct(distinct && items.len() > visible)?;
         let locked = with_outputs(locked, &mut items);
         if groups.is_none() && having.is_none() && !distinct {
             order_by_indexes(&mut items, &keys, &scope);

@@ -34,11 +34,7 @@ impl Value {
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(utf8(bytes)?, ty)?)
             }
-            SqlType::Json => {
-                let text = utf8(bytes)?;
-                json::check(&text)?;
-                Value::Text(text)
-            }
+            SqlType::Json => read_json(bytes)?,
             SqlType::Jsonb => match bytes {
                 [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
                 _ => return Err(damaged()),
@@ -121,6 +117,12 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
             .filter(|micros| *micros != i64::MAX)
             .ok_or_else(|| overflow("timestamp")),
     })
+}
+
+fn read_json(bytes: &[u8]) -> Result<Value> {
+    let text = utf8(bytes)?;
+    json::check(&text)?;
+    Ok(Value::Text(text))
 }
 
 /// A jsonpath behind its version; `None`: of another version.

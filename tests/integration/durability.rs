@@ -92,7 +92,9 @@ async fn a_restart_keeps_types() {
     let before = client.simple_query(told).await.unwrap();
     drop(client);
     let data_dir = server.stop().await;
-    let report = check_data_dir(data_dir.path(), &mut |_| {}).await.unwrap();
+    let report = check_data_dir(&data_dir.path().join("data"), &mut |_| {})
+        .await
+        .unwrap();
     assert!(report.is_sound(), "{report}");
 
     let server = TestServer::start_at("sled", data_dir).await;

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::drop::described;
+use super::described;
 use crate::Result;
 use crate::catalog::{Catalog, Relation, TableDef, dependents_key};
 use crate::codec::row::ColumnId;

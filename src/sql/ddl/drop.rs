@@ -1,21 +1,17 @@
 //! DROP TABLE, VIEW, SEQUENCE, INDEX and SCHEMA, with CASCADE to the views that read what goes and the defaults that take of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
-use super::{foreign_key, notice, notice_cascade, sequence, type_dependents};
+use super::{described, foreign_key, notice, notice_cascade, sequence};
 use crate::catalog::{
-    Access, BUILTIN_SCHEMAS, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation,
-    RelationName, SequenceDef, TableDef, TypeDef,
+    Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, SequenceDef, TableDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
-use crate::parse::names;
-use crate::parse::quoting::qualified;
 use crate::sql::relation::{relation_if_exists, table};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -48,10 +44,6 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         ObjectType::Index => {
             drop_indexes(ctx, names, table.as_ref(), *if_exists)?;
             Ok("DROP INDEX".to_string())
-        }
-        ObjectType::Schema => {
-            drop_schemas(ctx, names, *if_exists, *cascade).await?;
-            Ok("DROP SCHEMA".to_string())
         }
         other if *if_exists => {
             // Nothing of the kind exists here.
@@ -115,7 +107,7 @@ pub(super) async fn drop_with_dependents(
 
 /// Removes relations, the sequences that go with them, and defaults that take values of these. Who takes values of a sequence is waited
 /// for.
-async fn drop_all(
+pub(super) async fn drop_all(
     catalog: &Catalog,
     writer: &CatalogWriter<'_>,
     dropped: &[&Relation],
@@ -148,13 +140,13 @@ fn sequences_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Vec<&'a S
 }
 
 /// What cannot stay without what is dropped.
-struct Dependents<'a> {
+pub(super) struct Dependents<'a> {
     /// Views, with what each reads.
-    views: Vec<(&'a Relation, &'a Relation)>,
+    pub(super) views: Vec<(&'a Relation, &'a Relation)>,
     /// Defaults of tables that stay.
-    defaults: Vec<DependentDefault<'a>>,
+    pub(super) defaults: Vec<DependentDefault<'a>>,
     /// Foreign keys of tables that stay.
-    foreign_keys: Vec<Reference<'a>>,
+    pub(super) foreign_keys: Vec<Reference<'a>>,
 }
 
 impl Dependents<'_> {
@@ -164,7 +156,7 @@ impl Dependents<'_> {
 }
 
 /// What depends on the relations, and on the sequences that go with them.
-fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Dependents<'a> {
+pub(super) fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) -> Dependents<'a> {
     let sequences = sequences_of(catalog, dropped);
     let oids: Vec<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
@@ -227,22 +219,6 @@ fn check_cascade(
     let gone = keys.chain(defaults.map(DependentDefault::described)).chain(views);
     notice_cascade(ctx, &gone.collect::<Vec<_>>());
     Ok(())
-}
-
-/// `table t`, `view s.v`: the schema only when the name alone means something else.
-pub(super) fn described(ctx: &StatementContext, relation: &Relation) -> String {
-    let kind = match relation {
-        Relation::Table(table) if table.is_materialized_view() => "materialized view",
-        Relation::Table(_) => "table",
-        Relation::View(_) => "view",
-        Relation::Sequence(_) => "sequence",
-    };
-    let name = RelationName::searched(relation.name(), &ctx.settings.search_path);
-    let seen = ctx.catalog.get_relation(name, Access::Name);
-    if seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.oid() == relation.oid())) {
-        return format!("{kind} {}", relation.name());
-    }
-    format!("{kind} {}.{}", relation.schema(), relation.name())
 }
 
 fn object_of(ctx: &StatementContext, dropped: &[&Relation]) -> String {
@@ -336,109 +312,4 @@ fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[Index
     }
     writer.put_table(changed)?;
     Ok(())
-}
-
-/// Errors: 2BP01 for what a schema holds.
-fn check_holds_nothing(
-    ctx: &StatementContext,
-    schema: &str,
-    held: &[&Relation],
-    types: &[Arc<TypeDef>],
-) -> Result<()> {
-    if held.is_empty() && types.is_empty() {
-        return Ok(());
-    }
-    let lines = held.iter().map(|relation| {
-        format!(
-            "{} depends on schema {}",
-            described(ctx, relation),
-            relation.schema()
-        )
-    });
-    let lines = lines.chain(types.iter().map(|ty| {
-        let name = qualified(&ty.schema, &ty.name);
-        format!("type {name} depends on schema {}", ty.schema)
-    }));
-    Err(Error::DependentObjects {
-        object: format!("schema {schema}"),
-        dependents: lines.collect(),
-    })
-}
-
-/// Says all that goes with a schema.
-fn notice_gone(
-    ctx: &StatementContext,
-    dropped: &[&Relation],
-    types: &[Arc<TypeDef>],
-    dependents: &Dependents<'_>,
-) {
-    let gone = dropped.iter().map(|relation| described(ctx, relation));
-    let gone = gone.chain(
-        types
-            .iter()
-            .map(|ty| format!("type {}", qualified(&ty.schema, &ty.name))),
-    );
-    let defaults = dependents.defaults.iter().map(DependentDefault::described);
-    let keys = dependents.foreign_keys.iter().map(foreign_key::described);
-    notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
-}
-
-async fn drop_schemas(
-    ctx: &StatementContext,
-    names: &[ObjectName],
-    if_exists: bool,
-    cascade: bool,
-) -> Result<()> {
-    let mut schemas = Vec::with_capacity(names.len());
-    for name in names {
-        let (_, name) = names::relation_name(name)?;
-        if BUILTIN_SCHEMAS.iter().any(|(builtin, _)| *builtin == name) {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::DependentObjects,
-                message: format!("cannot drop schema {name} because it is required by the database system"),
-                hint: None,
-            });
-        }
-        match ctx.catalog.schema(&name) {
-            Ok(schema) => schemas.push(schema),
-            Err(_) if if_exists => {
-                notice(
-                    ctx,
-                    "00000",
-                    format!("schema \"{name}\" does not exist, skipping"),
-                    None,
-                );
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    if schemas.is_empty() {
-        return Ok(());
-    }
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    // A sequence that goes with a column goes with its table, which is in the same schema.
-    let goes_along = |relation: &Relation| {
-        let sequence = relation.get_sequence();
-        sequence.is_some_and(|sequence| sequence.owner.is_some())
-    };
-    let held = |relation: &&Relation| {
-        schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
-    };
-    let types = ctx.catalog.types.iter();
-    let types: Vec<Arc<TypeDef>> = types
-        .filter(|ty| schemas.iter().any(|schema| schema.name == ty.schema))
-        .cloned()
-        .collect();
-    let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
-    if let Some(first) = schemas.first().filter(|_| !cascade) {
-        check_holds_nothing(ctx, &first.name, &dropped, &types)?;
-    }
-    let dependents = dependents_of(&ctx.catalog, &dropped);
-    dropped.extend(dependents.views.iter().map(|(view, _)| *view));
-    notice_gone(ctx, &dropped, &types, &dependents);
-    drop_all(&ctx.catalog, &writer, &dropped, &dependents).await?;
-    type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
-    schemas
-        .into_iter()
-        .try_for_each(|schema| writer.drop_schema(schema))
 }

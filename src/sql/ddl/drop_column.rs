@@ -4,7 +4,8 @@ use sqlparser::ast::Ident;
 
 use super::column_users;
 use super::default_dependents::{self, DependentDefault};
-use super::drop::{described, drop_with_dependents, views_over};
+use super::described;
+use super::drop::{drop_with_dependents, views_over};
 use super::table_change::{changed_key, undefined_column};
 use super::{foreign_key, generation, notice, notice_cascade, sequence};
 use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, Relation, TableDef};

@@ -53,7 +53,7 @@ pub(super) async fn key(ctx: &StatementContext, table: &mut TableDef, create: &C
     }
     for part in &create.columns {
         let Some(expr) = expression(part) else {
-            let plain = key::key_columns(KeyKind::Index, std::slice::from_ref(part), &table.columns)?;
+            let plain = key::key_columns(KeyKind::Index, &[without_parentheses(part)], &table.columns)?;
             let id = plain[0].column;
             let at = table.column_index_by_id(id);
             key.names.extend(at.map(|at| table.columns[at].name.clone()));
@@ -84,6 +84,15 @@ fn expression(part: &IndexColumn) -> Option<&Expr> {
         named = inner;
     }
     (!matches!(named, Expr::Identifier(_))).then_some(expr)
+}
+
+/// A column that stands in parentheses, without these.
+fn without_parentheses(part: &IndexColumn) -> IndexColumn {
+    let mut part = part.clone();
+    while let Expr::Nested(inner) = part.column.expr {
+        part.column.expr = *inner;
+    }
+    part
 }
 
 /// What PostgreSQL names an index after.

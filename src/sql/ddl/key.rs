@@ -161,9 +161,6 @@ impl KeyKind {
 
 fn column_name(part: &IndexColumn) -> Result<String> {
     let mut expr = &part.column.expr;
-    while let Expr::Nested(inner) = expr {
-        expr = inner;
-    }
     if let Expr::Collate {
         expr: inner,
         collation,

@@ -22,6 +22,7 @@ mod default_dependents;
 mod domain;
 mod drop;
 mod drop_column;
+mod drop_schema;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -62,7 +63,7 @@ mod view_text;
 use sqlparser::ast;
 
 use super::Statement;
-use crate::catalog::Catalog;
+use crate::catalog::{Access, Catalog, Relation, RelationName};
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
@@ -116,6 +117,16 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::CreateIndex(create) => create_index::execute(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
         ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
+        ast::Statement::Drop {
+            object_type: ast::ObjectType::Schema,
+            names,
+            if_exists,
+            cascade,
+            ..
+        } => {
+            drop_schema::drop_schemas(ctx, names, *if_exists, *cascade).await?;
+            Ok("DROP SCHEMA".to_string())
+        }
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
@@ -174,6 +185,22 @@ fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint:
         message,
         hint,
     });
+}
+
+/// `table t`, `view s.v`: the schema only when the name alone means something else.
+fn described(ctx: &StatementContext, relation: &Relation) -> String {
+    let kind = match relation {
+        Relation::Table(table) if table.is_materialized_view() => "materialized view",
+        Relation::Table(_) => "table",
+        Relation::View(_) => "view",
+        Relation::Sequence(_) => "sequence",
+    };
+    let name = RelationName::searched(relation.name(), &ctx.settings.search_path);
+    let seen = ctx.catalog.get_relation(name, Access::Name);
+    if seen.is_ok_and(|seen| seen.is_some_and(|seen| seen.oid() == relation.oid())) {
+        return format!("{kind} {}", relation.name());
+    }
+    format!("{kind} {}.{}", relation.schema(), relation.name())
 }
 
 /// Says what goes with what is dropped.

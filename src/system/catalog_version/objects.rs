@@ -6,18 +6,21 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
-use super::default_text::{SequencesByOid, default_text, sequences_by_oid};
+use super::default_text::{SequencesByOid, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, ColumnDefault, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef,
-    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef, UserTypes, ViewDef,
+    is_system_schema, is_temporary_schema,
 };
-use crate::codec::row::ColumnId;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
 
 pub(crate) use super::system_objects::{
     SYSTEM, SystemObject, is_in_catalog, read, system_schema_oid, type_facts,
 };
+pub(crate) use super::user_column::UserColumn;
+use super::user_column::user_column;
+pub(crate) use super::user_index::UserIndex;
+use super::user_index::user_index;
 
 /// The role that owns everything.
 pub(crate) const OWNER_OID: i64 = 10;
@@ -53,51 +56,6 @@ pub(crate) struct UserRelation {
     pub(crate) sequence: Option<SequenceDef>,
 }
 
-/// A column; its attribute number is its position in the relation, from 1.
-#[derive(Debug)]
-pub(crate) struct UserColumn {
-    pub(crate) name: String,
-    pub(crate) ty: SqlType,
-    /// The domain that it is of.
-    pub(crate) domain: Option<Arc<TypeDef>>,
-    pub(crate) not_null: bool,
-    /// The default as `pg_get_expr` prints it.
-    pub(crate) default: Option<String>,
-    /// The sequences that the default takes values of.
-    pub(crate) sequences: Vec<u32>,
-    /// pg_attribute.attidentity: ``, `a` or `d`.
-    pub(crate) identity: &'static str,
-    /// `default` is the expression of GENERATED ALWAYS AS … STORED.
-    pub(crate) is_generated: bool,
-    pub(crate) comment: Option<String>,
-}
-
-/// An index or the primary key.
-#[derive(Debug)]
-pub(crate) struct UserIndex {
-    pub(crate) oid: i64,
-    pub(crate) name: String,
-    /// The hash that stands before its columns, as `PRIMARY KEY (…)` writes it.
-    pub(crate) hash: Option<String>,
-    pub(crate) keys: Vec<UserKey>,
-    /// Attribute numbers of INCLUDE.
-    pub(crate) included: Vec<usize>,
-    /// WHERE, as `pg_get_expr` prints it, plain and pretty.
-    pub(crate) predicate: Option<(String, String)>,
-    pub(crate) unique: bool,
-    pub(crate) primary: bool,
-    /// Declared as PRIMARY KEY or UNIQUE of the table.
-    pub(crate) constraint: bool,
-    /// Every row has its entry.
-    pub(crate) valid: bool,
-    /// Whether writes keep its entries.
-    pub(crate) ready: bool,
-    /// COMMENT ON INDEX.
-    pub(crate) comment: Option<String>,
-    /// COMMENT ON CONSTRAINT.
-    pub(crate) constraint_comment: Option<String>,
-}
-
 impl UserRelation {
     /// Its foreign keys.
     pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = (&UserConstraint, &UserForeignKey)> {
@@ -112,37 +70,6 @@ impl UserRelation {
             None => self.columns.get(key.attribute.checked_sub(1)?),
         })
     }
-}
-
-impl UserIndex {
-    /// Attribute numbers of its columns, those of INCLUDE last.
-    pub(crate) fn attributes(&self) -> impl Iterator<Item = usize> {
-        let keys = self.keys.iter().map(|key| key.attribute);
-        keys.chain(self.included.iter().copied())
-    }
-}
-
-/// A column of an index.
-#[derive(Debug)]
-pub(crate) struct UserKey {
-    /// Attribute number in the table; 0 for an expression.
-    pub(crate) attribute: usize,
-    /// The expression, if it is one.
-    pub(crate) computed: Option<Box<UserExpression>>,
-    pub(crate) descending: bool,
-    pub(crate) nulls_first: bool,
-}
-
-/// An expression of an index.
-#[derive(Debug)]
-pub(crate) struct UserExpression {
-    /// The column of the index that holds it.
-    pub(crate) column: UserColumn,
-    /// As it stands in CREATE INDEX.
-    pub(crate) text: String,
-    pub(crate) pretty_text: String,
-    /// As `pg_get_expr` prints it.
-    pub(crate) node: String,
 }
 
 /// What a relation's oid stands for.
@@ -415,114 +342,6 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         is_populated: table.require_populated().is_ok(),
         query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
         sequence: None,
-    }
-}
-
-/// The hash that a key begins with, unless BUCKETS says it.
-fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
-    let first = table.column_index_by_id(index.columns.first()?.column)?;
-    let first = table
-        .columns
-        .get(first)
-        .filter(|column| column.hidden && index.is_plain())?;
-    let generation = first.generation().filter(|_| table.options.buckets.is_none())?;
-    Some(generation.sql.clone())
-}
-
-/// An index of a table with these visible columns.
-fn user_index(
-    sequences: &SequencesByOid<'_>,
-    (table, visible): (&TableDef, &[&ColumnDef]),
-    index: &IndexDef,
-    primary: bool,
-) -> UserIndex {
-    let attribute = |id| {
-        visible
-            .iter()
-            .position(|column| column.id == id)
-            .map(|position| position + 1)
-    };
-    UserIndex {
-        oid: i64::from(index.oid),
-        name: index.name.clone(),
-        comment: index.comment.clone(),
-        constraint_comment: index.constraint_comment.clone(),
-        hash: hash_prefix(table, index),
-        predicate: (index.predicate.as_ref())
-            .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
-        keys: index
-            .shown_columns()
-            .iter()
-            .filter_map(|key| {
-                let computed = user_expression(sequences, (table, index), key.column);
-                let attribute = match computed {
-                    Some(_) => 0,
-                    None => attribute(key.column)?,
-                };
-                Some(UserKey {
-                    attribute,
-                    computed,
-                    descending: key.descending,
-                    nulls_first: key.nulls_first,
-                })
-            })
-            .collect(),
-        included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
-        unique: index.unique,
-        primary,
-        constraint: primary || index.constraint,
-        valid: index.is_complete(),
-        ready: index.is_kept(),
-    }
-}
-
-/// The expression of an index that a column holds.
-fn user_expression(
-    sequences: &SequencesByOid<'_>,
-    (table, index): (&TableDef, &IndexDef),
-    id: ColumnId,
-) -> Option<Box<UserExpression>> {
-    let expression = index
-        .expressions
-        .iter()
-        .find(|expression| expression.column == id)?;
-    let column = table.columns.get(table.column_index_by_id(id)?)?;
-    let written = |text: &str| match expression.is_call {
-        true => text.to_string(),
-        false => format!("({text})"),
-    };
-    let name = match expression.is_call {
-        true => expression.text.split('(').next().unwrap_or("expr").to_string(),
-        false => "expr".to_string(),
-    };
-    Some(Box::new(UserExpression {
-        column: UserColumn {
-            name,
-            ..user_column(sequences, column)
-        },
-        text: written(&expression.text),
-        pretty_text: written(&expression.pretty_text),
-        node: expression.text.clone(),
-    }))
-}
-
-fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn {
-    let default = default_text(sequences, column);
-    let identity = match &column.default {
-        Some(ColumnDefault::Identity { always: true, .. }) => "a",
-        Some(ColumnDefault::Identity { always: false, .. }) => "d",
-        _ => "",
-    };
-    UserColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        domain: column.domain.clone(),
-        not_null: column.is_never_null(),
-        default,
-        sequences: column.sequences_used(),
-        identity,
-        is_generated: column.generation().is_some(),
-        comment: column.comment.clone(),
     }
 }
 

@@ -1,0 +1,112 @@
+//! What kinds of errors have in common: which object is there already, why a statement is refused that parses, which limit it passes. Each names
+//! its SQLSTATE in `report`.
+
+/// What a CREATE found already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DuplicateKind {
+    /// A table, view, index or sequence.
+    Relation,
+    /// A schema.
+    Schema,
+    /// A column of a table.
+    Column,
+    /// A prepared statement.
+    PreparedStatement,
+    /// A portal.
+    Cursor,
+    /// A constraint of a table.
+    Constraint,
+    /// A CHECK constraint of the same statement.
+    Check,
+    /// A type.
+    Type,
+    /// Any other object.
+    Object,
+}
+
+/// Why PostgreSQL refuses a statement that parses; names its SQLSTATE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatementFault {
+    /// 42601.
+    Syntax,
+    /// 42803: a column that is neither grouped nor aggregated.
+    Grouping,
+    /// 42P20: a window function where none may stand.
+    Windowing,
+    /// 42P10: ORDER BY position, ON CONFLICT target.
+    InvalidColumnReference,
+    /// 42P16: a table definition that cannot be.
+    InvalidTableDefinition,
+    /// 55006: what the transaction itself still has to do with.
+    ObjectInUse,
+    /// 42830: a foreign key to what is no key.
+    InvalidForeignKey,
+    /// 42P17: a definition that contradicts itself or the rules for such objects.
+    InvalidObjectDefinition,
+    /// 42P02: a parameter `$n` that was not given.
+    UndefinedParameter,
+    /// 42P18: a parameter whose type cannot be found.
+    IndeterminateDatatype,
+    /// 42712: a table name given twice in FROM.
+    DuplicateAlias,
+    /// 2BP01: other objects depend on it.
+    DependentObjects,
+    /// 42P01: a table missing from FROM.
+    MissingFrom,
+    /// 42P19: a recursive query of a wrong shape.
+    InvalidRecursion,
+    /// 42809: a function of another kind than its place needs.
+    WrongObjectType,
+    /// 42P21: collations that contradict one another, or one for a type without collations.
+    Collation,
+    /// 42725: a name that several functions or operators have.
+    AmbiguousRoutine,
+    /// 42P11: options of a cursor that contradict one another.
+    InvalidCursorDefinition,
+    /// 0A000: a form that PostgreSQL's grammar takes and its analysis does not.
+    NotImplemented,
+    /// 42704: an object that a definition names in words of its own.
+    UndefinedObject,
+    /// 42710: an object that is there, in words of its own.
+    DuplicateObject,
+    /// 42602: a name that cannot be one.
+    InvalidName,
+    /// 42883: a function that is looked for by what it does, not by its name.
+    UndefinedRoutine,
+}
+
+/// Which kind of limit was exceeded; names its SQLSTATE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Limit {
+    /// 54000.
+    Program,
+    /// 54001: the statement is nested too deeply.
+    Complexity,
+    /// 54011.
+    Columns,
+    /// 53200.
+    Memory,
+    /// 53100.
+    Disk,
+    /// 53300.
+    Connections,
+}
+
+impl std::fmt::Display for DuplicateKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            DuplicateKind::Relation => "relation",
+            DuplicateKind::Schema => "schema",
+            DuplicateKind::Column => "column",
+            DuplicateKind::PreparedStatement => "prepared statement",
+            DuplicateKind::Cursor => "cursor",
+            DuplicateKind::Constraint => "constraint",
+            DuplicateKind::Check => "check constraint",
+            DuplicateKind::Type => "type",
+            DuplicateKind::Object => "object",
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! Columns as PostgreSQL's catalogs have them.
+
+use std::sync::Arc;
+
+use super::default_text::{SequencesByOid, default_text};
+use crate::catalog::{ColumnDef, ColumnDefault, TypeDef};
+use crate::types::SqlType;
+
+/// A column; its attribute number is its position in the relation, from 1.
+#[derive(Debug)]
+pub(crate) struct UserColumn {
+    pub(crate) name: String,
+    pub(crate) ty: SqlType,
+    /// The domain that it is of.
+    pub(crate) domain: Option<Arc<TypeDef>>,
+    pub(crate) not_null: bool,
+    /// The default as `pg_get_expr` prints it.
+    pub(crate) default: Option<String>,
+    /// The sequences that the default takes values of.
+    pub(crate) sequences: Vec<u32>,
+    /// pg_attribute.attidentity: ``, `a` or `d`.
+    pub(crate) identity: &'static str,
+    /// `default` is the expression of GENERATED ALWAYS AS … STORED.
+    pub(crate) is_generated: bool,
+    pub(crate) comment: Option<String>,
+}
+
+pub(super) fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn {
+    let default = default_text(sequences, column);
+    let identity = match &column.default {
+        Some(ColumnDefault::Identity { always: true, .. }) => "a",
+        Some(ColumnDefault::Identity { always: false, .. }) => "d",
+        _ => "",
+    };
+    UserColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        domain: column.domain.clone(),
+        not_null: column.is_never_null(),
+        default,
+        sequences: column.sequences_used(),
+        identity,
+        is_generated: column.generation().is_some(),
+        comment: column.comment.clone(),
+    }
+}
