@@ -29,6 +29,8 @@ pub(super) fn of_column<'a>(
         return Vec::new();
     };
     without.columns[at].name = NO_NAME.to_string();
+    // What indexes hold of the column goes with it.
+    without.remove_indexes(|index| !index.is_plain());
     let mut catalog = Catalog::clone(&ctx.catalog);
     catalog.insert_relation(Relation::Table(Arc::new(without)));
     let ctx_without = StatementContext {

@@ -26,7 +26,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         expressions,
         predicate,
         names,
-    } = index_expression::key(ctx, &mut changed, create).await?;
+    } = index_expression::key(ctx, &mut changed, (&create.columns, create.predicate.as_ref()))?;
     let include = included_columns(&create.include, &table)?;
     let name = match &create.name {
         Some(name) => {

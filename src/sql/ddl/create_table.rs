@@ -10,7 +10,7 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, free_name, generation, options, sequence, storage};
+use super::{advice, free_name, generation, index, index_expression, options, sequence, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
@@ -49,6 +49,8 @@ pub(super) struct Description {
     /// INCLUDE of the primary key: under it stands the whole row, so that it is only told.
     primary_include: Vec<ColumnId>,
     indexes: Vec<NewIndex>,
+    /// Those of LIKE over columns that are computed for them.
+    computed_indexes: Vec<LikeIndex>,
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
@@ -243,7 +245,9 @@ async fn describe(
     description.checks.extend(like_checks);
     let buckets = description.options.buckets;
     description.primary_key = primary_key(&mut columns, primary, buckets)?;
-    description.indexes = described_indexes(unique, like_indexes, &columns)?;
+    let (computed, plain) = like_indexes.into_iter().partition(|index| index.is_computed);
+    description.computed_indexes = computed;
+    description.indexes = described_indexes(unique, plain, &columns)?;
     description.columns = columns;
     Ok(description)
 }
@@ -429,6 +433,10 @@ pub(super) async fn create_described(
         comment: None,
         cache: TableCache::default(),
     };
+    for index in description.computed_indexes {
+        let oid = numbers.take_oid().await?;
+        define_computed(ctx, &mut table, (oid, index), &mut taken)?;
+    }
     define_constraints(
         ctx,
         &writer,
@@ -440,6 +448,38 @@ pub(super) async fn create_described(
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
+}
+
+/// Gives a new table an index like one over columns that are computed for it.
+fn define_computed(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    (oid, like): (u32, LikeIndex),
+    taken: &mut Vec<String>,
+) -> Result<()> {
+    let key = index_expression::key(ctx, table, (&like.columns, like.predicate.as_ref()))?;
+    let names: Vec<&str> = key
+        .names
+        .iter()
+        .chain(&like.include)
+        .map(String::as_str)
+        .collect();
+    let base = format!("{}_{}_idx", table.name, names.join("_"));
+    let name = index_name(ctx, &table.schema, None, base, taken)?;
+    let new = index::NewIndex {
+        name,
+        columns: key.columns,
+        include: key::included_columns(&like.include, &table.columns)?,
+        expressions: key.expressions,
+        predicate: key.predicate,
+        unique: like.unique,
+        constraint: false,
+    };
+    let index = index::define(table, &new, oid, false);
+    if let Some(defined) = table.indexes.iter_mut().find(|known| known.id == index.id) {
+        defined.comment = like.comment;
+    }
+    Ok(())
 }
 
 fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef {

@@ -9,12 +9,12 @@
 //!
 //! An index over what is not stored yet stores the rows of its table anew, in the statement's transaction.
 
-use sqlparser::ast::{CreateIndex, Expr, IndexColumn};
+use sqlparser::ast::{Expr, IndexColumn};
 
 use super::key::{self, KeyKind};
 use super::row_expression;
 use super::table_change::Change;
-use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexExpression, KeyColumn, TableDef};
+use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexDef, IndexExpression, KeyColumn, TableDef};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -35,14 +35,18 @@ pub(super) struct Key {
 }
 
 /// Reads the key of CREATE INDEX; the columns that it needs are `table`'s then. Errors: 42703, 42P17, 42803, 42804, 0A000.
-pub(super) async fn key(ctx: &StatementContext, table: &mut TableDef, create: &CreateIndex) -> Result<Key> {
+pub(super) fn key(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    (parts, condition): (&[IndexColumn], Option<&Expr>),
+) -> Result<Key> {
     let mut key = Key {
         columns: Vec::new(),
         expressions: Vec::new(),
         predicate: None,
         names: Vec::new(),
     };
-    if let Some(condition) = &create.predicate {
+    if let Some(condition) = condition {
         let predicate = condition_column(ctx, table, condition)?;
         key.columns.push(KeyColumn {
             column: predicate.column,
@@ -51,7 +55,7 @@ pub(super) async fn key(ctx: &StatementContext, table: &mut TableDef, create: &C
         });
         key.predicate = Some(predicate);
     }
-    for part in &create.columns {
+    for part in parts {
         let Some(expr) = expression(part) else {
             let plain = key::key_columns(KeyKind::Index, &[without_parentheses(part)], &table.columns)?;
             let id = plain[0].column;
@@ -202,6 +206,24 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
         comment: None,
         domain: None,
     })
+}
+
+/// WHERE of a partial index. Errors: `Corrupt`.
+pub(super) fn condition_of(table: &TableDef, index: &IndexDef) -> Result<Option<Expr>> {
+    let Some(predicate) = &index.predicate else {
+        return Ok(None);
+    };
+    let at = table.column_index_by_id(predicate.column);
+    let generation = at.and_then(|at| table.columns[at].generation());
+    match generation
+        .map(|generation| dml::parse_expression(&generation.sql))
+        .transpose()?
+    {
+        Some(Expr::Case { mut conditions, .. }) if conditions.len() == 1 => {
+            Ok(Some(conditions.remove(0).condition))
+        }
+        _ => Err(Error::internal("a partial index without its condition")),
+    }
 }
 
 /// A column has another type, and so may what is computed of it for indexes. Errors: those of binding; 0A000 for a type that no key has.

@@ -3,6 +3,7 @@
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
 use super::check::NewCheck;
+use super::index_expression;
 use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
@@ -48,6 +49,10 @@ pub(super) struct LikeIndex {
     pub(super) unique: bool,
     pub(super) constraint: bool,
     pub(super) comment: Option<String>,
+    /// WHERE.
+    pub(super) predicate: Option<Expr>,
+    /// Whether columns are computed for it.
+    pub(super) is_computed: bool,
 }
 
 /// Reads a LIKE clause. Errors: 42P01.
@@ -131,15 +136,6 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 .collect();
         }
         for index in table.indexes.iter().filter(|index| !index.invalid) {
-            if !index.is_plain() {
-                return Err(Error::unsupported(
-                    format!(
-                        "LIKE of index \"{}\", which is partial or over an expression",
-                        index.name
-                    ),
-                    Some("Leave INCLUDING INDEXES out, and create the indexes on the new table."),
-                ));
-            }
             let included = index.include.iter();
             taken.indexes.push(LikeIndex {
                 columns: written_columns(table, index)?,
@@ -149,6 +145,8 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 unique: index.unique,
                 constraint: index.constraint,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),
+                predicate: index_expression::condition_of(table, index)?,
+                is_computed: !index.is_plain(),
             });
         }
     }
@@ -190,18 +188,21 @@ fn sequence_options(ctx: &StatementContext, oid: u32) -> Vec<SequenceOption> {
 /// The columns of an index as they would be written, the hash before them if there is one.
 fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn>> {
     let mut written = Vec::with_capacity(index.columns.len());
-    for key in &index.columns {
+    for key in index.shown_columns() {
         let Some(column) = column(table, key.column) else {
             continue;
         };
         let expr = match &column.default {
+            Some(ColumnDefault::Generated(generation)) if column.hidden && !index.is_plain() => {
+                Expr::Nested(Box::new(dml::parse_expression(&generation.sql)?))
+            }
             // The number of a bucket is made of BUCKETS.
             Some(ColumnDefault::Generated(_)) if column.hidden && table.options.buckets.is_some() => continue,
             Some(ColumnDefault::Generated(hash)) if column.hidden => dml::parse_expression(&hash.sql)?,
             _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
         };
-        let is_plain = !matches!(expr, Expr::Identifier(_));
-        let options = match is_plain {
+        let is_hash = !matches!(expr, Expr::Identifier(_) | Expr::Nested(_));
+        let options = match is_hash {
             true => OrderByOptions {
                 asc: None,
                 nulls_first: None,
