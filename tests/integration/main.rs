@@ -7,6 +7,7 @@
 #![allow(clippy::panic, clippy::print_stderr, clippy::unwrap_used)]
 
 mod agreement;
+mod applications;
 mod check;
 mod client;
 mod clients;

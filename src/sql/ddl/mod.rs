@@ -130,6 +130,12 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
         ast::Statement::Drop { .. } => drop::execute(ctx, statement).await,
         ast::Statement::Truncate(truncate) => truncate::execute(ctx, truncate).await,
         ast::Statement::Comment { .. } => comment::execute(ctx, statement).await,
+        ast::Statement::CreateDatabase { .. } => Err(Error::unsupported(
+            "CREATE DATABASE",
+            Some(
+                "A server has one database, which every name reaches: use CREATE SCHEMA, or a server with another --data-dir.",
+            ),
+        )),
         other => Err(Error::unsupported(first_words(other), None)),
     }
 }
