@@ -71,6 +71,29 @@ impl Binder<'_> {
         self.resolve_function("expandarray_field", vec![record, field])
     }
 
+    /// A member of a document: `doc['a']`, `doc[0]`. Errors: 42804.
+    fn member(&mut self, document: Bound, subscript: &ast::Subscript, place: Place<'_>) -> Result<Bound> {
+        let mismatch = |message: String, hint: Option<&str>| Error::DatatypeMismatch {
+            message,
+            hint: hint.map(str::to_string),
+        };
+        let ast::Subscript::Index { index } = subscript else {
+            let message = "jsonb subscript does not support slices";
+            return Err(mismatch(message.to_string(), None));
+        };
+        let index = self.expression(index, place)?;
+        let is_taken =
+            index.ty.is_string() || matches!(index.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Unknown);
+        if !is_taken {
+            return Err(mismatch(
+                format!("subscript type {} is not supported", type_name(&index.ty)),
+                Some("jsonb subscript must be coercible to either integer or text."),
+            ));
+        }
+        let index = self.convert(index, &SqlType::Text, CastContext::Explicit)?;
+        self.resolve_function("jsonb_extract_path", vec![document, index])
+    }
+
     pub(super) fn field_access(
         &mut self,
         root: &ast::Expr,
@@ -101,6 +124,10 @@ impl Binder<'_> {
                 // The vectors of the catalogs count from 0.
                 let index = self.expression(index, place)?;
                 bound = self.resolve_function("array_subscript", vec![bound, index])?;
+                continue;
+            }
+            if bound.ty == SqlType::Jsonb {
+                bound = self.member(bound, subscript, place)?;
                 continue;
             }
             let item = match bound.ty.item_type().cloned() {

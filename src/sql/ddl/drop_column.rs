@@ -8,7 +8,7 @@ use super::described;
 use super::drop::{drop_with_dependents, views_over};
 use super::table_change::{changed_key, undefined_column};
 use super::{foreign_key, generation, notice, notice_cascade, sequence};
-use crate::catalog::{CatalogWriter, ColumnDef, IndexDef, Relation, TableDef};
+use crate::catalog::{CatalogWriter, ColumnDef, Relation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -45,22 +45,6 @@ pub(super) async fn drop(
     let column = table.columns.iter().find(|column| column.id == id).cloned();
     if let Some(column) = column {
         foreign_key::release_column(ctx, table, &column, cascade)?;
-    }
-    let has_column = |index: &IndexDef| index.held_columns().any(|held| held == id);
-    if let Some(index) = table
-        .indexes
-        .iter()
-        .find(|index| index.constraint && has_column(index))
-        && !cascade
-        && index.columns.len() > 1
-    {
-        return Err(Error::DependentObjects {
-            object: format!("column {name} of table {}", table.name),
-            dependents: vec![format!(
-                "constraint {} on table {} depends on it",
-                index.name, table.name
-            )],
-        });
     }
     table.remove_column(id);
     Ok(())
