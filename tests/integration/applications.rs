@@ -83,6 +83,46 @@ fn django_migrates_and_passes_its_tests() {
     });
 }
 
+/// Runs the script of SQLAlchemy by each driver that is there, in the database of this address.
+fn run_sqlalchemy(authority: &str, database: &str) {
+    for driver in ["psycopg2", "psycopg", "pg8000"] {
+        if !has_modules(&format!("sqlalchemy, alembic, {driver}")) {
+            eprintln!("skipped: Python, SQLAlchemy, alembic or {driver} is not installed");
+            continue;
+        }
+        let url = format!("postgresql+{driver}://{authority}/{database}");
+        let mut command = Command::new("python3");
+        command
+            .args(["-W", "ignore", "orm.py", &url])
+            .current_dir(folder("sqlalchemy"));
+        let output = command.output().expect("python3 runs");
+        let printed = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{driver}: {printed}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sqlalchemy_writes_reads_and_migrates() {
+    let arguments = ["--set", "keyspan.full_scan=allow"];
+    let data_dir = TempDir::new().unwrap();
+    let server = ServerProcess::start(data_dir.path(), &arguments);
+    let authority = format!("app@{}", server.addr());
+    tokio::task::spawn_blocking(move || run_sqlalchemy(&authority, "app"))
+        .await
+        .unwrap();
+    let Some(admin) = postgresql::admin() else {
+        return;
+    };
+    let database = Database::create(&admin, "sqlalchemy").await;
+    let target = database.target();
+    let authority = format!("{}@{}", target.user, target.addr);
+    let name = target.database.clone();
+    tokio::task::spawn_blocking(move || run_sqlalchemy(&authority, &name))
+        .await
+        .unwrap();
+    database.drop().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn django_does_the_same_on_postgresql() {
     let Some(admin) = postgresql::admin() else {
