@@ -281,7 +281,7 @@ pub(super) fn pieces(template: &str, is_strict: bool) -> Result<Vec<Piece>> {
         }
         let Some(first) = rest.chars().next() else { break };
         if first == '"' {
-            rest = quoted(&rest[1..], &mut pieces);
+            rest = quoted(&rest[1..], |character| pieces.push(Piece::Character(character)));
             continue;
         }
         if is_strict {
@@ -314,8 +314,8 @@ pub(super) fn pieces(template: &str, is_strict: bool) -> Result<Vec<Piece>> {
     Ok(pieces)
 }
 
-/// The characters of a quoted text, and what stands behind its end.
-fn quoted<'t>(text: &'t str, pieces: &mut Vec<Piece>) -> &'t str {
+/// Calls for each character of a quoted text, behind its first quote; answers what stands behind its end.
+pub(super) fn quoted(text: &str, mut each: impl FnMut(char)) -> &str {
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         let character = match character {
@@ -323,7 +323,7 @@ fn quoted<'t>(text: &'t str, pieces: &mut Vec<Piece>) -> &'t str {
             '\\' => characters.next().unwrap_or('\\'),
             character => character,
         };
-        pieces.push(Piece::Character(character));
+        each(character);
     }
     ""
 }

@@ -1,6 +1,7 @@
 //! Templates of numbers (`'FM9,999.00'`), cut into pieces as PostgreSQL cuts them, and what they ask for as a whole.
 //! `number_to_char` prints by them, `number_from_char` reads by them.
 
+use super::datetime_template::quoted;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
@@ -100,7 +101,8 @@ impl Template {
                 continue;
             }
             if first == '"' {
-                rest = template.take_quoted(&rest[1..]);
+                let pieces = &mut template.pieces;
+                rest = quoted(&rest[1..], |character| pieces.push(Piece::Character(character)));
                 continue;
             }
             // A backslash outside of quotes is one, but before a quote.
@@ -113,19 +115,6 @@ impl Template {
             rest = characters.as_str();
         }
         Ok(template)
-    }
-
-    fn take_quoted<'t>(&mut self, text: &'t str) -> &'t str {
-        let mut characters = text.chars();
-        while let Some(character) = characters.next() {
-            let character = match character {
-                '"' => return characters.as_str(),
-                '\\' => characters.next().unwrap_or('\\'),
-                character => character,
-            };
-            self.pieces.push(Piece::Character(character));
-        }
-        ""
     }
 
     fn take(&mut self, pattern: &str) -> Result<Piece> {

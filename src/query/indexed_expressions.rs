@@ -25,16 +25,43 @@ pub(super) fn positions(table: &TableDef) -> Vec<usize> {
     positions
 }
 
+/// WHERE of a partial index, which its column holds as `CASE WHEN … THEN true END`; `None`: it has none. Errors: `Corrupt`.
+pub(crate) fn index_condition(table: &TableDef, index: &IndexDef) -> Result<Option<ast::Expr>> {
+    let Some(predicate) = &index.predicate else {
+        return Ok(None);
+    };
+    let at = table.column_index_by_id(predicate.column);
+    let generation = at.and_then(|at| table.columns[at].generation());
+    match generation
+        .map(|generation| written(&generation.sql))
+        .transpose()?
+    {
+        Some(ast::Expr::Case { mut conditions, .. }) if conditions.len() == 1 => {
+            Ok(Some(conditions.remove(0).condition))
+        }
+        _ => Err(Error::internal("a partial index without its condition")),
+    }
+}
+
+/// An expression of a record.
+fn written(sql: &str) -> Result<ast::Expr> {
+    parse_expression(sql).map_err(|error| Error::Corrupt {
+        what: format!("expression {sql}"),
+        reason: error.to_string(),
+    })
+}
+
 impl Binder<'_> {
     /// Notes in the scope of a table's scan what its indexes hold; the scan has their columns, by the names that they have in the table.
     pub(super) fn note_indexed(&mut self, table: &TableDef, item: &mut FromItem) -> Result<()> {
         let mut indexed = Vec::new();
         for index in table.indexes.iter().filter(|index| index.is_complete()) {
             for expr in &index.expressions {
-                indexed.extend(self.indexed(table, item, (expr, false))?);
+                indexed.extend(self.indexed(table, item, (expr, None))?);
             }
             if let Some(predicate) = &index.predicate {
-                indexed.extend(self.indexed(table, item, (predicate, true))?);
+                let condition = index_condition(table, index)?;
+                indexed.extend(self.indexed(table, item, (predicate, condition))?);
             }
         }
         if let Some(relation) = item.scope.relations.first_mut() {
@@ -47,7 +74,7 @@ impl Binder<'_> {
         &mut self,
         table: &TableDef,
         item: &FromItem,
-        (expr, is_condition): (&IndexExpression, bool),
+        (expr, condition): (&IndexExpression, Option<ast::Expr>),
     ) -> Result<Option<IndexedColumn>> {
         let column = table.column_index_by_id(expr.column).map(|at| &table.columns[at]);
         let Some((column, generation)) = column.and_then(|column| Some((column, column.generation()?)))
@@ -59,22 +86,19 @@ impl Binder<'_> {
         let Some(field) = fields.find(|(_, field)| *field.name() == column.name) else {
             return Ok(None);
         };
-        let held = parse_expression(&generation.sql)
-            .map_err(|error| Error::internal(format!("{}: {error}", generation.sql)))?;
         let place = Place {
             scope: &item.scope,
             outer: None,
             clause: Clause::IndexExpression,
             windows: &[],
         };
-        let held = match (is_condition, held) {
-            (false, held) => Held::Value(self.expression(&held, place)?.expr),
-            (true, ast::Expr::Case { conditions, .. }) if conditions.len() == 1 => {
-                let condition = self.condition(&conditions[0].condition, place)?;
+        let held = match condition {
+            None => Held::Value(self.expression(&written(&generation.sql)?, place)?.expr),
+            Some(condition) => {
+                let condition = self.condition(&condition, place)?;
                 let parts = split_conjunction(&condition).into_iter();
                 Held::Conditions(parts.map(|part| plain(part).clone()).collect())
             }
-            _ => return Ok(None),
         };
         let expr = Expr::Column(Column::from(field));
         let column = Bound::new(expr, column.ty.clone());

@@ -119,6 +119,7 @@ pub(crate) use cursor_plan::{CursorPlan, CursorRows};
 pub(crate) use domain::{check_domain_condition, condition_of_value, domain_condition_text};
 pub(crate) use experience::Experience;
 pub(crate) use function_call::is_bounded_call;
+pub(crate) use indexed_expressions::index_condition;
 use join_hint::with_join_hint;
 pub(crate) use literal::warn_of_digits;
 use null_operands::fold_null_operands;

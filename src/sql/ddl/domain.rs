@@ -37,16 +37,8 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewDomain) -> Result<()
     for check in &new.checks {
         add_check(ctx, &name, &mut domain, check, false).await?;
     }
-    let (oid, array_oid) = (user_type::take_oid(ctx).await?, user_type::take_oid(ctx).await?);
-    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&TypeDef {
-        oid,
-        array_oid,
-        version: 0,
-        schema,
-        name,
-        comment: None,
-        kind: TypeKind::Domain(domain),
-    })
+    let oids = (user_type::take_oid(ctx).await?, user_type::take_oid(ctx).await?);
+    user_type::put_new(ctx, oids, (schema, name), TypeKind::Domain(domain))
 }
 
 /// Runs ALTER DOMAIN. Errors: 42704, 42809, 23514 and 23502 for values that are there.

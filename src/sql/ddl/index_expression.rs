@@ -14,7 +14,7 @@ use sqlparser::ast::{Expr, IndexColumn};
 use super::key::{self, KeyKind};
 use super::row_expression;
 use super::table_change::Change;
-use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexDef, IndexExpression, KeyColumn, TableDef};
+use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexExpression, KeyColumn, TableDef};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -208,24 +208,6 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
     })
 }
 
-/// WHERE of a partial index. Errors: `Corrupt`.
-pub(super) fn condition_of(table: &TableDef, index: &IndexDef) -> Result<Option<Expr>> {
-    let Some(predicate) = &index.predicate else {
-        return Ok(None);
-    };
-    let at = table.column_index_by_id(predicate.column);
-    let generation = at.and_then(|at| table.columns[at].generation());
-    match generation
-        .map(|generation| dml::parse_expression(&generation.sql))
-        .transpose()?
-    {
-        Some(Expr::Case { mut conditions, .. }) if conditions.len() == 1 => {
-            Ok(Some(conditions.remove(0).condition))
-        }
-        _ => Err(Error::internal("a partial index without its condition")),
-    }
-}
-
 /// A column has another type, and so may what is computed of it for indexes. Errors: those of binding; 0A000 for a type that no key has.
 pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: ColumnId) -> Result<()> {
     let table = &mut change.table;
@@ -258,33 +240,35 @@ pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: Col
 /// Prints the expressions anew that are of a column: it has another name, by which they name it already, or another type. Errors: `Corrupt`; those
 /// of binding.
 pub(super) fn print(ctx: &StatementContext, table: &mut TableDef, id: ColumnId) -> Result<()> {
-    let printed = |table: &TableDef, (expression, is_condition): (&IndexExpression, bool)| {
-        let at = table.column_index_by_id(expression.column);
+    let generation = |table: &TableDef, column: ColumnId| {
+        let at = table.column_index_by_id(column);
         let generation = at.and_then(|at| table.columns[at].generation());
-        let Some(generation) = generation.filter(|generation| generation.inputs.contains(&id)) else {
-            return Ok(None);
-        };
-        let expr = match (dml::parse_expression(&generation.sql)?, is_condition) {
-            (Expr::Case { mut conditions, .. }, true) if conditions.len() == 1 => {
-                conditions.remove(0).condition
-            }
-            (expr, _) => expr,
-        };
-        query::condition_text(ctx, table, &expr).map(Some)
+        generation
+            .filter(|generation| generation.inputs.contains(&id))
+            .cloned()
     };
     for index in 0..table.indexes.len() {
         for place in 0..table.indexes[index].expressions.len() {
-            if let Some(texts) = printed(table, (&table.indexes[index].expressions[place], false))? {
+            let column = table.indexes[index].expressions[place].column;
+            if let Some(generation) = generation(table, column) {
+                let expr = dml::parse_expression(&generation.sql)?;
+                let texts = query::condition_text(ctx, table, &expr)?;
                 let expression = &mut table.indexes[index].expressions[place];
                 (expression.text, expression.pretty_text) = texts;
             }
         }
-        let Some(predicate) = &table.indexes[index].predicate else {
+        let column = table.indexes[index]
+            .predicate
+            .as_ref()
+            .map(|predicate| predicate.column);
+        if column.and_then(|column| generation(table, column)).is_none() {
             continue;
-        };
-        let texts = printed(table, (predicate, true))?;
-        if let (Some(texts), Some(predicate)) = (texts, &mut table.indexes[index].predicate) {
-            (predicate.text, predicate.pretty_text) = texts;
+        }
+        if let Some(condition) = query::index_condition(table, &table.indexes[index])? {
+            let texts = query::condition_text(ctx, table, &condition)?;
+            if let Some(predicate) = &mut table.indexes[index].predicate {
+                (predicate.text, predicate.pretty_text) = texts;
+            }
         }
     }
     name_hidden_columns(table);

@@ -3,11 +3,11 @@
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
 use super::check::NewCheck;
-use super::index_expression;
 use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
 use crate::parse::definition::SequenceOption;
+use crate::query;
 use crate::sql::dml;
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
@@ -145,7 +145,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 unique: index.unique,
                 constraint: index.constraint,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),
-                predicate: index_expression::condition_of(table, index)?,
+                predicate: query::index_condition(table, index)?,
                 is_computed: !index.is_plain(),
             });
         }

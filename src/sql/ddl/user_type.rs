@@ -44,6 +44,21 @@ pub(super) async fn create_enum(ctx: &StatementContext, name: &ObjectName, label
         name: name.clone(),
         labels: known,
     };
+    put_new(
+        ctx,
+        (oid, array_oid),
+        (schema, name),
+        TypeKind::Enum(Arc::new(labels)),
+    )
+}
+
+/// Writes the record of a type that is made, with its own oid and its array's.
+pub(super) fn put_new(
+    ctx: &StatementContext,
+    (oid, array_oid): (u32, u32),
+    (schema, name): (String, String),
+    kind: TypeKind,
+) -> Result<()> {
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_type(&TypeDef {
         oid,
         array_oid,
@@ -51,7 +66,7 @@ pub(super) async fn create_enum(ctx: &StatementContext, name: &ObjectName, label
         schema,
         name,
         comment: None,
-        kind: TypeKind::Enum(Arc::new(labels)),
+        kind,
     })
 }
 

@@ -2,13 +2,12 @@
 
 use sqlparser::ast::{BinaryOperator, Expr, Ident};
 
-use super::default::parse_expression;
 use super::generated_columns::computed_type;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::conflict_target::{self, ConflictKey};
 use crate::parse::names;
-use crate::query::{Clause, condition_text};
+use crate::query::{Clause, condition_text, index_condition};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -38,9 +37,11 @@ impl ConflictKeys {
         keys.columns.dedup();
         keys.expressions.sort_unstable();
         keys.expressions.dedup();
-        for index in table.indexes.iter().filter(|index| index.predicate.is_some()) {
-            keys.of_indexes
-                .push((index.oid, conditions_of(ctx, table, index)?));
+        for index in &table.indexes {
+            if let Some(condition) = index_condition(table, index)? {
+                let said = conditions(ctx, table, &condition)?;
+                keys.of_indexes.push((index.oid, said));
+            }
         }
         Ok(keys)
     }
@@ -66,21 +67,6 @@ impl ConflictKeys {
         columns == self.columns
             && expressions.into_iter().eq(&self.expressions)
             && wanted.iter().all(|condition| self.conditions.contains(condition))
-    }
-}
-
-/// What the condition of a partial index says.
-fn conditions_of(ctx: &StatementContext, table: &TableDef, index: &IndexDef) -> Result<Vec<String>> {
-    let predicate = index.predicate.as_ref().map(|predicate| predicate.column);
-    let at = predicate.and_then(|id| table.column_index_by_id(id));
-    let Some(generation) = at.and_then(|at| table.columns[at].generation()) else {
-        return Ok(Vec::new());
-    };
-    match parse_expression(&generation.sql)? {
-        Expr::Case {
-            conditions: parts, ..
-        } if parts.len() == 1 => conditions(ctx, table, &parts[0].condition),
-        _ => Err(Error::internal("a partial index without its condition")),
     }
 }
 
