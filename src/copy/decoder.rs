@@ -7,12 +7,15 @@ use super::line::{Line, LineReader};
 use super::utf8::check_text;
 use super::{CopyForm, CopyFormat, Record, csv_fields, text_fields};
 use crate::Result;
+use crate::types::TextDecoder;
 
 /// Pieces of data to rows.
 #[derive(Debug)]
 pub struct Decoder {
     format: CopyFormat,
     reader: Reader,
+    /// What makes UTF-8 of the data, where it is not.
+    texts: Option<(TextDecoder, String)>,
     /// The line read last, unless what was read of it is no text.
     line: Option<Range<usize>>,
 }
@@ -41,7 +44,9 @@ impl Decoder {
             CopyForm::Binary => Reader::Rows(BinaryReader::new(columns, row_bytes_max)),
             CopyForm::Text | CopyForm::Csv => Reader::Lines(LineReader::new(&format, row_bytes_max)),
         };
+        let recodes = !format.is_binary() && !format.encoding.is_own();
         Decoder {
+            texts: recodes.then(|| (TextDecoder::new(format.encoding), String::new())),
             format,
             reader,
             line: None,
@@ -53,20 +58,34 @@ impl Decoder {
         &self.format
     }
 
-    /// Takes more data.
-    pub fn push(&mut self, piece: &[u8]) {
+    /// Takes more data. Errors: 22021 for what is not in the data's encoding.
+    pub fn push(&mut self, piece: &[u8]) -> Result<()> {
+        let piece = match &mut self.texts {
+            Some((decoder, text)) => {
+                text.clear();
+                decoder.decode(piece, false, text)?;
+                text.as_bytes()
+            }
+            None => piece,
+        };
         match &mut self.reader {
             Reader::Lines(lines) => lines.push(piece),
             Reader::Rows(rows) => rows.push(piece),
         }
+        Ok(())
     }
 
-    /// No more data comes.
-    pub fn end(&mut self) {
+    /// No more data comes. Errors: 22021 for what ends within a character.
+    pub fn end(&mut self) -> Result<()> {
+        if let Some((decoder, text)) = &mut self.texts {
+            text.clear();
+            decoder.decode(&[], true, text)?;
+        }
         match &mut self.reader {
             Reader::Lines(lines) => lines.end(),
             Reader::Rows(rows) => rows.end(),
         }
+        Ok(())
     }
 
     /// Reads the next row. Errors: 22P04, 22021, 54000.

@@ -6,6 +6,7 @@ use memchr::memchr3;
 use super::binary::SIGNATURE;
 use super::{CopyForm, CopyFormat, CopyHeader};
 use crate::types::{ColumnEncoder, WireFormat};
+use crate::{Error, Result};
 
 /// Writes rows.
 #[derive(Debug)]
@@ -52,10 +53,12 @@ impl RowEncoder {
     }
 
     /// Appends the line that names the columns, if there is one; whether there is.
-    pub fn put_header(&mut self, out: &mut Vec<u8>) -> bool {
+    /// Errors: 22P05.
+    pub fn put_header(&mut self, out: &mut Vec<u8>) -> Result<bool> {
         if self.format.header == CopyHeader::Absent || self.is_binary() {
-            return false;
+            return Ok(false);
         }
+        let start = out.len();
         for (at, name) in self.names.iter().enumerate() {
             if at > 0 {
                 out.push(self.format.delimiter);
@@ -68,19 +71,21 @@ impl RowEncoder {
             }
         }
         out.push(b'\n');
-        true
+        self.recode(start, out)?;
+        Ok(true)
     }
 
-    /// Appends a row of columns.
-    pub fn put_row(&mut self, columns: &[ColumnEncoder], row: usize, out: &mut Vec<u8>) {
+    /// Appends a row of columns. Errors: 22P05.
+    pub fn put_row(&mut self, columns: &[ColumnEncoder], row: usize, out: &mut Vec<u8>) -> Result<()> {
         if self.is_binary() {
             self.put_binary_header(out);
             out.extend_from_slice(&(columns.len() as i16).to_be_bytes());
             for column in columns {
                 column.encode_field(row, out);
             }
-            return;
+            return Ok(());
         }
+        let start = out.len();
         for (at, column) in columns.iter().enumerate() {
             if at > 0 {
                 out.push(self.format.delimiter);
@@ -99,6 +104,18 @@ impl RowEncoder {
             }
         }
         out.push(b'\n');
+        self.recode(start, out)
+    }
+
+    /// Brings what was appended from `start` on into the data's encoding.
+    fn recode(&self, start: usize, out: &mut Vec<u8>) -> Result<()> {
+        if self.format.encoding.is_own() || out[start..].is_ascii() {
+            return Ok(());
+        }
+        let text = String::from_utf8(out.split_off(start));
+        let text = text.map_err(|_| Error::internal("a row of COPY that is no text"))?;
+        out.extend(self.format.encoding.encode(&text)?);
+        Ok(())
     }
 
     /// Appends what ends the data, if anything does; whether it does.

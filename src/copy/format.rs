@@ -1,5 +1,7 @@
 //! `CopyFormat`: what COPY's options say of the form of its data. Made by `sql::copy`, which checks them.
 
+use crate::types::CharacterEncoding;
+
 /// The form of the data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyFormat {
@@ -23,6 +25,8 @@ pub struct CopyFormat {
     pub force_not_null: ForcedColumns,
     /// Columns in which what stands for NULL is so in quotes too, in CSV.
     pub force_null: ForcedColumns,
+    /// What the texts are in.
+    pub(crate) encoding: CharacterEncoding,
 }
 
 /// How rows are written.
@@ -91,6 +95,7 @@ impl CopyFormat {
             force_quote: ForcedColumns::none(),
             force_not_null: ForcedColumns::none(),
             force_null: ForcedColumns::none(),
+            encoding: CharacterEncoding::UTF8,
         }
     }
 

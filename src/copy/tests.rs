@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::Result;
-use crate::types::{ColumnEncoder, FormatSettings, SqlType};
+use crate::types::{CharacterEncoding, ColumnEncoder, FormatSettings, SqlType};
 
 type Row = Vec<Option<String>>;
 
@@ -22,8 +22,8 @@ fn rows(format: &CopyFormat, columns: usize, data: &[u8], piece: usize) -> (Vec<
             Ok(Progress::Row) => rows.push(row(&record)),
             Ok(Progress::Ended) => return (rows, None),
             Ok(Progress::Starved) => match pieces.next() {
-                Some(piece) => decoder.push(piece),
-                None => decoder.end(),
+                Some(piece) => decoder.push(piece).unwrap(),
+                None => decoder.end().unwrap(),
             },
             Err(error) => return (rows, Some((decoder.number(), error.to_string()))),
         }
@@ -282,9 +282,9 @@ fn binary_is_read_and_its_faults_are_told() {
 #[test]
 fn a_line_without_an_end_is_refused() {
     let mut decoder = Decoder::new(text(), 1, 10);
-    decoder.push(b"0123456789");
+    decoder.push(b"0123456789").unwrap();
     assert_eq!(decoder.read(&mut Record::default()), Ok(Progress::Starved));
-    decoder.push(b"0");
+    decoder.push(b"0").unwrap();
     assert_eq!(
         decoder.read(&mut Record::default()).unwrap_err().sqlstate(),
         "54000"
@@ -304,9 +304,9 @@ fn encoded(format: &CopyFormat, columns: usize, rows: &[Row]) -> Result<Vec<u8>>
         .map(|array| ColumnEncoder::new(&SqlType::Text, array, wire, &FormatSettings::default()))
         .collect::<Result<_>>()?;
     let mut out = Vec::new();
-    encoder.put_header(&mut out);
+    encoder.put_header(&mut out).unwrap();
     for row in 0..rows.len() {
-        encoder.put_row(&encoders, row, &mut out);
+        encoder.put_row(&encoders, row, &mut out).unwrap();
     }
     encoder.put_end(&mut out);
     Ok(out)
@@ -415,12 +415,43 @@ fn nothing_is_read_twice() {
     // A long line in small pieces: were it looked at again for each, this would not end.
     let mut decoder = Decoder::new(csv(), 1, 1 << 26);
     let mut record = Record::default();
-    decoder.push(b"\"");
+    decoder.push(b"\"").unwrap();
     for _ in 0..200_000 {
-        decoder.push(b"0123456789,0123456789,0123456789,0123456789,0123456789,0123456789,\n");
+        decoder
+            .push(b"0123456789,0123456789,0123456789,0123456789,0123456789,0123456789,\n")
+            .unwrap();
         assert_eq!(decoder.read(&mut record), Ok(Progress::Starved));
     }
-    decoder.push(b"\"\n");
+    decoder.push(b"\"\n").unwrap();
     assert_eq!(decoder.read(&mut record), Ok(Progress::Row));
     assert_eq!(record.len(), 1);
+}
+
+#[test]
+fn data_is_read_and_written_in_its_encoding() {
+    let cases: [(&str, &[u8], &str); 4] = [
+        ("LATIN1", b"caf\xe9\t\\N\n", "café"),
+        ("SJIS", b"\x83\x5c\x93\xfa\t\\N\n", "ソ日"),
+        ("GB18030", b"\x81\x30\x86\x30\xd6\xd0\t\\N\n", "\u{b8}中"),
+        ("UTF8", "ö\t\\N\n".as_bytes(), "ö"),
+    ];
+    for (encoding, data, expected) in cases {
+        let encoding = CharacterEncoding::named(encoding).unwrap();
+        let format = CopyFormat { encoding, ..text() };
+        for piece in 1..data.len() {
+            let (rows, error) = rows(&format, 2, data, piece);
+            assert_eq!(error, None);
+            assert_eq!(rows, [vec![Some(expected.to_string()), None]]);
+        }
+        assert_eq!(encoding.encode(expected).unwrap(), data[..data.len() - 4]);
+    }
+    let encoding = CharacterEncoding::named("SJIS").unwrap();
+    let mut decoder = Decoder::new(CopyFormat { encoding, ..text() }, 1, 10);
+    let error = decoder.push(b"a\x83\n").unwrap_err();
+    assert_eq!(
+        (error.sqlstate(), error.to_string().as_str()),
+        ("22021", "invalid byte sequence for encoding \"SJIS\": 0x83")
+    );
+    decoder.push(b"\x83").unwrap();
+    assert_eq!(decoder.end().unwrap_err().sqlstate(), "22021");
 }

@@ -96,6 +96,13 @@ pub enum Error {
     /// A relation that is there but not for this part of the statement (42P01).
     #[error("invalid reference to FROM-clause entry for table \"{relation}\"")]
     InvalidFromReference { relation: String },
+    /// An encoding for clients that nobody converts to (0A000).
+    #[error("invalid value for parameter \"{setting}\": \"{value}\"")]
+    UnknownConversion {
+        setting: &'static str,
+        value: String,
+        encoding: &'static str,
+    },
     /// A setting that does not exist.
     #[error("unrecognized configuration parameter \"{name}\"")]
     UndefinedSetting { name: String, nearest: Option<String> },

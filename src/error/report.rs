@@ -102,6 +102,7 @@ impl Error {
             Error::DataDirInUse { .. } => "55006",
             Error::DataDirFormat { .. }
             | Error::FeatureNotSupported { .. }
+            | Error::UnknownConversion { .. }
             | Error::ColumnUsed { .. }
             | Error::OnCommitReferenced { .. }
             | Error::TruncateReferenced { .. } => "0A000",
@@ -156,6 +157,9 @@ impl Error {
                 Some(format!("Table \"{by}\" references \"{table}\"."))
             }
             Error::ColumnUsed { detail, .. } => Some(detail.clone()),
+            Error::UnknownConversion { encoding, .. } => Some(format!(
+                "Conversion between {encoding} and UTF8 is not supported."
+            )),
             Error::MergeSourceName { .. } => {
                 Some("The name is used both as MERGE target table and data source.".to_string())
             }
@@ -380,6 +384,7 @@ impl Error {
             | Error::DataException { .. }
             | Error::CardinalityViolation
             | Error::MergeSourceName { .. }
+            | Error::UnknownConversion { .. }
             | Error::CannotCoerce { .. }
             | Error::NotNullViolation { .. }
             | Error::ContainsNull { .. }

@@ -48,7 +48,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("inet_server_addr", &[], T::Catalog(CatalogType::Inet), null),
     FunctionDef::new("inet_server_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
-    FunctionDef::new("pg_client_encoding", &[], T::Name, |b| b.map0(|| "UTF8")),
+    FunctionDef::catalog("pg_client_encoding", &[], T::Name, |b, catalog| {
+        let encoding = catalog.statement().settings.client_encoding;
+        b.map0(|| encoding.name())
+    }),
     FunctionDef::catalog("pg_my_temp_schema", &[], T::Oid, |b, catalog| {
         let own = catalog
             .objects()

@@ -22,7 +22,7 @@ use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
-use crate::types::{DateStyle, FormatSettings, IntervalStyle, ResultLimits};
+use crate::types::{CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 use crate::{Error, Result};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
@@ -42,6 +42,8 @@ pub type PlanSettings = Arc<[Arc<str>]>;
 pub struct Settings {
     /// TimeZone.
     pub time_zone: Tz,
+    /// client_encoding.
+    pub(crate) client_encoding: CharacterEncoding,
     /// DateStyle.
     pub date_style: DateStyle,
     /// IntervalStyle.
@@ -416,6 +418,7 @@ impl Settings {
     fn defaults() -> Settings {
         let mut settings = Settings {
             time_zone: Tz::UTC,
+            client_encoding: CharacterEncoding::UTF8,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
             search_path: Vec::new(),
@@ -473,6 +476,8 @@ impl Settings {
 
     /// Reads the typed fields out of the texts, which `normalize` has checked.
     fn derive(&mut self) {
+        let encoding = CharacterEncoding::named(self.value("client_encoding"));
+        self.client_encoding = encoding.unwrap_or(CharacterEncoding::UTF8);
         self.time_zone = self.value("TimeZone").parse().unwrap_or(Tz::UTC);
         let date_style = DateStyle::read(
             self.value("DateStyle"),

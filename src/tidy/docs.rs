@@ -138,7 +138,7 @@ fn values(kind: &SettingKind) -> String {
         SettingKind::Text => "text".to_string(),
         SettingKind::TimeZone => "a time zone".to_string(),
         SettingKind::DateStyle => "`ISO`, `Postgres`, `SQL`, `German`; `MDY`, `DMY`, `YMD`".to_string(),
-        SettingKind::Encoding => "`UTF8`".to_string(),
+        SettingKind::Encoding => "the name of an encoding".to_string(),
         SettingKind::Names => "names".to_string(),
     }
 }

@@ -27,6 +27,7 @@ mod datetime_output;
 mod datetime_tokens;
 mod datetime_words;
 mod digits;
+mod encoding;
 mod enum_carrier;
 mod enum_type;
 mod floats;
@@ -59,6 +60,7 @@ pub(crate) use convert::{
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
 pub(crate) use datetime_words::abbreviated_offset;
+pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 pub use interval::Interval;

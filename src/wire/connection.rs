@@ -237,9 +237,10 @@ impl Connection {
                 return Ok(());
             };
             let kind = frame.kind;
-            let message = match message::decode(kind, frame.body) {
+            let encoding = self.responder.session.settings().client_encoding;
+            let message = match message::decode(kind, frame.body, encoding) {
                 Ok(message) => message,
-                Err(error @ Error::InvalidUtf8 { .. }) => {
+                Err(error) if matches!(error.sqlstate(), "22021" | "22P05") => {
                     self.refuse(kind, error).await?;
                     continue;
                 }

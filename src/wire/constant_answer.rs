@@ -65,7 +65,7 @@ impl ConstantAnswer {
         let mut parameters = Vec::new();
         while let Some(frame) = input.frame(MESSAGE_BYTES_MAX).await? {
             let ends_exchange = matches!(frame.kind, b'Q' | b'S' | b'H');
-            match message::decode(frame.kind, frame.body)? {
+            match message::decode(frame.kind, frame.body, output.encoding())? {
                 Message::Terminate => return Ok(()),
                 Message::Parse { types, .. } => {
                     parameters = types;
@@ -108,7 +108,7 @@ impl ConstantAnswer {
     }
 
     fn put_columns(&self, output: &mut Output) {
-        put_row_description(&self.columns, &[], output.buffer());
+        put_row_description(&self.columns, &[], output);
     }
 
     /// All rows, in text.

@@ -62,16 +62,15 @@ impl Responder {
         let response = CopyOutResponse::new(format, columns.len() as i16, columns);
         self.output
             .message(&PgWireBackendMessage::CopyOutResponse(response))?;
-        put_message(self.output.buffer(), |out| encoder.put_header(out));
+        put_message(self.output.buffer(), |out| encoder.put_header(out))?;
         let settings = self.session.settings().format();
         let columns = Arc::clone(&rows.columns);
         while let Some(piece) = self.next_piece(&mut rows, usize::MAX).await? {
             let encoders = encoders(piece, &columns, &encoder, &settings)?;
             for row in 0..encoders.rows {
                 let bytes = put_message(self.output.buffer(), |out| {
-                    encoder.put_row(&encoders.columns, row, out);
-                    true
-                });
+                    encoder.put_row(&encoders.columns, row, out).map(|()| true)
+                })?;
                 copying.progress().add_bytes(bytes);
                 if self.output.is_full() {
                     let interrupt = Arc::clone(self.session.interrupt());
@@ -80,7 +79,7 @@ impl Responder {
             }
             copying.progress().add_rows(encoders.rows as u64, 0);
         }
-        put_message(self.output.buffer(), |out| encoder.put_end(out));
+        put_message(self.output.buffer(), |out| Ok(encoder.put_end(out)))?;
         self.output
             .message(&PgWireBackendMessage::CopyDone(CopyDone::new()))?;
         self.session.complete(rows).await
@@ -115,14 +114,15 @@ fn overall(is_binary: bool, columns: usize) -> (i8, Vec<i16>) {
 }
 
 /// Appends a CopyData message of what `put` appends, if it says that there is any; answers how many bytes.
-fn put_message(buffer: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> bool) -> usize {
+fn put_message(buffer: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>) -> Result<bool>) -> Result<usize> {
     let start = buffer.len();
     buffer.extend_from_slice(&[b'd', 0, 0, 0, 0]);
-    if !put(buffer) {
+    let put = put(buffer);
+    if !matches!(put, Ok(true)) {
         buffer.truncate(start);
-        return 0;
+        return put.map(|_| 0);
     }
     let length = (buffer.len() - start - 1) as i32; // a row of 2 GiB is above every limit
     buffer[start + 1..start + 5].copy_from_slice(&length.to_be_bytes());
-    buffer.len() - start - 5
+    Ok(buffer.len() - start - 5)
 }

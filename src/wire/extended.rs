@@ -9,7 +9,8 @@ use pgwire::messages::PgWireBackendMessage;
 use pgwire::messages::data::{NoData, ParameterDescription};
 use pgwire::messages::extendedquery::{BindComplete, CloseComplete, ParseComplete, PortalSuspended};
 
-use super::message::{Bind, Message, Target, utf8, violation};
+use super::client_encoding::{decoded, decoded_binary};
+use super::message::{Bind, Message, Target, violation};
 use super::responder::Responder;
 use super::rows::put_row_description;
 use super::state::State;
@@ -17,7 +18,7 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{FormatSettings, SqlType, Value, WireFormat, binary_dimensions};
+use crate::types::{CharacterEncoding, FormatSettings, SqlType, Value, WireFormat, binary_dimensions};
 use crate::{Error, Result};
 
 impl Responder {
@@ -103,19 +104,21 @@ impl Responder {
 
     fn bind(&mut self, bind: Bind) -> Result<()> {
         let statement = self.session.statement(&bind.statement)?;
-        let format = self.session.settings().format();
-        let parameters = decode_parameters(&bind, &statement, &format)?;
+        let settings = self.session.settings();
+        let (format, encoding) = (settings.format(), settings.client_encoding);
+        let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
         self.bind_values(&bind, statement, parameters)
     }
 
     /// A Bind whose values take long to read.
     async fn bind_many_bytes(&mut self, bind: Bind) -> Result<()> {
         let statement = self.session.statement(&bind.statement)?;
-        let format = self.session.settings().format();
+        let settings = self.session.settings();
+        let (format, encoding) = (settings.format(), settings.client_encoding);
         let reading = {
             let statement = Arc::clone(&statement);
             query_threads::run(async move {
-                let parameters = decode_parameters(&bind, &statement, &format)?;
+                let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
                 Ok((bind, parameters))
             })
         };
@@ -161,7 +164,7 @@ impl Responder {
     fn describe_portal(&mut self, name: &str) -> Result<()> {
         let portal = self.session.portal(name)?;
         match self.session.portal_columns(portal) {
-            Some(columns) => put_row_description(columns, &portal.formats, self.output.buffer()),
+            Some(columns) => put_row_description(columns, &portal.formats, &mut self.output),
             None => self.send_no_data()?,
         }
         Ok(())
@@ -291,6 +294,7 @@ fn decode_parameters(
     bind: &Bind,
     statement: &PreparedStatement,
     format: &FormatSettings,
+    encoding: CharacterEncoding,
 ) -> Result<Vec<Value>> {
     let types = &statement.types;
     let (given, formats) = (bind.parameters.len(), bind.formats.len());
@@ -316,14 +320,14 @@ fn decode_parameters(
         match bytes {
             None => Ok(Value::Null),
             Some(bytes) if matches!(ty, SqlType::Unknown | SqlType::Enum(_)) => {
-                Ok(Value::Unknown(utf8(bytes)?.to_string()))
+                Ok(Value::Unknown(decoded(bytes, encoding)?.into_owned()))
             }
             // PostgreSQL has one type for arrays of all dimensions.
             Some(bytes) if code == WireFormat::Binary => {
                 let ty = ty.with_dimensions(binary_dimensions(bytes)).without_labels();
-                Value::from_binary(bytes, &ty, index + 1)
+                Value::from_binary(&decoded_binary(bytes, &ty, encoding)?, &ty, index + 1)
             }
-            Some(bytes) => text_parameter(utf8(bytes)?, ty, format),
+            Some(bytes) => text_parameter(&decoded(bytes, encoding)?, ty, format),
         }
     };
     bind.parameters

@@ -2,6 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
+use crate::types::CharacterEncoding;
 use crate::{Error, Result};
 
 /// A message of a client whose session has begun.
@@ -73,10 +74,10 @@ pub(super) fn is_extended(kind: u8) -> bool {
     b"PBDECH".contains(&kind)
 }
 
-/// Decodes the body of a message. Errors: 08P01 for a damaged message; 22021 for text that is not UTF-8, which leaves
-/// the connection usable.
-pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
-    let mut body = Body(body);
+/// Decodes the body of a message of a client that speaks this encoding. Errors: 08P01 for a damaged message; 22021 and 22P05 for text that
+/// is not of the encoding, which leaves the connection usable.
+pub(super) fn decode(kind: u8, body: Bytes, encoding: CharacterEncoding) -> Result<Message> {
+    let mut body = Body(body, encoding);
     let message = match kind {
         b'Q' => Message::Query { text: body.text()? },
         b'P' => Message::Parse {
@@ -119,7 +120,7 @@ pub(super) fn decode(kind: u8, body: Bytes) -> Result<Message> {
 
 /// What CopyFail says. Errors: 08P01, 22021.
 pub(super) fn reason(body: Bytes) -> Result<String> {
-    Body(body).text()
+    Body(body, CharacterEncoding::UTF8).text()
 }
 
 /// A damaged message, as PostgreSQL says it.
@@ -145,7 +146,7 @@ pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
 }
 
 /// What is left of a message's body.
-struct Body(Bytes);
+struct Body(Bytes, CharacterEncoding);
 
 impl Body {
     /// Text up to a zero byte.
@@ -157,7 +158,10 @@ impl Body {
             .ok_or_else(|| violation("invalid string in message"))?;
         let text = self.0.split_to(end);
         self.0.advance(1);
-        utf8(&text).map(str::to_string)
+        match self.1.is_own() {
+            true => utf8(&text).map(str::to_string),
+            false => self.1.decode(&text),
+        }
     }
 
     fn target(&mut self) -> Result<Target> {
@@ -207,6 +211,10 @@ impl Body {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn decode(kind: u8, body: Bytes) -> Result<Message> {
+        super::decode(kind, body, CharacterEncoding::UTF8)
+    }
     use proptest::prelude::*;
 
     #[test]

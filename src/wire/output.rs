@@ -5,6 +5,8 @@ use bytes::BytesMut;
 use pgwire::messages::PgWireBackendMessage;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
+use super::client_encoding::recode_message;
+use crate::types::CharacterEncoding;
 use crate::{Error, Result};
 
 /// Memory above this is given back once the buffer is empty: one huge row must not be kept for ever.
@@ -24,6 +26,8 @@ pub(super) struct Output {
     /// Bytes of the buffer that have gone to the socket.
     sent: usize,
     scratch: BytesMut,
+    /// What the client speaks.
+    encoding: CharacterEncoding,
 }
 
 impl Output {
@@ -34,6 +38,7 @@ impl Output {
             full_bytes: FULL_BYTES_MIN,
             sent: 0,
             scratch: BytesMut::new(),
+            encoding: CharacterEncoding::UTF8,
         }
     }
 
@@ -42,8 +47,21 @@ impl Output {
         self.scratch.clear();
         let encoded = message.encode(&mut self.scratch);
         encoded.map_err(|error| Error::internal(format!("a message could not be encoded: {error}")))?;
-        self.buffer.extend_from_slice(&self.scratch);
+        match self.encoding.is_own() || self.scratch.is_ascii() {
+            true => self.buffer.extend_from_slice(&self.scratch),
+            false => self.buffer.extend(recode_message(&self.scratch, self.encoding)),
+        }
         Ok(())
+    }
+
+    /// What the client speaks from now on.
+    pub(super) fn speak(&mut self, encoding: CharacterEncoding) {
+        self.encoding = encoding;
+    }
+
+    /// What the client speaks.
+    pub(super) fn encoding(&self) -> CharacterEncoding {
+        self.encoding
     }
 
     /// The buffer, to add whole messages to.

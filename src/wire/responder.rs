@@ -75,6 +75,7 @@ impl Responder {
 
     /// Sends the notices raised since the last call.
     pub(super) fn send_notices(&mut self) -> Result<()> {
+        self.output.speak(self.session.settings().client_encoding);
         for notice in self.session.take_notices() {
             self.output.message(&notice_response(&notice))?;
         }
@@ -134,7 +135,7 @@ impl Responder {
 
     /// RowDescription. `formats`: that of each column; text where it says nothing.
     pub(super) fn send_columns(&mut self, columns: &[OutputColumn], formats: &[WireFormat]) {
-        put_row_description(columns, formats, self.output.buffer());
+        put_row_description(columns, formats, &mut self.output);
     }
 
     /// Sends rows, at most `rows_max`; whether the result is at its end. A piece is asked for only when the rows of the

@@ -1,6 +1,7 @@
 //! Results as RowDescription and DataRow messages, written by hand into the output buffer: lengths are patched in place
 //! and nothing is allocated a row.
 
+use super::client_encoding::{is_recoded, recode_row};
 use super::output::Output;
 use crate::Result;
 use crate::scan::{OutputColumn, Rows, StoredRows};
@@ -9,14 +10,17 @@ use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
 
 /// Appends a RowDescription: `T`, the length of the message, the number of columns, then for each its name, table,
 /// attribute, type, size, modifier and format. `formats`: that of each column; text where it says nothing.
-pub(super) fn put_row_description(columns: &[OutputColumn], formats: &[WireFormat], buffer: &mut Vec<u8>) {
+pub(super) fn put_row_description(columns: &[OutputColumn], formats: &[WireFormat], output: &mut Output) {
+    let encoding = output.encoding();
+    let buffer = output.buffer();
     buffer.push(b'T');
     let start = buffer.len();
     buffer.extend_from_slice(&[0; 4]);
     buffer.extend_from_slice(&(columns.len() as u16).to_be_bytes());
     for (index, column) in columns.iter().enumerate() {
         // A name ends with a zero byte, so that it can hold none.
-        buffer.extend(column.name.bytes().filter(|byte| *byte != 0));
+        let name = encoding.encode_lossy(&column.name);
+        buffer.extend(name.into_iter().filter(|byte| *byte != 0));
         buffer.push(0);
         buffer.extend_from_slice(&column.table_oid.to_be_bytes());
         buffer.extend_from_slice(&column.attribute.to_be_bytes());
@@ -42,6 +46,8 @@ pub(super) struct RowsEncoder {
     columns: usize,
     rows: usize,
     next: usize,
+    /// Which fields hold text.
+    texts: Vec<bool>,
 }
 
 /// Where the rows come from.
@@ -60,6 +66,9 @@ impl RowsEncoder {
         settings: &FormatSettings,
     ) -> Result<RowsEncoder> {
         let (rows, count) = (piece.num_rows(), columns.len());
+        let texts = columns.iter().enumerate();
+        let texts = texts.map(|(index, column)| is_recoded(&column.ty, format_of(formats, index)));
+        let texts = texts.collect();
         let source = match piece {
             Rows::Stored(stored) => {
                 let formatter = Box::new(stored.formatter(columns, formats, settings)?);
@@ -68,8 +77,7 @@ impl RowsEncoder {
             Rows::Columns(batch) => {
                 let encoder = |(index, (column, array))| {
                     let column: &OutputColumn = column;
-                    let format = formats.get(index).copied().unwrap_or(WireFormat::Text);
-                    ColumnEncoder::new(&column.ty, array, format, settings)
+                    ColumnEncoder::new(&column.ty, array, format_of(formats, index), settings)
                 };
                 let pairs = columns.iter().zip(batch.columns()).enumerate();
                 Source::Columns(pairs.map(encoder).collect::<Result<_>>()?)
@@ -80,6 +88,7 @@ impl RowsEncoder {
             columns: count,
             rows,
             next: 0,
+            texts,
         })
     }
 
@@ -87,9 +96,14 @@ impl RowsEncoder {
     /// the output holds whole messages.
     pub(super) fn encode(&mut self, output: &mut Output) -> Result<bool> {
         while self.next < self.rows && !output.is_full() {
+            let encoding = output.encoding();
             let buffer = output.buffer();
             let start = buffer.len();
-            if let Err(error) = self.encode_row(buffer) {
+            let encoded = self.encode_row(buffer).and_then(|()| match encoding.is_own() {
+                true => Ok(()),
+                false => recode_row(buffer, start, encoding, &self.texts),
+            });
+            if let Err(error) = encoded {
                 buffer.truncate(start);
                 return Err(error);
             }
@@ -117,4 +131,9 @@ impl RowsEncoder {
         put_length(start, buffer);
         Ok(())
     }
+}
+
+/// The format of a column; text where nothing is said.
+fn format_of(formats: &[WireFormat], index: usize) -> WireFormat {
+    formats.get(index).copied().unwrap_or(WireFormat::Text)
 }

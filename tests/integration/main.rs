@@ -10,6 +10,7 @@ mod agreement;
 mod applications;
 mod check;
 mod client;
+mod client_encodings;
 mod clients;
 mod command_line;
 mod copy;

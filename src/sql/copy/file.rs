@@ -85,7 +85,7 @@ pub(super) async fn write(
     let mut file = File::create(&path).map_err(|error| cannot("open", &path, "writing", &error))?;
     let settings = ctx.format_settings();
     let (mut out, mut count) = (Vec::new(), 0);
-    encoder.put_header(&mut out);
+    encoder.put_header(&mut out)?;
     while let Some(rows) = rows.try_next().await? {
         query_threads::check_left()?;
         let batch = rows.into_batch()?;
@@ -94,7 +94,7 @@ pub(super) async fn write(
             .map(|(column, array)| ColumnEncoder::new(&column.ty, array, encoder.wire_format(), &settings));
         let encoders: Vec<_> = encoders.collect::<Result<_>>()?;
         for row in 0..batch.num_rows() {
-            encoder.put_row(&encoders, row, &mut out);
+            encoder.put_row(&encoders, row, &mut out)?;
             if out.len() >= PIECE_BYTES {
                 put(&mut file, &mut out, &path)?;
             }

@@ -3,74 +3,8 @@
 use crate::copy::{CopyForm, CopyFormat, CopyHeader, ForcedColumns};
 use crate::error::{StatementFault, TextPlace};
 use crate::parse::copy::{Copy, CopyOption, CopyValue};
+use crate::types::CharacterEncoding;
 use crate::{Error, Result};
-
-/// Names of the one encoding there is, as PostgreSQL compares them: letters and digits alone.
-const UTF8_NAMES: [&str; 2] = ["utf8", "unicode"];
-
-/// Names of PostgreSQL's other encodings, so compared: they exist, and are not supported.
-const OTHER_ENCODINGS: [&str; 60] = [
-    "abc",
-    "alt",
-    "big5",
-    "euccn",
-    "eucjis2004",
-    "eucjp",
-    "euckr",
-    "euctw",
-    "gb18030",
-    "gbk",
-    "iso88591",
-    "iso885910",
-    "iso885913",
-    "iso885914",
-    "iso885915",
-    "iso885916",
-    "iso88592",
-    "iso88593",
-    "iso88594",
-    "iso88595",
-    "iso88596",
-    "iso88597",
-    "iso88598",
-    "iso88599",
-    "johab",
-    "koi8",
-    "koi8r",
-    "koi8u",
-    "latin1",
-    "latin10",
-    "latin2",
-    "latin3",
-    "latin4",
-    "latin5",
-    "latin6",
-    "latin7",
-    "latin8",
-    "latin9",
-    "mskanji",
-    "muleinternal",
-    "shiftjis",
-    "shiftjis2004",
-    "sjis",
-    "sqlascii",
-    "tcvn",
-    "tcvn5712",
-    "uhc",
-    "vscii",
-    "win",
-    "win1250",
-    "win1251",
-    "win1252",
-    "win1253",
-    "win1254",
-    "win1255",
-    "win1256",
-    "win1257",
-    "win1258",
-    "win866",
-    "win874",
-];
 
 /// What the options say.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,11 +38,13 @@ struct Given {
     reject_limit: Option<u64>,
     is_verbose: Option<bool>,
     batch_rows: Option<u64>,
+    encoding: Option<CharacterEncoding>,
 }
 
 impl Options {
     /// Those of a statement. Errors: 42601, 22023, 0A000.
-    pub(super) fn of(copy: &Copy) -> Result<Options> {
+    /// `client`: what the client speaks.
+    pub(super) fn of(copy: &Copy, client: CharacterEncoding) -> Result<Options> {
         let mut given = Given::default();
         for (at, option) in copy.options.iter().enumerate() {
             if copy.options[..at].iter().any(|before| before.name == option.name) {
@@ -116,7 +52,7 @@ impl Options {
             }
             given.take(option, copy.is_from)?;
         }
-        given.settle(copy.is_from)
+        given.settle(copy.is_from, client)
     }
 }
 
@@ -145,7 +81,7 @@ impl Given {
             "force_quote" => self.force_quote = Some(columns(option, true)?),
             "force_not_null" => self.force_not_null = Some(columns(option, false)?),
             "force_null" => self.force_null = Some(columns(option, false)?),
-            "encoding" => encoding(option)?,
+            "encoding" => self.encoding = Some(encoding(option)?),
             "on_error" => {
                 self.ignores_errors = Some(match (string(option)?.as_str(), is_from) {
                     (_, false) => return Err(only_from("ON_ERROR")),
@@ -178,10 +114,17 @@ impl Given {
         Ok(())
     }
 
-    fn settle(self, is_from: bool) -> Result<Options> {
+    fn settle(self, is_from: bool, client: CharacterEncoding) -> Result<Options> {
         let form = self.form.unwrap_or(CopyForm::Text);
         self.check_binary(form)?;
         let mut format = CopyFormat::of(form);
+        format.encoding = self.encoding.unwrap_or(client);
+        if form == CopyForm::Binary && !format.encoding.is_own() {
+            return Err(Error::unsupported(
+                format!("binary COPY in encoding \"{}\"", format.encoding.name()),
+                Some("Say ENCODING 'UTF8': the texts of the data are in it then."),
+            ));
+        }
         let delimiter = self
             .delimiter
             .unwrap_or_else(|| char::from(format.delimiter).to_string());
@@ -395,26 +338,26 @@ fn columns(option: &CopyOption, takes_all: bool) -> Result<ForcedColumns> {
     }
 }
 
-/// Errors: 22023 for what is no encoding, 0A000 for one that is not UTF8.
-fn encoding(option: &CopyOption) -> Result<()> {
+/// Errors: 22023 for what is no encoding, 0A000 for one that nobody reads here.
+fn encoding(option: &CopyOption) -> Result<CharacterEncoding> {
     let name = match &option.value {
         CopyValue::Word(name) => name.as_str(),
         _ => "",
     };
-    let letters = name.chars().filter(char::is_ascii_alphanumeric);
-    let bare: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
-    if UTF8_NAMES.contains(&bare.as_str()) {
-        return Ok(());
+    match CharacterEncoding::named(name) {
+        Some(encoding) if encoding.is_known() => Ok(encoding),
+        Some(encoding) => Err(Error::unsupported(
+            format!("encoding \"{}\"", encoding.name()),
+            Some("Convert the data with a tool such as iconv."),
+        )),
+        None => {
+            let message = format!(
+                "argument to option \"{}\" must be a valid encoding name",
+                option.name
+            );
+            Err(invalid(message).at(place(option)))
+        }
     }
-    if OTHER_ENCODINGS.contains(&bare.as_str()) {
-        let hint = "Data is read and written in UTF8: convert it with a tool such as iconv.";
-        return Err(Error::unsupported(format!("encoding \"{name}\""), Some(hint)));
-    }
-    let message = format!(
-        "argument to option \"{}\" must be a valid encoding name",
-        option.name
-    );
-    Err(invalid(message).at(place(option)))
 }
 
 fn positive(option: &CopyOption, name: &str) -> Result<u64> {

@@ -74,7 +74,7 @@ impl Reading {
         let has_marker = copy.options.iter().any(|option| option.name == "default");
         let name = relation_of(copy)?;
         let plan = CopyPlan::bind(ctx, name, &columns, selection.as_ref(), has_marker).await?;
-        let options = Options::of(copy)?;
+        let options = Options::of(copy, ctx.settings.client_encoding)?;
         let format = &options.format;
         for (forced, option) in [
             (&format.force_not_null, "FORCE_NOT_NULL"),
@@ -130,7 +130,8 @@ impl Reading {
         // What is released of a long piece is little each time: what is behind it moves up.
         for part in piece.chunks(PART_BYTES) {
             self.copying.progress().add_bytes(part.len());
-            self.decoder.push(part);
+            let taken = self.decoder.push(part);
+            taken.map_err(|error| self.told_far(error))?;
             let read = self.read_records().await;
             read.map_err(|error| self.told_far(error))?;
         }
@@ -149,7 +150,7 @@ impl Reading {
     }
 
     async fn read_end(&mut self) -> Result<()> {
-        self.decoder.end();
+        self.decoder.end()?;
         self.read_records().await?;
         if self.awaits_header && self.options.format.header == CopyHeader::Match {
             // As PostgreSQL has it, for which there is an empty line.

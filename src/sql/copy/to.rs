@@ -33,7 +33,7 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
         }
         CopySubject::Query => (None, statement.without_command()),
     };
-    let format = Options::of(copy)?.format;
+    let format = Options::of(copy, ctx.settings.client_encoding)?.format;
     if copy.subject == CopySubject::Query {
         check_query(&query.parsed.ast)?;
     }

@@ -44,7 +44,7 @@ pub enum SettingKind {
     TimeZone,
     /// DateStyle: how dates print, and the order of day and month.
     DateStyle,
-    /// client_encoding: UTF8.
+    /// client_encoding: the name of a character encoding.
     Encoding,
     /// A list of names.
     Names,

@@ -3,8 +3,8 @@
 use chrono_tz::{TZ_VARIANTS, Tz};
 
 use super::definition::{SettingDef, SettingKind, Unit};
-use crate::types::DateStyle;
 use crate::types::calendar::posix_offset;
+use crate::types::{CharacterEncoding, DateStyle};
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
@@ -206,19 +206,14 @@ fn one_of(def: &SettingDef, value: &str, words: &[&str]) -> Result<String> {
 }
 
 fn encoding(def: &SettingDef, value: &str) -> Result<String> {
-    let letters: String = value
-        .chars()
-        .filter(char::is_ascii_alphanumeric)
-        .collect::<String>()
-        .to_lowercase();
-    match letters.as_str() {
-        "utf8" | "unicode" => Ok("UTF8".to_string()),
-        "sqlascii" | "latin1" | "latin9" | "iso88591" | "win1252" | "win1251" | "gbk" | "gb18030"
-        | "eucjp" => Err(Error::unsupported(
-            format!("client encoding \"{value}\""),
-            Some("Use UTF8."),
-        )),
-        _ => Err(invalid_value(def, value, None)),
+    match CharacterEncoding::named(value) {
+        Some(encoding) if encoding.is_known() => Ok(encoding.name().to_string()),
+        Some(encoding) => Err(Error::UnknownConversion {
+            setting: def.name,
+            value: value.to_string(),
+            encoding: encoding.name(),
+        }),
+        None => Err(invalid_value(def, value, None)),
     }
 }
 
