@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::ArrayRef;
-
-use super::{Batch, FunctionDef, T, null};
+use super::{FunctionDef, T, null};
 use crate::catalog::SequenceDef;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::cells::elements;
@@ -13,6 +11,7 @@ use crate::system::catalog_version::objects::{path_with_catalog, read};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
+use crate::system::pg_catalog::shown_names::shown_expression;
 use crate::types::CatalogType;
 use crate::{Error, Result};
 
@@ -39,30 +38,42 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     )
     .bounded(),
     FunctionDef::catalog("pg_get_constraintdef", &[T::Oid], T::Text, |b, catalog| {
-        b.map1(|oid| get_constraintdef(catalog.objects(), oid, false))
+        b.map1(|oid| constraint(catalog, oid, false))
     })
     .bounded(),
     FunctionDef::catalog(
         "pg_get_constraintdef",
         &[T::Oid, T::Bool],
         T::Text,
-        |b, catalog| b.map2(|oid, pretty: bool| get_constraintdef(catalog.objects(), oid, pretty)),
+        |b, catalog| b.map2(|oid, pretty: bool| constraint(catalog, oid, pretty)),
     )
     .bounded(),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid], T::Text, |b, catalog| {
-        b.map1(|oid| get_viewdef(catalog.objects(), oid))
+        b.map1(|oid| get_viewdef(catalog.objects(), catalog.search_path(), oid))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid, T::Bool], T::Text, |b, catalog| {
-        b.map2(|oid, _: bool| get_viewdef(catalog.objects(), oid))
+        b.map2(|oid, _: bool| get_viewdef(catalog.objects(), catalog.search_path(), oid))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid, T::Int4], T::Text, |b, catalog| {
-        b.map2(|oid, _: i32| get_viewdef(catalog.objects(), oid))
+        b.map2(|oid, _: i32| get_viewdef(catalog.objects(), catalog.search_path(), oid))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Text], T::Text, |b, catalog| {
-        b.map1(|name| Ok(get_viewdef(catalog.objects(), relation_by_name(catalog, name)?)))
+        b.map1(|name| {
+            Ok(get_viewdef(
+                catalog.objects(),
+                catalog.search_path(),
+                relation_by_name(catalog, name)?,
+            ))
+        })
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Text, T::Bool], T::Text, |b, catalog| {
-        b.map2(|name, _: bool| Ok(get_viewdef(catalog.objects(), relation_by_name(catalog, name)?)))
+        b.map2(|name, _: bool| {
+            Ok(get_viewdef(
+                catalog.objects(),
+                catalog.search_path(),
+                relation_by_name(catalog, name)?,
+            ))
+        })
     }),
     // The rule of a view is all there is of rules.
     FunctionDef::catalog("pg_get_ruledef", &[T::Oid], T::Text, |b, catalog| {
@@ -72,22 +83,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|oid, _: bool| ruledef(catalog, oid))
     }),
     // Expressions of the catalogs are SQL text already.
-    FunctionDef::new(
+    FunctionDef::catalog(
         "pg_get_expr",
         &[T::Catalog(CatalogType::NodeTree), T::Oid],
         T::Text,
-        text,
+        |b, catalog| b.map2(|text: &str, _: i64| expression(catalog, text)),
     )
-    .bounded()
-    .on_null(),
-    FunctionDef::new(
+    .bounded(),
+    FunctionDef::catalog(
         "pg_get_expr",
         &[T::Catalog(CatalogType::NodeTree), T::Oid, T::Bool],
         T::Text,
-        text,
+        |b, catalog| b.map3(|text: &str, _: i64, _: bool| expression(catalog, text)),
     )
-    .bounded()
-    .on_null(),
+    .bounded(),
     FunctionDef::catalog("pg_get_function_arguments", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| signature(catalog, oid, true))
     }),
@@ -115,13 +124,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_get_statisticsobjdef_columns", &[T::Oid], T::Text, null),
 ];
 
-/// A text as it is.
-fn text(batch: &Batch) -> Result<ArrayRef> {
-    Ok(Arc::clone(&batch.arrays[0]))
+fn constraint(catalog: &CatalogContext, oid: i64, pretty: bool) -> Option<String> {
+    get_constraintdef(catalog.objects(), catalog.search_path(), oid, pretty)
+}
+
+fn expression(catalog: &CatalogContext, text: &str) -> String {
+    shown_expression(text, catalog.objects(), catalog.search_path())
 }
 
 fn ruledef(catalog: &CatalogContext, oid: i64) -> Option<String> {
-    let definition = get_viewdef(catalog.objects(), oid)?;
+    let definition = get_viewdef(catalog.objects(), catalog.search_path(), oid)?;
     let (schema, name) = catalog.objects().relation_name(oid)?;
     let name = qualified(&schema, &name);
     Some(format!(

@@ -92,10 +92,7 @@ fn user_foreign_key(catalog: &Catalog, table: &TableDef, key: &ForeignKey) -> Us
     let referenced = catalog.table_by_oid(key.table);
     let (relation, columns, others) = match referenced {
         Some(referenced) => (
-            match referenced.schema == "public" {
-                true => quote_ident(&referenced.name),
-                false => qualified(&referenced.schema, &referenced.name),
-            },
+            qualified(&referenced.schema, &referenced.name),
             attributes(referenced, &key.referenced),
             names(referenced, &key.referenced),
         ),

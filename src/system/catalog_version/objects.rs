@@ -50,8 +50,8 @@ pub(crate) struct UserRelation {
     pub(crate) options: Vec<String>,
     /// pg_class.relispopulated.
     pub(crate) is_populated: bool,
-    /// A view's SELECT.
-    pub(crate) query: Option<String>,
+    /// A view's SELECT, and the search path that its names are found by.
+    pub(crate) query: Option<(String, Vec<String>)>,
     /// What a sequence is.
     pub(crate) sequence: Option<SequenceDef>,
 }
@@ -213,6 +213,21 @@ impl Objects {
         }
     }
 
+    /// Whether users have made types.
+    pub(crate) fn has_user_types(&self) -> bool {
+        !self.types.is_empty()
+    }
+
+    /// The type that a user made and that stored text, which names no schemas of types, means: that of `public`, or the only one.
+    pub(crate) fn user_type_called(&self, name: &str) -> Option<&TypeDef> {
+        let types = self.types.iter().map(|(_, ty)| &**ty);
+        let mut called = types.filter(|ty| ty.name == name);
+        called.clone().find(|ty| ty.schema == "public").or_else(|| {
+            let first = called.next()?;
+            called.next().is_none().then_some(first)
+        })
+    }
+
     /// The table of ours with this oid.
     pub(crate) fn table(&self, oid: i64) -> Option<&UserRelation> {
         match self.find(oid)? {
@@ -340,7 +355,10 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         constraints: user_constraints(catalog, table),
         options,
         is_populated: table.require_populated().is_ok(),
-        query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
+        query: table
+            .stored_query
+            .as_ref()
+            .map(|stored| (stored.query.clone(), stored.search_path.clone())),
         sequence: None,
     }
 }
@@ -374,7 +392,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         constraints: Vec::new(),
         options: Vec::new(),
         is_populated: true,
-        query: Some(view.query.clone()),
+        query: Some((view.query.clone(), view.search_path.clone())),
         sequence: None,
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::shown_names::{shown_expression, shown_query};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
@@ -121,11 +122,15 @@ pub(crate) fn get_indexdef(
 }
 
 /// pg_get_constraintdef; `pretty`: without parentheses that are not needed. `None`: no such constraint.
-pub(crate) fn get_constraintdef(objects: &Objects, oid: i64, pretty: bool) -> Cell {
+pub(crate) fn get_constraintdef(objects: &Objects, search_path: &[String], oid: i64, pretty: bool) -> Cell {
     if let Some(constraint) = objects.constraint(oid) {
-        return Some(match pretty {
-            true => constraint.pretty_definition.clone(),
-            false => constraint.definition.clone(),
+        let text = match pretty {
+            true => &constraint.pretty_definition,
+            false => &constraint.definition,
+        };
+        return Some(match constraint.foreign_key() {
+            Some(key) => shown_reference(text, objects, search_path, key.table),
+            None => shown_expression(text, objects, search_path),
         });
     }
     if let Some(check) = objects.domain_check(oid) {
@@ -160,17 +165,36 @@ pub(crate) fn get_constraintdef(objects: &Objects, oid: i64, pretty: bool) -> Ce
     }
 }
 
-/// pg_get_viewdef: the SELECT as it was written, ended by a semicolon. `None`: no view of ours.
-pub(crate) fn get_viewdef(objects: &Objects, oid: i64) -> Cell {
+/// The definition of a foreign key, which names the table that it refers to with its schema.
+fn shown_reference(text: &str, objects: &Objects, search_path: &[String], table: i64) -> String {
+    let (Some((schema, name)), Some(shown)) = (
+        objects.relation_name(table),
+        objects.relation_display_name(table, search_path),
+    ) else {
+        return text.to_string();
+    };
+    let whole = format!(" REFERENCES {}(", qualified(&schema, &name));
+    text.replacen(&whole, &format!(" REFERENCES {shown}("), 1)
+}
+
+/// pg_get_viewdef: the SELECT as it was written, ended by a semicolon; names with their schemas where the search path does not find them.
+/// `None`: no view of ours.
+pub(crate) fn get_viewdef(objects: &Objects, search_path: &[String], oid: i64) -> Cell {
     match objects.find(oid)? {
-        Found::Relation(relation) => view_definition(relation),
+        Found::Relation(relation) => view_definition(relation, objects, search_path),
         Found::Index(..) => None,
     }
 }
 
 /// See [`get_viewdef`].
-pub(crate) fn view_definition(view: &UserRelation) -> Cell {
-    let query = view.query.as_deref()?.trim().trim_end_matches(';');
+pub(crate) fn view_definition(view: &UserRelation, objects: &Objects, search_path: &[String]) -> Cell {
+    let (query, made_with) = view.query.as_ref()?;
+    let query = shown_query(
+        query.trim().trim_end_matches(';'),
+        made_with,
+        objects,
+        search_path,
+    );
     Some(format!(" {query};"))
 }
 

@@ -142,7 +142,10 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("table_catalog", database.clone()),
             ("table_schema", text(&view.schema)),
             ("table_name", text(&view.name)),
-            ("view_definition", view_definition(view)),
+            (
+                "view_definition",
+                view_definition(view, source.objects, &source.ctx.settings.search_path),
+            ),
         ]);
     }
 }

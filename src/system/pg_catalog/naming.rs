@@ -16,7 +16,7 @@ pub(crate) fn split_name(text: &str) -> Option<Vec<String>> {
             Some(quoted) => quoted_part(quoted)?,
             None => {
                 let end = rest.find(['.', '"']).unwrap_or(rest.len());
-                (rest[..end].trim().to_lowercase(), &rest[end..])
+                (rest[..end].trim().to_ascii_lowercase(), &rest[end..])
             }
         };
         if part.is_empty() {

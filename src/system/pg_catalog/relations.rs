@@ -468,7 +468,10 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("schemaname", text(&view.schema)),
             ("viewname", text(&view.name)),
             ("viewowner", text(OWNER_NAME)),
-            ("definition", view_definition(view)),
+            (
+                "definition",
+                view_definition(view, source.objects, &source.ctx.settings.search_path),
+            ),
         ]);
     }
 }
@@ -482,7 +485,10 @@ fn materialized_views(source: &Source<'_>, rows: &mut RelationRows) {
             ("matviewowner", text(OWNER_NAME)),
             ("hasindexes", boolean(!view.indexes.is_empty())),
             ("ispopulated", boolean(view.is_populated)),
-            ("definition", view_definition(view)),
+            (
+                "definition",
+                view_definition(view, source.objects, &source.ctx.settings.search_path),
+            ),
         ]);
     }
 }
