@@ -82,7 +82,7 @@ fn names(tokens: &[TokenWithSpan], open: usize) -> Option<(String, usize)> {
         names.push(MARK);
         match word.quote_style {
             Some(_) => names.push_str(&word.value),
-            None => names.push_str(&word.value.to_lowercase()),
+            None => names.push_str(&word.value.to_ascii_lowercase()),
         }
         match tokens.get(at + 1)?.token {
             Token::Comma => at += 2,

@@ -70,7 +70,7 @@ fn read(tokens: &[TokenWithSpan], start: usize) -> Option<(Like, usize)> {
         };
         like.table.push(match word.quote_style {
             Some(_) => word.value.clone(),
-            None => word.value.to_lowercase(),
+            None => word.value.to_ascii_lowercase(),
         });
         at += 1;
         if tokens.get(at)?.token != Token::Period {

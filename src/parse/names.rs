@@ -8,7 +8,8 @@ use crate::{Error, Result};
 pub(crate) fn fold(ident: &Ident) -> String {
     match ident.quote_style {
         Some(_) => ident.value.clone(),
-        None => ident.value.to_lowercase(),
+        // As in PostgreSQL, other letters stay as they are.
+        None => ident.value.to_ascii_lowercase(),
     }
 }
 

@@ -72,7 +72,7 @@ pub(crate) fn mentions_word(text: &str, name: &str) -> bool {
     let quoted = super::quoting::quote_ident(name);
     let is_it = |token: &TextToken<'_>| match token.text.starts_with('"') {
         true => token.text == quoted || token.text.trim_matches('"') == name,
-        false => token.text.to_lowercase() == name,
+        false => token.text.to_ascii_lowercase() == name,
     };
     tokens(text).iter().any(is_it)
 }

@@ -36,7 +36,7 @@ impl<'a> TokenReader<'a> {
     pub(super) fn name(&mut self) -> Result<String> {
         let name = match self.peek() {
             Some(Token::Word(word)) if word.quote_style.is_some() => word.value.clone(),
-            Some(Token::Word(word)) => word.value.to_lowercase(),
+            Some(Token::Word(word)) => word.value.to_ascii_lowercase(),
             _ => return Err(self.syntax_error()),
         };
         self.at += 1;

@@ -4,11 +4,12 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
 use super::coercion::{CastContext, null_of, type_name};
+use super::whole_row::is_column;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
 use crate::tree::{self, Expr, UnnestExpr};
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -66,7 +67,22 @@ impl Binder<'_> {
             let item = element_type(&array.ty).clone();
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(array.expr)), item));
         }
+        if let ast::Expr::Identifier(row) = inner
+            && !is_column(&fold(row), place)?
+        {
+            let column = vec![row.clone(), ast::Ident::with_quote('"', field)];
+            return self.expression(&ast::Expr::CompoundIdentifier(column), place);
+        }
         let record = self.expression(inner, place)?;
+        if record.ty != SqlType::Catalog(CatalogType::Record) {
+            return Err(fault(
+                StatementFault::WrongObjectType,
+                format!(
+                    "column notation .{field} applied to type {}, which is not a composite type",
+                    record.ty.full_base_name()
+                ),
+            ));
+        }
         let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
         self.resolve_function("expandarray_field", vec![record, field])
     }

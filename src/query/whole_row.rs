@@ -135,7 +135,7 @@ impl Binder<'_> {
 }
 
 /// Whether the name is a column's, here or in a query around: then it is no row.
-fn is_column(name: &str, place: Place<'_>) -> Result<bool> {
+pub(super) fn is_column(name: &str, place: Place<'_>) -> Result<bool> {
     if place.scope.get_column(name)?.is_some() {
         return Ok(true);
     }

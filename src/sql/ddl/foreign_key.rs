@@ -134,7 +134,7 @@ fn check_persistence(table: &TableDef, referenced: &TableDef) -> Result<()> {
 }
 
 /// Whether it may be asked when the transaction commits, and whether it is. Errors: 42601.
-fn deferral(written: Option<&ConstraintCharacteristics>) -> Result<(bool, bool)> {
+pub(super) fn deferral(written: Option<&ConstraintCharacteristics>) -> Result<(bool, bool)> {
     let said = written.and_then(|written| written.deferrable);
     let later = written.is_some_and(|written| written.initially == Some(DeferrableInitial::Deferred));
     deferral_of(said, later)

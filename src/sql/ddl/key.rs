@@ -4,6 +4,7 @@ use sqlparser::ast::{
     ConstraintCharacteristics, Expr, IndexColumn, IndexType, NullsDistinctOption, UniqueConstraint,
 };
 
+use super::foreign_key::deferral;
 use super::operator_class;
 use crate::catalog::{ColumnDef, KeyColumn};
 use crate::codec::key::check_key_type;
@@ -101,18 +102,14 @@ pub(super) fn included_columns(names: &[String], columns: &[ColumnDef]) -> Resul
     names.iter().map(id).collect()
 }
 
-/// Errors: 0A000 for a constraint that is checked later.
+/// Errors: 0A000 for a constraint that is checked later, 42601.
 pub(super) fn check_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
-    match characteristics {
-        Some(characteristics)
-            if characteristics.deferrable == Some(true) || characteristics.initially.is_some() =>
-        {
-            Err(Error::unsupported(
-                "a deferrable constraint",
-                Some("Constraints are checked at the end of each statement."),
-            ))
-        }
-        _ => Ok(()),
+    match deferral(characteristics)? {
+        (true, _) => Err(Error::unsupported(
+            "a deferrable unique key",
+            Some("Unique keys are checked at the end of each statement; foreign keys alone can be deferred."),
+        )),
+        (false, _) => Ok(()),
     }
 }
 

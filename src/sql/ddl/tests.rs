@@ -176,7 +176,7 @@ async fn create_table_refuses_what_postgres_refuses() {
         ),
         (
             "CREATE TABLE x (a int UNIQUE DEFERRABLE)",
-            "0A000 a deferrable constraint is not supported",
+            "0A000 a deferrable unique key is not supported",
         ),
         (
             "CREATE TABLE x (a int) WITH (ttl = 5)",
