@@ -6,6 +6,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use crate::client::Target;
 use crate::postgresql::{self, Database};
 use crate::server::ServerProcess;
 
@@ -134,17 +135,90 @@ async fn django_does_the_same_on_postgresql() {
         return;
     }
     let database = Database::create(&admin, "django").await;
-    let target = database.target();
+    let place = place_of(&database.target());
+    tokio::task::spawn_blocking(move || run_django(&place))
+        .await
+        .unwrap();
+    database.drop().await;
+}
+
+/// What scripts of Node print otherwise on Keyspan, by script and the step's name, and why.
+const NODE_DIFFERENCES: &[(&str, &str)] = &[
+    // It makes a function that answers a whole row of a table.
+    ("sequelize", "findOrCreate"),
+];
+
+/// What a script of the folder prints, step by step; `None` where Node or its libraries are absent.
+fn run_node(script: &str, place: &Place) -> Option<Vec<String>> {
+    let mut command = Command::new("node");
+    command.arg(format!("{script}.js")).current_dir(folder("node"));
+    command.args([&place.host, &place.port.to_string(), &place.user, &place.name]);
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: node is not installed");
+        return None;
+    };
+    let printed = String::from_utf8_lossy(&output.stdout);
+    let faults = String::from_utf8_lossy(&output.stderr);
+    if faults.contains("MODULE_NOT_FOUND") {
+        eprintln!("skipped: npm install in {}", folder("node").display());
+        return None;
+    }
+    assert!(output.status.success(), "{script}: {faults}");
+    Some(printed.lines().map(str::to_string).collect())
+}
+
+fn place_of(target: &Target) -> Place {
     let (host, port) = target.addr.rsplit_once(':').expect("an address has a port");
-    let place = Place {
+    Place {
         host: host.to_string(),
         port: port.parse().expect("a port is a number"),
         user: target.user.clone(),
         name: target.database.clone(),
         test_name: (format!("{}_tests", target.database), false),
-    };
-    tokio::task::spawn_blocking(move || run_django(&place))
-        .await
-        .unwrap();
-    database.drop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn libraries_of_node_do_as_on_postgresql() {
+    for script in ["knex", "sequelize", "typeorm", "drizzle"] {
+        let data_dir = TempDir::new().unwrap();
+        let server = ServerProcess::start(data_dir.path(), &["--set", "keyspan.full_scan=allow"]);
+        let addr = server.addr();
+        let own = Place {
+            host: addr.ip().to_string(),
+            port: addr.port(),
+            user: "app".to_string(),
+            name: "app".to_string(),
+            test_name: (String::new(), false),
+        };
+        let ran = tokio::task::spawn_blocking(move || run_node(script, &own))
+            .await
+            .unwrap();
+        let Some(ran) = ran else { return };
+        assert!(ran.len() > 15, "{script}: {ran:?}");
+        let differs =
+            |line: &&String| NODE_DIFFERENCES.contains(&(script, line.split(' ').next().unwrap_or_default()));
+        let failed: Vec<_> = ran
+            .iter()
+            .filter(|line| !differs(line) && line.contains(" FAIL "))
+            .collect();
+        assert!(failed.is_empty(), "{script}: {failed:#?}");
+        let Some(admin) = postgresql::admin() else {
+            continue;
+        };
+        let database = Database::create(&admin, script).await;
+        let place = place_of(&database.target());
+        let expected = tokio::task::spawn_blocking(move || run_node(script, &place))
+            .await
+            .unwrap();
+        database.drop().await;
+        let expected = expected.expect("it was there before");
+        for (line, expected) in ran
+            .iter()
+            .filter(|line| !differs(line))
+            .zip(expected.iter().filter(|line| !differs(line)))
+        {
+            assert_eq!(line, expected, "{script}");
+        }
+    }
 }
