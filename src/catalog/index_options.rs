@@ -22,7 +22,7 @@ pub enum IndexVerdict {
 }
 
 /// All of them.
-pub static INDEX_OPTIONS: [IndexOption; 10] = [
+pub static INDEX_OPTIONS: &[IndexOption] = &[
     IndexOption {
         name: "index_covered_type",
         verdict: IndexVerdict::Covers,

@@ -104,7 +104,7 @@ const ONE_COPY: &str =
 const ONE_SERVER: &str = "A table is one sorted range of keys on one server.";
 
 /// All options of tables but PostgreSQL's storage parameters.
-pub static TABLE_OPTIONS: [TableOption; 21] = [
+pub static TABLE_OPTIONS: &[TableOption] = &[
     TableOption {
         name: "dynamic_columns",
         meaning: "Writes may name columns that do not exist yet.",

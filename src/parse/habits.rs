@@ -124,6 +124,23 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "Write interval '1 day'.",
     ),
     (
+        "^ USE",
+        READS,
+        "Write USE schema; SHOW SCHEMAS tells which there are.",
+    ),
+    ("^ DESCRIBE/DESC", READS, "Write DESCRIBE table."),
+    (
+        "^ SHOW COLUMNS/FIELDS/INDEX/INDEXES/KEYS/FULL",
+        READS,
+        "Write SHOW COLUMNS FROM t, or SHOW INDEX FROM t.",
+    ),
+    (
+        "^ SHOW TABLE VARIABLES",
+        READS,
+        "Write SHOW TABLE VARIABLES FROM t.",
+    ),
+    ("^ BUILD INDEX", READS, "Write BUILD INDEX name ON table."),
+    (
         ") PARTITION BY",
         SYNTAX,
         "Leave it out: it is one sorted range of keys; WITH (BUCKETS = 16) spreads the rows of a table.",

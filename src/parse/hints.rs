@@ -28,7 +28,7 @@ enum Verdict {
 const ONE_VERSION: &str = "Rows have one version: leave the hint out, or make the time a column of the key.";
 
 /// All hints; any other that begins as they do is an error.
-const HINTS: [Hint; 11] = [
+const HINTS: &[Hint] = &[
     Hint {
         name: "_l_allow_filtering_",
         verdict: Verdict::Obeyed {

@@ -182,7 +182,7 @@ mod tests {
             keys,
             [
                 "CREATE INDEX i ON \"t\"(b DESC, a)",
-                "CREATE INDEX ON \"t\" USING KV (b) INCLUDE (c)"
+                "CREATE INDEX ON \"t\" USING kv (b) INCLUDE (c)"
             ]
         );
     }

@@ -36,11 +36,31 @@ pub(crate) async fn differences(target: &Target) -> (usize, Vec<String>) {
             run(&asked).await
         };
         match again.await {
-            Ok(reply) if reply.rows == [[Some(text.clone())]] => made += 1,
+            Ok(reply) if is_same(kind, text, &reply.rows) => made += 1,
             Ok(reply) => wrong.push(format!("{name} was made as\n{text}\nand is\n{:?}", reply.rows)),
             Err(error) => wrong.push(format!("{name} cannot be made as\n{text}\n{error}")),
         }
         run("ROLLBACK").await.unwrap();
     }
     (made, wrong)
+}
+
+/// Whether a relation is told as it was, upper and lower case of keywords and blanks apart; of a view's query, only that it has the same
+/// columns: a query is kept as it is written.
+fn is_same(kind: &str, text: &str, again: &[Vec<Option<String>>]) -> bool {
+    let [row] = again else { return false };
+    let [Some(again)] = row.as_slice() else {
+        return false;
+    };
+    let told = |text: &str| {
+        let text = match kind {
+            "TABLE" => text,
+            _ => text.split(" AS\n").next().unwrap_or(text),
+        };
+        text.split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .to_lowercase()
+    };
+    told(text) == told(again)
 }

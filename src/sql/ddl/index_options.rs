@@ -65,7 +65,7 @@ fn set(kept: &mut BTreeMap<String, String>, name: &str, value: Option<&str>) -> 
     };
     match IndexOption::named(name).map(|option| &option.verdict) {
         Some(IndexVerdict::Covers) => return covers_all(value),
-        Some(IndexVerdict::Kept(values)) => check_kept(&lower, value, *values)?,
+        Some(IndexVerdict::Kept(values)) => check_kept("index", &lower, value, *values)?,
         None => {
             storage::check_index_value(&lower, value)?;
         }
@@ -84,7 +84,7 @@ fn covers_all(value: &str) -> Result<bool> {
             Some("Name the columns that it is to hold: INCLUDE (a, b)."),
         ))
     } else {
-        Err(invalid_value("index_covered_type", value, COVERED_TYPES))
+        Err(invalid_value("index", "index_covered_type", value, COVERED_TYPES))
     }
 }
 

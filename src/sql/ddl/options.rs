@@ -89,7 +89,7 @@ fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<
     match &option.verdict {
         Verdict::Honoured(honoured) => {
             let set = (honoured.set)(options, value.to_lowercase().as_str());
-            set.ok_or_else(|| invalid_value(option.name, value, honoured.values))?;
+            set.ok_or_else(|| invalid_value("table", option.name, value, honoured.values))?;
             Ok(true)
         }
         Verdict::Only { value: only, hint } => match value.eq_ignore_ascii_case(only) {
@@ -97,7 +97,7 @@ fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<
             false => Err(refused(&[format!("{} = '{value}'", option.name)], hint)),
         },
         Verdict::Kept(values) => {
-            check_kept(option.name, value, *values)?;
+            check_kept("table", option.name, value, *values)?;
             options.kept.insert(option.name.to_string(), value.to_string());
             Ok(false)
         }
@@ -160,23 +160,23 @@ fn check_known(changes: &[NewOption]) -> Result<()> {
     })
 }
 
-/// Errors: 22023.
-pub(super) fn check_kept(name: &str, value: &str, values: Values) -> Result<()> {
+/// `kind`: what the option is of, `table` or `index`. Errors: 22023.
+pub(super) fn check_kept(kind: &str, name: &str, value: &str, values: Values) -> Result<()> {
     if value.len() > VALUE_BYTES_MAX {
         return Err(Error::InvalidParameter {
-            message: format!("value too long for option \"{name}\""),
+            message: format!("value too long for {kind} option \"{name}\""),
             hint: Some(format!("It may have {VALUE_BYTES_MAX} bytes.")),
         });
     }
     match values.take(value) {
         true => Ok(()),
-        false => Err(invalid_value(name, value, &values.told())),
+        false => Err(invalid_value(kind, name, value, &values.told())),
     }
 }
 
-pub(super) fn invalid_value(name: &str, value: &str, values: &str) -> Error {
+pub(super) fn invalid_value(kind: &str, name: &str, value: &str, values: &str) -> Error {
     Error::InvalidParameter {
-        message: format!("invalid value for option \"{name}\": {value}"),
+        message: format!("invalid value for {kind} option \"{name}\": {value}"),
         hint: Some(format!("Available values: {values}.")),
     }
 }

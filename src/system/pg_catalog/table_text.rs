@@ -51,6 +51,13 @@ impl Text<'_> {
             let (name, definition) = (quote_ident(&constraint.name), &constraint.pretty_definition);
             format!("ALTER TABLE {} ADD CONSTRAINT {name} {definition}", self.name)
         }));
+        for column in &relation.columns {
+            let named = self.named_identity(column);
+            statements.extend(named.map(|sequence| {
+                let (column, added) = (quote_ident(&column.name), self.identity(column, Some(&sequence)));
+                format!("ALTER TABLE {} ALTER COLUMN {column} ADD {added}", self.name)
+            }));
+        }
         for (column, sequence, _) in &sequences {
             let column = quote_ident(&column.name);
             statements.push(format!(
@@ -164,13 +171,11 @@ impl Text<'_> {
         let mut text = format!("{} {ty}", quote_ident(&column.name));
         match (&column.default, column.is_generated, column.identity) {
             (Some(expr), true, _) => text += &format!(" GENERATED ALWAYS AS ({expr}) STORED"),
-            (_, _, identity @ ("a" | "d")) => {
-                let when = if identity == "a" { "ALWAYS" } else { "BY DEFAULT" };
-                let options = self
-                    .sequence(column)
-                    .map(|(name, def)| format!(" (SEQUENCE NAME {name}{})", sequence_options(def)));
-                text += &format!(" GENERATED {when} AS IDENTITY{}", options.unwrap_or_default());
-            }
+            (_, _, "a" | "d") => match self.named_identity(column) {
+                // It is said behind the table.
+                Some(_) => {}
+                None => text += &format!(" {}", self.identity(column, None)),
+            },
             (Some(expr), false, _) => text += &format!(" DEFAULT {expr}"),
             (None, ..) => {}
         }
@@ -178,6 +183,25 @@ impl Text<'_> {
             text += " NOT NULL";
         }
         text
+    }
+
+    /// `GENERATED … AS IDENTITY (…)`.
+    fn identity(&self, column: &UserColumn, name: Option<&str>) -> String {
+        let when = match column.identity {
+            "a" => "ALWAYS",
+            _ => "BY DEFAULT",
+        };
+        let options = self.sequence(column).map(|(_, def)| sequence_options(def));
+        let name = name.map(|name| format!("SEQUENCE NAME {name}"));
+        let options = name.unwrap_or_default() + &options.unwrap_or_default();
+        format!("GENERATED {when} AS IDENTITY ({})", options.trim())
+    }
+
+    /// The name of an identity column's sequence, where it is not the one that it would get by itself.
+    fn named_identity(&self, column: &UserColumn) -> Option<String> {
+        let (name, def) = self.sequence(column).filter(|_| !column.identity.is_empty())?;
+        let usual = format!("{}_{}_seq", self.relation.name, column.name);
+        (def.name != usual || def.schema != self.relation.schema).then_some(name)
     }
 
     /// The sequence that a column takes its values of, by its name.
