@@ -12,6 +12,7 @@ use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
 use crate::system::pg_catalog::shown_names::shown_expression;
+use crate::system::pg_catalog::table_text::table_definition;
 use crate::types::CatalogType;
 use crate::{Error, Result};
 
@@ -74,6 +75,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 relation_by_name(catalog, name)?,
             ))
         })
+    }),
+    // SHOW CREATE TABLE.
+    FunctionDef::catalog("keyspan_table_definition", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| table_definition(catalog.objects(), catalog.search_path(), oid))
     }),
     // The rule of a view is all there is of rules.
     FunctionDef::catalog("pg_get_ruledef", &[T::Oid], T::Text, |b, catalog| {

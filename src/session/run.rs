@@ -75,7 +75,14 @@ impl Session {
         self.shared.runs(&statement.parsed.text);
         let own = statement.parsed.command.as_ref();
         if let Some(command) = own.filter(|command| !command.is_of_sql()) {
-            let reply = Box::pin(self.run_command(command, &statement.parsed.text, parameters)).await?;
+            let reply = Box::pin(self.run_command(command, &statement.parsed.text, parameters)).await;
+            let reply = match command {
+                // What others have under SHOW and SET may have another name here.
+                Command::Show { .. } | Command::Set { .. } => {
+                    reply.map_err(|error| statement.parsed.locate(error))?
+                }
+                _ => reply?,
+            };
             self.end_statement();
             return Ok(reply);
         }

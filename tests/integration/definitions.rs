@@ -348,3 +348,92 @@ async fn a_table_that_is_dropped_while_its_index_is_built_is_named() {
         ("42P01", "relation \"t\" does not exist")
     );
 }
+
+/// Options that do nothing, and the states of indexes, are there after a restart; a disabled index has no entries then, and gets them.
+#[tokio::test(flavor = "multi_thread")]
+async fn options_and_states_of_indexes_last() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    let made =
+        "CREATE TABLE t (a int PRIMARY KEY, b int, c int) WITH (COMPRESSION = 'ZSTD', fillfactor = 70);
+        CREATE INDEX off ON t (b) WITH (COMPRESSION = 'LZ4');
+        CREATE INDEX idle ON t (c);
+        INSERT INTO t SELECT g, g, g FROM generate_series(1, 2000) g";
+    client.batch_execute(made).await.unwrap();
+    client
+        .batch_execute("ALTER INDEX off ON t DISABLED")
+        .await
+        .unwrap();
+    client
+        .batch_execute("ALTER INDEX idle ON t INACTIVE")
+        .await
+        .unwrap();
+    client
+        .batch_execute("INSERT INTO t VALUES (3000, 3000, 3000); DELETE FROM t WHERE a = 5")
+        .await
+        .unwrap();
+    client.batch_execute("VACUUM t").await.unwrap();
+    drop(client);
+    let folder = server.stop().await;
+    assert_sound(folder.path()).await;
+    let server = TestServer::start_at("sled", folder).await;
+    let client = server.connect().await;
+    let texts = "SELECT array_to_string(reloptions, ',') FROM pg_class WHERE relname IN ('t', 'off', 'idle') ORDER BY relname";
+    let found = client.query(texts, &[]).await.unwrap();
+    let found: Vec<Option<&str>> = found.iter().map(|row| row.get(0)).collect();
+    assert_eq!(
+        found,
+        [
+            None,
+            Some("compression=LZ4"),
+            Some("compression=ZSTD,fillfactor=70")
+        ]
+    );
+    for (index, column) in [("off", "b"), ("idle", "c")] {
+        let of = format!("SELECT a FROM t WHERE {column} IN (5, 3000)");
+        let refused = client.query(&of, &[]).await.unwrap_err();
+        assert_eq!(state(&refused), Some("53400"), "{index}");
+        client
+            .batch_execute(&format!("ALTER INDEX {index} ON t ACTIVE"))
+            .await
+            .unwrap();
+        let rows = client.query(&of, &[]).await.unwrap();
+        let rows: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
+        assert_eq!(rows, [3000], "{index}");
+    }
+    drop(client);
+    let folder = server.stop().await;
+    assert_sound(folder.path()).await;
+}
+
+/// BUILD INDEX goes on behind writers, and is taken up again by a start when it is not awaited.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_disabled_index_is_built_while_others_write() {
+    let server = TestServer::start("sled").await;
+    let (client, writer) = (server.connect().await, server.connect().await);
+    client.batch_execute(MANY).await.unwrap();
+    client
+        .batch_execute("CREATE INDEX i ON t (b); ALTER INDEX i ON t DISABLED")
+        .await
+        .unwrap();
+    let writes = async {
+        for at in 0..200 {
+            let write = format!(
+                "UPDATE t SET b = -a WHERE a = {}; DELETE FROM t WHERE a = {}",
+                1 + at,
+                20_000 + at
+            );
+            writer.batch_execute(&write).await.unwrap();
+        }
+    };
+    let (built, ()) = tokio::join!(client.batch_execute("BUILD INDEX i ON t"), writes);
+    built.unwrap();
+    let counted = client
+        .query_one("SELECT count(*) FROM t WHERE b < 0", &[])
+        .await
+        .unwrap();
+    assert_eq!(counted.get::<_, i64>(0), 200);
+    drop((client, writer));
+    let folder = server.stop().await;
+    assert_sound(folder.path()).await;
+}

@@ -47,7 +47,7 @@ pub(super) async fn read(
         let value = value
             .assign(ty, column, &ctx.format_settings())
             .map_err(as_default_error)?;
-        let sql = expr.to_string();
+        let sql = without_own_cast(ctx, expr, ty).to_string();
         return Ok(Some(ColumnDefault::Constant { value, sql }));
     }
     let (expr, sequences) = with_sequences_by_oid(ctx, expr)?;
@@ -64,6 +64,31 @@ pub(super) async fn read(
                 sequences,
             },
         })),
+    }
+}
+
+/// The literal of `'literal'::type`, where that is the column's own: as it stands in the catalogs it has the type behind it anyway.
+fn without_own_cast<'e>(ctx: &StatementContext, expr: &'e Expr, ty: &SqlType) -> &'e Expr {
+    let Expr::Cast {
+        expr: literal,
+        data_type,
+        ..
+    } = expr
+    else {
+        return expr;
+    };
+    let is_text =
+        matches!(&**literal, Expr::Value(value) if matches!(value.value, ast::Value::SingleQuotedString(_)));
+    let is_own = || {
+        let named = query::type_name::named_type(ctx, data_type);
+        named.is_ok_and(|named| {
+            let (own, bare) = (named.ty.full_base_name(), named.ty.modifier() == -1);
+            named.domain.is_none() && bare && own == ty.full_base_name()
+        })
+    };
+    match is_text && is_own() {
+        true => literal,
+        false => expr,
     }
 }
 

@@ -242,6 +242,25 @@ pub(super) async fn delete_range_removes_exactly_the_range(store: &dyn Store) {
     assert_eq!(store.stats().undo_bytes, 0);
 }
 
+pub(super) async fn checkpoints_change_nothing_that_is_read(store: Arc<dyn Store>) {
+    store.checkpoint().await.unwrap();
+    let old = store.snapshot().await.unwrap();
+    for round in 0..20u8 {
+        write(
+            &*store,
+            vec![put([b'a', round], [round]), delete([b'a', round.wrapping_sub(3)])],
+        )
+        .await;
+        // Several at once, and beside a writer.
+        let writes = write(&*store, vec![put(b"b", [round])]);
+        let (one, other, ()) = futures::join!(store.checkpoint(), store.checkpoint(), writes);
+        assert_eq!((one, other), (Ok(()), Ok(())));
+    }
+    assert!(rows(&*old, everything()).await.is_empty());
+    let expected = [vec![b'a', 17], vec![b'a', 18], vec![b'a', 19], b"b".to_vec()];
+    assert_eq!(keys(&*store, everything()).await, expected);
+}
+
 pub(super) async fn a_closed_store_says_so(store: &dyn Store) {
     write(store, vec![put(b"a", b"1")]).await;
     let snapshot = store.snapshot().await.unwrap();

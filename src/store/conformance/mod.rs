@@ -31,6 +31,7 @@ pub(crate) async fn check_all(open: impl Fn() -> Arc<dyn Store>) {
     commits::relaxed_commits_are_visible(&*open()).await;
     commits::concurrent_commits_all_arrive(open()).await;
     commits::delete_range_removes_exactly_the_range(&*open()).await;
+    commits::checkpoints_change_nothing_that_is_read(open()).await;
     reads::split_points_cut_inside(&*open()).await;
     locks::a_lock_tells_what_is_committed_under_its_key(&*open()).await;
     locks::who_waited_sees_what_the_holder_committed(open()).await;

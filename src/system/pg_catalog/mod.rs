@@ -29,6 +29,7 @@ pub(crate) mod relations;
 mod sequence_rows;
 pub(crate) mod session_rows;
 pub(crate) mod shown_names;
+pub(crate) mod table_text;
 mod type_cells;
 mod type_rows;
 
