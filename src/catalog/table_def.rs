@@ -52,12 +52,16 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
+    /// Wildcard columns, by name, which is their pattern: what writes add columns as that match one. No columns themselves, and without ids.
+    pub wildcards: Vec<ColumnDef>,
     /// The query whose rows it holds: it is a materialized view.
     pub stored_query: Option<Box<StoredQuery>>,
     /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
+    /// The columns that a write does not see, sorted (see `narrowed`); none in a record.
+    pub left_out: Arc<[ColumnId]>,
 }
 
 /// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,
@@ -215,6 +219,12 @@ pub struct KeyColumn {
 pub struct TableOptions {
     /// DYNAMIC_COLUMNS: writes may name columns that do not exist yet.
     pub dynamic_columns: bool,
+    /// DYNAMIC_COLUMNS = 'any': UPDATE may name such columns, too, and not INSERT, UPSERT and COPY alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub update_adds_columns: bool,
+    /// WILDCARD_COLUMN as CREATE TABLE says it; the table has its [`TableDef::wildcards`] instead.
+    #[serde(skip)]
+    pub wildcard_column: Option<String>,
     /// FULL_SCAN = 'allow': filters without a key bound may run.
     pub full_scan_allowed: bool,
     /// FULL_SCAN = 'reject': they may not, however few rows there are.

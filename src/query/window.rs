@@ -60,15 +60,16 @@ impl Binder<'_> {
             clause: Clause::Window,
             ..place
         };
-        let window = self.window(over, inside)?;
+        let window = self.choosing(|binder| binder.window(over, inside))?;
+        let filtering = Place {
+            clause: Clause::Filter,
+            ..place
+        };
         let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(
-                filter,
-                Place {
-                    clause: Clause::Filter,
-                    ..place
-                },
-            )?)),
+            Some(filter) => {
+                let filter = self.choosing(|binder| binder.condition(filter, filtering))?;
+                Some(Box::new(filter))
+            }
             None => None,
         };
         if is_aggregate(name) {

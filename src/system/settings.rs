@@ -55,6 +55,10 @@ pub struct Settings {
     pub names_temporary_schema: bool,
     /// keyspan.full_scan.
     pub full_scan: FullScanPolicy,
+    /// keyspan.unwritten_columns.
+    pub unwritten_columns: UnwrittenColumns,
+    /// keyspan.columns_max.
+    pub columns_max: usize,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
@@ -125,6 +129,17 @@ pub struct Settings {
     custom: BTreeMap<String, String>,
     /// What `set_config` asked for while a statement ran.
     requested: Arc<Mutex<Vec<SettingChange>>>,
+}
+
+/// What a column is that a write may add and none has yet (keyspan.unwritten_columns).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnwrittenColumns {
+    /// NULL where it is shown, an error where it decides which rows there are or what is written.
+    Shown,
+    /// An error.
+    Error,
+    /// NULL.
+    Null,
 }
 
 /// Which statements are logged when they begin (log_statement).
@@ -422,6 +437,8 @@ impl Settings {
             temporary_schema: Arc::default(),
             names_temporary_schema: false,
             full_scan: FullScanPolicy::default(),
+            unwritten_columns: UnwrittenColumns::Shown,
+            columns_max: 0,
             multi_get_keys_max: 0,
             join_keys_max: 0,
             rewrite_rule_off: Arc::default(),
@@ -490,6 +507,12 @@ impl Settings {
             },
             _ => FullScanPolicy::Reject,
         };
+        self.unwritten_columns = match self.value("keyspan.unwritten_columns") {
+            "error" => UnwrittenColumns::Error,
+            "null" => UnwrittenColumns::Null,
+            _ => UnwrittenColumns::Shown,
+        };
+        self.columns_max = self.number("keyspan.columns_max");
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
         self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));

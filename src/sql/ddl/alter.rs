@@ -16,7 +16,7 @@ use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
     foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
-    view_text,
+    view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -245,6 +245,13 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             deferrable,
             initially_deferred,
         } => foreign_key::alter(ctx, table, name, (*deferrable, *initially_deferred)),
+        AlterAction::AddWildcard {
+            column,
+            if_not_exists,
+        } => wildcard::add_to_table(ctx, table, column, *if_not_exists).await,
+        AlterAction::DropWildcard { name, if_exists } => {
+            wildcard::drop_of_table(ctx, table, name, *if_exists)
+        }
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }
@@ -306,6 +313,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         } => {
             let buckets = table.options.buckets;
             let unused = options::set_all(&mut table.options, list)?;
+            wildcard::refuse(&table.options)?;
             storage::tell(ctx, unused);
             match table.options.buckets == buckets {
                 true => Ok(()),

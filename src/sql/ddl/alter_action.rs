@@ -22,6 +22,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             },
             AlterAction::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
             AlterAction::Constraint { .. } => "ALTER CONSTRAINT",
+            AlterAction::AddWildcard { .. } => "ADD COLUMN",
+            AlterAction::DropWildcard { .. } => "DROP COLUMN",
             AlterAction::Refused { .. } => return Access::Alter,
         });
     }

@@ -10,7 +10,7 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, free_name, generation, index, index_expression, options, sequence, storage};
+use super::{advice, free_name, generation, index, index_expression, options, sequence, storage, wildcard};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
@@ -54,6 +54,7 @@ pub(super) struct Description {
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
+    wildcards: Vec<ColumnDef>,
     stored_query: Option<Box<StoredQuery>>,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
@@ -72,6 +73,11 @@ impl Description {
             stored_query,
             ..Description::default()
         }
+    }
+
+    /// Gives it wildcard columns.
+    pub(super) fn with_wildcards(self, wildcards: Vec<ColumnDef>) -> Description {
+        Description { wildcards, ..self }
     }
 
     /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
@@ -182,6 +188,8 @@ async fn describe(
     let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
+    let (wildcards, taken) = wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
+    description.wildcards = wildcards;
     let mut likes = ctx.hints.likes.iter().peekable();
     let (mut like_indexes, mut like_checks) = (Vec::new(), Vec::new());
     for at in 0..=create.columns.len() {
@@ -202,6 +210,9 @@ async fn describe(
         let Some(written) = create.columns.get(at) else {
             break;
         };
+        if taken.contains(&at) {
+            continue;
+        }
         let NewColumn {
             def,
             primary_key,
@@ -429,9 +440,11 @@ pub(super) async fn create_described(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: description.options,
+        wildcards: description.wildcards,
         stored_query: description.stored_query,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     };
     for index in description.computed_indexes {
         let oid = numbers.take_oid().await?;

@@ -4,6 +4,7 @@ use sqlparser::ast::{CreateTableOptions, SqlOption};
 
 use super::generation::BUCKETS_MAX;
 use super::storage::{self, StoredKind, boolean, value_text};
+use super::wildcard;
 use crate::catalog::TableOptions;
 use crate::parse::names;
 use crate::{Error, Result};
@@ -16,14 +17,23 @@ struct TableOption {
     values: &'static str,
 }
 
-const TABLE_OPTIONS: [TableOption; 3] = [
+const TABLE_OPTIONS: [TableOption; 4] = [
     TableOption {
         name: "dynamic_columns",
         set: |options, value| {
-            options.dynamic_columns = boolean(value)?;
+            options.update_adds_columns = value == "any";
+            options.dynamic_columns = options.update_adds_columns || boolean(value)?;
             Some(())
         },
-        values: "true, false",
+        values: "true, false, any",
+    },
+    TableOption {
+        name: wildcard::OPTION,
+        set: |options, value| {
+            options.wildcard_column = Some(value.to_string());
+            Some(())
+        },
+        values: "patterns of column names, for example 'c2*, *_str'",
     },
     TableOption {
         name: "full_scan",
@@ -95,7 +105,12 @@ fn set(options: &mut TableOptions, name: &str, value: &str) -> Result<()> {
             hint: Some(format!("The table options are {}.", known.join(", "))),
         });
     };
-    (option.set)(options, value.trim().to_lowercase().as_str()).ok_or_else(|| Error::InvalidParameter {
+    // Patterns are names, which keep their case.
+    let value = match option.name == wildcard::OPTION {
+        true => value.trim().to_string(),
+        false => value.trim().to_lowercase(),
+    };
+    (option.set)(options, &value).ok_or_else(|| Error::InvalidParameter {
         message: format!("invalid value for table option \"{}\": {value}", option.name),
         hint: Some(format!("Available values: {}.", option.values)),
     })

@@ -7,6 +7,7 @@ use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
+use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
@@ -39,7 +40,27 @@ impl DeletePlan {
         delete: &ast::Delete,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<DeletePlan> {
-        let target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
+        let known = types.clone();
+        match DeletePlan::bind_target(ctx, delete, types, true) {
+            // The nearest name may be that of any column.
+            Err(error) if error.is_undefined_column() => {
+                *types = known;
+                DeletePlan::bind_target(ctx, delete, types, false)
+            }
+            bound => bound,
+        }
+    }
+
+    fn bind_target(
+        ctx: &StatementContext,
+        delete: &ast::Delete,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<DeletePlan> {
+        let mut target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
+        if narrows {
+            target.narrow(NamedColumns::of_delete(delete));
+        }
         let items = delete.returning.as_deref();
         let columns = columns_needed(&target.table, items.is_some());
         let finding = Finding {

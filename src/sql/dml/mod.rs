@@ -14,6 +14,7 @@ mod deferred_references;
 mod delete;
 mod generated_columns;
 mod insert;
+mod named_columns;
 mod new_rows;
 mod referenced_keys;
 mod references;

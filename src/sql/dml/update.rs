@@ -13,11 +13,12 @@ use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
+use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
+use super::set::{SetPlan, add_dynamic_columns, names_new_columns, sets_key};
 use super::target::Target;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
@@ -49,7 +50,28 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<UpdatePlan> {
+        let known = types.clone();
+        match UpdatePlan::bind_target(ctx, update, types, true).await {
+            // The nearest name may be that of any column.
+            Err(error) if error.is_undefined_column() => {
+                *types = known;
+                UpdatePlan::bind_target(ctx, update, types, false).await
+            }
+            bound => bound,
+        }
+    }
+
+    async fn bind_target(
+        ctx: &StatementContext,
+        update: &ast::Update,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<UpdatePlan> {
         let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
+        // A row that moves is another one, and is written whole.
+        if narrows && !sets_key(&target, &update.assignments)? {
+            target.narrow(NamedColumns::of_update(update));
+        }
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
@@ -62,6 +84,7 @@ impl UpdatePlan {
                     .ok_or_else(|| Error::internal("an expression has no type"))
             })
             .await?;
+            target.tell_added(ctx);
         }
         UpdatePlan::bind(ctx, update, target, types)
     }

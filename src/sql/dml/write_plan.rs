@@ -184,7 +184,7 @@ impl WritePlan {
 
     /// Whether it has added columns to its table as it was bound.
     pub(crate) fn adds_columns(&self) -> bool {
-        self.target().is_widened
+        self.target().is_widened()
     }
 
     /// What it does with its rows.

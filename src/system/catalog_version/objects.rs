@@ -304,6 +304,23 @@ pub(crate) fn path_with_catalog(search_path: &[String]) -> impl Iterator<Item = 
         .chain(rest.iter().map(String::as_str))
 }
 
+/// The wildcard columns of a table with their types, as CREATE TABLE takes them.
+fn wildcard_option(table: &TableDef) -> Option<String> {
+    let wildcards = table.wildcards.iter().map(|column| {
+        let data_type = match &column.domain {
+            Some(domain) => format!("{}.{}", domain.schema, domain.name),
+            None => column.ty.to_string(),
+        };
+        let is_plain = |letter: char| !letter.is_whitespace() && !matches!(letter, '"' | ',' | '(' | ')');
+        match column.name.chars().all(is_plain) {
+            true => format!("{} {data_type}", column.name),
+            false => format!("\"{}\" {data_type}", column.name.replace('"', "\"\"")),
+        }
+    });
+    let wildcards: Vec<String> = wildcards.collect();
+    (!wildcards.is_empty()).then(|| format!("wildcard_column={}", wildcards.join(",")))
+}
+
 fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
@@ -317,9 +334,12 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
     }
     indexes.extend(table.indexes.iter().map(|secondary| index(secondary, false)));
     let mut options = Vec::new();
-    if table.options.dynamic_columns {
-        options.push("dynamic_columns=true".to_string());
+    match (table.options.dynamic_columns, table.options.update_adds_columns) {
+        (true, true) => options.push("dynamic_columns=any".to_string()),
+        (true, false) => options.push("dynamic_columns=true".to_string()),
+        (false, _) => {}
     }
+    options.extend(wildcard_option(table));
     if table.options.full_scan_allowed {
         options.push("full_scan=allow".to_string());
     }
