@@ -55,6 +55,7 @@ mod check_constraint;
 mod column_types;
 mod foreign_key;
 mod generation;
+mod index_options;
 mod load;
 mod lookups;
 mod narrowed;
@@ -67,6 +68,7 @@ mod sequence_def;
 mod setting_overrides;
 mod stored_query;
 mod table_def;
+mod table_options;
 mod type_def;
 mod type_record;
 mod wildcard;
@@ -81,6 +83,7 @@ pub use change::{CatalogWriter, NewDynamicColumn};
 pub use check_constraint::CheckConstraint;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
+pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
 pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
@@ -90,8 +93,12 @@ pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use stored_query::StoredQuery;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, OnCommit,
-    TableCache, TableDef, TableOptions, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
+    TableDef, Unverified,
+};
+pub use table_options::{
+    BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
+    boolean,
 };
 
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};

@@ -82,7 +82,9 @@ pub(super) async fn create_of_plan(
         ));
     }
     let (table_options, unused) = options::read(&create.options)?;
-    wildcard::refuse(&table_options)?;
+    if table_options.wildcard_column.is_some() {
+        return Err(wildcard::refused());
+    }
     storage::tell(ctx, unused);
     let columns: Vec<String> = create
         .columns

@@ -8,15 +8,12 @@ use sqlparser::ast;
 
 use super::column::{self, NewColumn};
 use super::notice;
-use crate::catalog::{ColumnDef, TableDef, TableOptions, is_pattern, may_tie};
+use crate::catalog::{ColumnDef, TableDef, TableOptions, WILDCARD_COLUMN, is_pattern, may_tie};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::parse_column;
 use crate::system::StatementContext;
 use crate::{Error, Result};
-
-/// The option of CREATE TABLE.
-pub(super) const OPTION: &str = "wildcard_column";
 
 /// A pattern of the option, and its type where that stands behind it.
 struct Listed {
@@ -148,15 +145,12 @@ async fn read(ctx: &StatementContext, table: &str, column: &ast::ColumnDef) -> R
     Ok(def)
 }
 
-/// Errors: 0A000 where options list wildcard columns that are not a CREATE TABLE's.
-pub(super) fn refuse(options: &TableOptions) -> Result<()> {
-    match options.wildcard_column {
-        None => Ok(()),
-        Some(_) => Err(Error::unsupported(
-            format!("{OPTION} anywhere but in CREATE TABLE"),
-            Some("Use ALTER TABLE ... ADD WILDCARD \"c*\" type, or DROP WILDCARD \"c*\"."),
-        )),
-    }
+/// The error for the option anywhere but in CREATE TABLE.
+pub(super) fn refused() -> Error {
+    Error::unsupported(
+        format!("{WILDCARD_COLUMN} anywhere but in CREATE TABLE"),
+        Some("Use ALTER TABLE ... ADD WILDCARD \"c*\" type, or DROP WILDCARD \"c*\"."),
+    )
 }
 
 /// Errors: 42701, 42P17 where a name may match two patterns and neither is the longer one.

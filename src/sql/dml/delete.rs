@@ -12,7 +12,7 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::target::Target;
+use super::target::{Target, bind_narrowed};
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
@@ -40,15 +40,9 @@ impl DeletePlan {
         delete: &ast::Delete,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<DeletePlan> {
-        let known = types.clone();
-        match DeletePlan::bind_target(ctx, delete, types, true) {
-            // The nearest name may be that of any column.
-            Err(error) if error.is_undefined_column() => {
-                *types = known;
-                DeletePlan::bind_target(ctx, delete, types, false)
-            }
-            bound => bound,
-        }
+        bind_narrowed(types, |types, narrows| {
+            DeletePlan::bind_target(ctx, delete, types, narrows)
+        })
     }
 
     fn bind_target(

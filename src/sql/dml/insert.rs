@@ -19,7 +19,7 @@ use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_search::reads_table;
 use super::set;
-use super::target::{Target, column_name, dynamic_type_of};
+use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
 use super::write_result::WriteResult;
 use crate::catalog::{Access, NewDynamicColumn, TableDef};
@@ -100,10 +100,7 @@ impl InsertPlan {
         types: &mut Vec<Option<SqlType>>,
         narrows: bool,
     ) -> Result<InsertPlan> {
-        let (mut target, names) = target_of(ctx, insert)?;
-        if narrows && !updates_key(&target, insert)? {
-            target.narrow(NamedColumns::of_insert(insert, &names));
-        }
+        let (mut target, names) = target_of(ctx, insert, narrows)?;
         target.add_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
         let mut source = Source::bind(ctx, &target, insert, &names, types)?;
         if target.table.gets_columns() {
@@ -118,16 +115,18 @@ impl InsertPlan {
         InsertPlan::of_source(ctx, insert, (target, source), types)
     }
 
-    /// Binds it without the columns that it would add.
+    /// Binds it without the columns that it would add, but for those of patterns.
     pub(super) fn bind_for_describe(
         ctx: &StatementContext,
         insert: &ast::Insert,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<InsertPlan> {
-        let (mut target, names) = target_of(ctx, insert)?;
-        target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
-        let source = Source::bind(ctx, &target, insert, &names, types)?;
-        InsertPlan::of_source(ctx, insert, (target, source), types)
+        bind_narrowed(types, |types, narrows| {
+            let (mut target, names) = target_of(ctx, insert, narrows)?;
+            target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
+            let source = Source::bind(ctx, &target, insert, &names, types)?;
+            InsertPlan::of_source(ctx, insert, (target, source), types)
+        })
     }
 
     fn of_source(
@@ -342,8 +341,17 @@ async fn write_rows(
     Ok(written.rows_written)
 }
 
-/// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
-fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
+/// The table of an INSERT and the names of its columns: those listed, or all. `narrows`: without those that it has nothing to do with.
+/// Errors: 42P01, 42703, 42701.
+fn target_of(ctx: &StatementContext, insert: &ast::Insert, narrows: bool) -> Result<(Target, Vec<String>)> {
+    let (mut target, names) = whole_target_of(ctx, insert)?;
+    if narrows && !insert.columns.is_empty() && !updates_key(&target, insert)? {
+        target.narrow(NamedColumns::of_insert(insert, &names));
+    }
+    Ok((target, names))
+}
+
+fn whole_target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
     };

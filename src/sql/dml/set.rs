@@ -231,6 +231,16 @@ pub(super) fn sets_key(target: &Target, assignments: &[ast::Assignment]) -> Resu
     Ok(target.has_key_column(named.iter().map(|(name, ..)| name.as_str())))
 }
 
+/// Gives the table the columns that SET names and patterns match, for a statement that does not run. Errors: 54011.
+pub(super) fn assume_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    assignments: &[ast::Assignment],
+) -> Result<()> {
+    let named = pairs(assignments, &target.table.name)?;
+    target.assume_columns_of_patterns(ctx, named.iter().map(|(name, ..)| name.as_str()))
+}
+
 /// Whether SET names columns that the table does not have yet. Errors: 42703.
 pub(super) fn names_new_columns(target: &Target, assignments: &[ast::Assignment]) -> Result<bool> {
     for (name, span, _) in pairs(assignments, &target.table.name)? {

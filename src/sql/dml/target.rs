@@ -237,6 +237,22 @@ impl Target {
     }
 }
 
+/// Binds a write to its table without the columns that it has nothing to do with; where it names an unknown one, to the whole table:
+/// the nearest name may be that of any column.
+pub(super) fn bind_narrowed<T>(
+    types: &mut Vec<Option<SqlType>>,
+    mut bind: impl FnMut(&mut Vec<Option<SqlType>>, bool) -> Result<T>,
+) -> Result<T> {
+    let known = types.clone();
+    match bind(types, true) {
+        Err(error) if error.is_undefined_column() => {
+            *types = known;
+            bind(types, false)
+        }
+        bound => bound,
+    }
+}
+
 /// The notice that a write has added columns, with the nearest names of those that may be misspelt.
 fn added_columns(table: &TableDef, added: &[String]) -> Notice {
     let mut shown: Vec<String> = added

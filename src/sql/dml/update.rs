@@ -18,8 +18,8 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::set::{SetPlan, add_dynamic_columns, names_new_columns, sets_key};
-use super::target::Target;
+use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
+use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::query::Observation;
@@ -67,11 +67,7 @@ impl UpdatePlan {
         types: &mut Vec<Option<SqlType>>,
         narrows: bool,
     ) -> Result<UpdatePlan> {
-        let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
-        // A row that moves is another one, and is written whole.
-        if narrows && !sets_key(&target, &update.assignments)? {
-            target.narrow(NamedColumns::of_update(update));
-        }
+        let mut target = target_of(ctx, update, narrows)?;
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
@@ -95,12 +91,15 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Option<UpdatePlan>> {
-        let target = Target::of_factor(ctx, &update.table, Access::Update)?;
-        let adds_columns = names_new_columns(&target, &update.assignments)?;
-        match UpdatePlan::bind(ctx, update, target, types) {
-            Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
-            plan => plan.map(Some),
-        }
+        bind_narrowed(types, |types, narrows| {
+            let mut target = target_of(ctx, update, narrows)?;
+            assume_columns(ctx, &mut target, &update.assignments)?;
+            let adds_columns = names_new_columns(&target, &update.assignments)?;
+            match UpdatePlan::bind(ctx, update, target, types) {
+                Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
+                plan => plan.map(Some),
+            }
+        })
     }
 
     fn bind(
@@ -196,6 +195,16 @@ impl UpdatePlan {
             },
         )
     }
+}
+
+/// The table of an UPDATE. `narrows`: without the columns that it has nothing to do with. Errors: as [`Target::of_factor`].
+fn target_of(ctx: &StatementContext, update: &ast::Update, narrows: bool) -> Result<Target> {
+    let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
+    // A row that moves is another one, and is written whole.
+    if narrows && !sets_key(&target, &update.assignments)? {
+        target.narrow(NamedColumns::of_update(update));
+    }
+    Ok(target)
 }
 
 /// Where an UPDATE finds its rows.

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef, UserTypes, ViewDef,
-    is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, UserTypes,
+    ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -48,6 +48,8 @@ pub(crate) struct UserRelation {
     pub(crate) constraints: Vec<UserConstraint>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
+    /// ON COMMIT, of a temporary table.
+    pub(crate) on_commit: Option<OnCommit>,
     /// pg_class.relispopulated.
     pub(crate) is_populated: bool,
     /// A view's SELECT.
@@ -333,20 +335,6 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         indexes.push(index(&table.primary_key, true));
     }
     indexes.extend(table.indexes.iter().map(|secondary| index(secondary, false)));
-    let mut options = Vec::new();
-    match (table.options.dynamic_columns, table.options.update_adds_columns) {
-        (true, true) => options.push("dynamic_columns=any".to_string()),
-        (true, false) => options.push("dynamic_columns=true".to_string()),
-        (false, _) => {}
-    }
-    options.extend(wildcard_option(table));
-    if table.options.full_scan_allowed {
-        options.push("full_scan=allow".to_string());
-    }
-    if table.options.full_scan_rejected {
-        options.push("full_scan=reject".to_string());
-    }
-    options.extend(table.options.buckets.map(|buckets| format!("buckets={buckets}")));
     UserRelation {
         oid: i64::from(table.oid),
         namespace: namespace_oid(catalog, &table.schema),
@@ -358,7 +346,12 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
-        options,
+        options: [
+            wildcard_option(table).into_iter().collect(),
+            table.options.texts(),
+        ]
+        .concat(),
+        on_commit: table.options.on_commit,
         is_populated: table.require_populated().is_ok(),
         query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
         sequence: None,
@@ -378,6 +371,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
             sequences: Vec::new(),
             identity: "",
             is_generated: false,
+            options: Vec::new(),
             comment: view.column_comments.get(name).cloned(),
         })
         .collect();
@@ -393,6 +387,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        on_commit: None,
         is_populated: true,
         query: Some(view.query.clone()),
         sequence: None,
@@ -416,6 +411,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         sequences: Vec::new(),
         identity: "",
         is_generated: false,
+        options: Vec::new(),
         comment: None,
     };
     UserRelation {
@@ -430,6 +426,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        on_commit: None,
         is_populated: true,
         query: None,
         sequence: Some(sequence.clone()),
