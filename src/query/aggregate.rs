@@ -98,13 +98,7 @@ impl Binder<'_> {
         let before = CapturedBefore::note(place);
         let (accumulation, distinct, order_by) =
             self.accumulation(name, function, inside(Clause::Aggregate))?;
-        let filter = match &function.filter {
-            Some(filter) => {
-                let filter = self.choosing(|binder| binder.condition(filter, inside(Clause::Filter)))?;
-                Some(Box::new(filter))
-            }
-            None => None,
-        };
+        let filter = self.filter_clause(function, inside(Clause::Filter))?;
         let arguments = accumulation.calls.iter().flat_map(|(_, arguments, _)| arguments);
         let parts = arguments
             .chain(filter.as_deref())

@@ -17,22 +17,11 @@
 use std::sync::Arc;
 
 use super::binder::{Binder, Bound, Place};
-use super::scope::{Scope, nearest};
+use super::scope::{ColumnName, Scope, nearest};
 use crate::catalog::TableDef;
 use crate::system::{Notice, UnwrittenColumns};
 use crate::types::Value;
 use crate::{Error, Result};
-
-/// A name as it is written.
-#[derive(Clone, Copy)]
-pub(super) struct ColumnName<'a> {
-    /// What stands before it.
-    pub(super) relation: Option<&'a str>,
-    /// The name itself, folded.
-    pub(super) name: &'a str,
-    /// Whether it is in double quotes.
-    pub(super) is_quoted: bool,
-}
 
 impl Binder<'_> {
     /// Binds something that decides which rows there are, in which order or groups, or what is written.

@@ -7,7 +7,6 @@ use arrow::datatypes::Field;
 
 use super::bound::Bound;
 use super::clause::Clause;
-use super::dynamic_columns::ColumnName;
 use super::indexed_column::IndexedColumn;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
@@ -21,6 +20,17 @@ pub(super) struct ScopeColumn {
     pub(super) name: String,
     /// What it stands for.
     pub(super) bound: Bound,
+}
+
+/// A column's name as it is written.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnName<'a> {
+    /// What stands before it.
+    pub(super) relation: Option<&'a str>,
+    /// The name itself, folded.
+    pub(super) name: &'a str,
+    /// Whether it is in double quotes.
+    pub(super) is_quoted: bool,
 }
 
 /// A relation of FROM.

@@ -192,7 +192,8 @@ async fn describe(
     let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
-    let (wildcards, taken) = wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
+    let (wildcards, wildcards_at) =
+        wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
     description.wildcards = wildcards;
     let mut likes = ctx.hints.likes.iter().peekable();
     let (mut like_indexes, mut like_checks) = (Vec::new(), Vec::new());
@@ -215,13 +216,15 @@ async fn describe(
                     ..options
                 };
             }
+            let mut wildcards = taken.wildcards.into_iter();
+            wildcards.try_for_each(|def| wildcard::add(&mut description.wildcards, def))?;
             like_indexes.extend(taken.indexes);
             like_checks.extend(taken.checks);
         }
         let Some(written) = create.columns.get(at) else {
             break;
         };
-        if taken.contains(&at) {
+        if wildcards_at.contains(&at) {
             continue;
         }
         let NewColumn {

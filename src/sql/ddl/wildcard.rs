@@ -153,8 +153,8 @@ pub(super) fn refused() -> Error {
     )
 }
 
-/// Errors: 42701, 42P17 where a name may match two patterns and neither is the longer one.
-fn add(wildcards: &mut Vec<ColumnDef>, def: ColumnDef) -> Result<()> {
+/// Adds a wildcard column to those of a table. Errors: 42701, 42P17 where a name may match two patterns and neither is the longer one.
+pub(super) fn add(wildcards: &mut Vec<ColumnDef>, def: ColumnDef) -> Result<()> {
     if wildcards.iter().any(|known| known.name == def.name) {
         return Err(Error::DuplicateColumn { name: def.name });
     }

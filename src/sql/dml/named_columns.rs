@@ -8,7 +8,6 @@ use sqlparser::ast::{
     self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, SetExpr, Visit, Visitor,
 };
 
-use super::target::column_name;
 use crate::parse::names::fold;
 
 /// The names in a write.
@@ -67,9 +66,8 @@ impl NamedColumns {
                 ast::AssignmentTarget::ColumnName(name) => std::slice::from_ref(name),
                 ast::AssignmentTarget::Tuple(names) => names,
             };
-            // A name of another form is no column.
-            let names = targets.iter().filter_map(|name| column_name(name, "").ok());
-            self.names.extend(names);
+            let parts = targets.iter().filter_map(|name| name.0.last()?.as_ident());
+            self.names.extend(parts.map(fold));
         }
     }
 

@@ -327,7 +327,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
         .iter()
-        .map(|column| user_column(sequences, column))
+        .map(|column| user_column(sequences, table, column))
         .collect();
     let index = |index: &IndexDef, primary: bool| user_index(sequences, (table, &visible), index, primary);
     let mut indexes = Vec::new();
