@@ -86,7 +86,16 @@ impl Target {
                 Some("Use FROM or USING."),
             ));
         }
-        match &table.relation {
+        Target::of_relation(ctx, &table.relation, access)
+    }
+
+    /// The table that MERGE INTO names. Errors: as `of_factor`.
+    pub(super) fn of_relation(
+        ctx: &StatementContext,
+        relation: &TableFactor,
+        access: Access,
+    ) -> Result<Target> {
+        match relation {
             TableFactor::Table {
                 alias: Some(alias), ..
             } if !alias.columns.is_empty() => Err(Error::Syntax {
@@ -160,6 +169,14 @@ impl Target {
             Some(at) => Ok(Some(at)),
             None if self.may_add(name) => Ok(None),
             None => Err(undefined_column(&self.whole, name)),
+        }
+    }
+
+    /// The target of an INSERT of a MERGE, which may add what its UPDATE may not.
+    pub(super) fn of_insert(&self) -> Target {
+        Target {
+            updates: false,
+            ..self.clone()
         }
     }
 
