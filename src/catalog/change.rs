@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::load::part_key;
+use super::load::{part_key, single_part_key};
 use super::reclaim::encode_dropped;
 use super::{
     COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef, SettingOverrides,
@@ -32,8 +32,18 @@ pub struct CatalogWriter<'a> {
 pub struct NewDynamicColumn {
     /// Its name.
     pub name: String,
-    /// The type of the value first written.
+    /// The type of the value first written, or of the pattern that the name matches.
     pub ty: SqlType,
+    /// The pattern's domain.
+    pub domain: Option<Arc<TypeDef>>,
+}
+
+impl NewDynamicColumn {
+    /// One that gets its type from the value first written.
+    pub fn of_value(name: String, ty: SqlType) -> NewDynamicColumn {
+        let domain = None;
+        NewDynamicColumn { name, ty, domain }
+    }
 }
 
 impl<'a> CatalogWriter<'a> {
@@ -60,9 +70,15 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// The same, while others may use the table in modes that do not conflict with this one.
-    pub fn put_table_in(&self, mut table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
+    pub fn put_table_in(&self, table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
+        let part = part_key(&Keyspace::Relation { id: table.id });
+        self.put_table_of_part(table, mode, part)
+    }
+
+    /// The same; `part`: the key of the version of the part of the catalog that others then read again.
+    fn put_table_of_part(&self, mut table: TableDef, mode: LockMode, part: Vec<u8>) -> Result<Arc<TableDef>> {
         if table.visible_columns().count() > COLUMNS_MAX {
-            return Err(too_many_columns());
+            return Err(too_many_columns(COLUMNS_MAX));
         }
         table.version = self.version;
         let known = self.relation_of(table.oid);
@@ -74,7 +90,7 @@ impl<'a> CatalogWriter<'a> {
             self.rest_on_read(known, &stored.depends_on)?;
         }
         let value = record::encode_table(&table)?;
-        self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
+        self.write_record_of_part(Keyspace::Relation { id: table.id }, Some(value), mode, part)?;
         Ok(Arc::new(table))
     }
 
@@ -164,12 +180,14 @@ impl<'a> CatalogWriter<'a> {
     fn rest_on_types(&self, old: Option<&Arc<TableDef>>, new: &TableDef) -> Result<()> {
         let used_before = |oid: u32| {
             old.is_some_and(|old| {
-                old.columns
-                    .iter()
+                let columns = old.columns.iter().chain(&old.wildcards);
+                columns
+                    .into_iter()
                     .any(|column| column.types_used().any(|used| used == oid))
             })
         };
-        let used = new.columns.iter().flat_map(ColumnDef::types_used);
+        let columns = new.columns.iter().chain(&new.wildcards);
+        let used = columns.flat_map(ColumnDef::types_used);
         let mut new: Vec<u32> = used.filter(|oid| !used_before(*oid)).collect();
         new.sort_unstable();
         new.dedup();
@@ -273,8 +291,9 @@ impl<'a> CatalogWriter<'a> {
     /// The same, while others may use the table in modes that do not conflict with this one.
     pub fn replace_table_in(&self, table: &TableDef, new: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
         self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
-        let key = written_key(table.id);
-        self.txn.write(Write::Delete { key }, None)?;
+        for key in [written_key(table.id), single_part_key(table.id)] {
+            self.txn.write(Write::Delete { key }, None)?;
+        }
         self.drop_keys(table.id, IndexId::MAX)?;
         self.put_table_in(new, mode)
     }
@@ -374,7 +393,18 @@ impl<'a> CatalogWriter<'a> {
 
     /// The same, while others may use the object in modes that do not conflict with this one.
     fn write_record_in(&self, record: Keyspace<'_>, value: Option<Vec<u8>>, mode: LockMode) -> Result<()> {
-        put_version(self.txn, part_key(&record), self.version)?;
+        let part = part_key(&record);
+        self.write_record_of_part(record, value, mode, part)
+    }
+
+    fn write_record_of_part(
+        &self,
+        record: Keyspace<'_>,
+        value: Option<Vec<u8>>,
+        mode: LockMode,
+        part: Vec<u8>,
+    ) -> Result<()> {
+        put_version(self.txn, part, self.version)?;
         let key = record.encode();
         let write = match value {
             Some(value) => Write::Put { key, value },
@@ -389,26 +419,18 @@ impl<'a> CatalogWriter<'a> {
         known.find(|relation| relation.oid() == oid)
     }
 
-    /// Adds the columns that a write named to a table with dynamic columns, at its end.
-    pub fn add_dynamic_columns(&self, table: &TableDef, new: Vec<NewDynamicColumn>) -> Result<Arc<TableDef>> {
-        let mut table = table.clone();
-        for NewDynamicColumn { name, ty } in new {
-            table.add_column(ColumnDef {
-                id: 0,
-                name,
-                ty,
-                domain: None,
-                not_null: false,
-                unverified: None,
-                default: None,
-                missing: Value::Null,
-                hidden: false,
-                dynamic: true,
-                comment: None,
-            })?;
-        }
+    /// Adds the columns that a write named to a table that gets them, at its end. `columns_max`: the columns that it may have then.
+    /// Errors: 54011.
+    pub fn add_dynamic_columns(
+        &self,
+        table: &TableDef,
+        new: Vec<NewDynamicColumn>,
+        columns_max: usize,
+    ) -> Result<Arc<TableDef>> {
+        let table = table.with_dynamic_columns(new, columns_max)?;
         // Rows of those who do not know the columns yet are right beside them.
-        self.put_table_in(table, LockMode::ShareUpdateExclusive)
+        let part = single_part_key(table.id);
+        self.put_table_of_part(table, LockMode::ShareUpdateExclusive, part)
     }
 }
 
@@ -434,18 +456,42 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of the counter of row ids that a table may have, and of the mark that its writers leave.
-fn side_keys(table: &TableDef) -> [Vec<u8>; 2] {
+/// The keys of the counter of row ids that a table may have, of the mark that its writers leave, and of its own part of the catalog.
+fn side_keys(table: &TableDef) -> [Vec<u8>; 3] {
     let table = table.id;
-    [Keyspace::NextRowId { table }.encode(), written_key(table)]
+    let row_id = Keyspace::NextRowId { table }.encode();
+    [row_id, written_key(table), single_part_key(table)]
 }
 
 impl TableDef {
+    /// The table with these columns behind its others, `columns_max` of them at most. Errors: 54011.
+    pub fn with_dynamic_columns(&self, new: Vec<NewDynamicColumn>, columns_max: usize) -> Result<TableDef> {
+        if self.visible_columns().count() + new.len() > columns_max {
+            return Err(too_many_columns(columns_max));
+        }
+        let mut table = self.clone();
+        for NewDynamicColumn { name, ty, domain } in new {
+            table.add_column(ColumnDef {
+                id: 0,
+                name,
+                ty,
+                domain,
+                not_null: false,
+                unverified: None,
+                default: None,
+                missing: Value::Null,
+                hidden: false,
+                dynamic: true,
+                comment: None,
+            })?;
+        }
+        Ok(table)
+    }
     /// Adds a column behind the visible ones and gives it its id. Errors: 54011.
     pub fn add_column(&mut self, mut column: ColumnDef) -> Result<ColumnId> {
         let visible = self.visible_columns().count();
         if visible >= COLUMNS_MAX || self.next_column_id == ColumnId::MAX {
-            return Err(too_many_columns());
+            return Err(too_many_columns(COLUMNS_MAX));
         }
         column.id = self.next_column_id;
         self.next_column_id += 1;
@@ -455,10 +501,10 @@ impl TableDef {
     }
 }
 
-fn too_many_columns() -> Error {
+fn too_many_columns(columns_max: usize) -> Error {
     Error::LimitExceeded {
         state: Limit::Columns,
-        message: format!("tables can have at most {COLUMNS_MAX} columns"),
+        message: format!("tables can have at most {columns_max} columns"),
         hint: "Drop columns that are no longer used, or keep rare attributes in one jsonb column."
             .to_string(),
     }

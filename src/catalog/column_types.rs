@@ -10,11 +10,12 @@ use crate::types::{EnumType, EnumValue, SqlType, Value};
 impl UserTypes {
     /// The table with its types as they are now; `None`: it has them. Errors: corrupt.
     pub(super) fn brought_up_to_date(&self, table: &TableDef) -> Result<Option<TableDef>> {
-        if table.columns.iter().all(|column| self.is_up_to_date(column)) {
+        let mut columns = table.columns.iter().chain(&table.wildcards);
+        if columns.all(|column| self.is_up_to_date(column)) {
             return Ok(None);
         }
         let mut table = table.clone();
-        for column in &mut table.columns {
+        for column in table.columns.iter_mut().chain(&mut table.wildcards) {
             column.ty = self.of_stored_name(&stored_name(&column.ty))?;
             if let Some(ColumnDefault::Constant { value, .. }) = &mut column.default {
                 *value = relabelled(value, &column.ty);
@@ -73,7 +74,8 @@ impl ColumnDef {
 impl TableDef {
     /// Its version and those of the types of its columns as one number.
     pub(super) fn version_with_types(&self) -> u64 {
-        let versions = self.columns.iter().map(ColumnDef::types_version);
+        let columns = self.columns.iter().chain(&self.wildcards);
+        let versions = columns.map(ColumnDef::types_version);
         versions.fold(self.version, u64::wrapping_add)
     }
 }

@@ -2,7 +2,8 @@
 //! statement, by way of [`Catalog::load`].
 //!
 //! One key names the state of the whole catalog, so that a catalog is known to stand by one get. The records are in parts, each
-//! with a version of its own: schemas and settings are one, the relations of [`PART_IDS`] numbers each another. When the whole
+//! with a version of its own: schemas and settings are one, the relations of [`PART_IDS`] numbers each another. A table to which
+//! writes add columns is a part of its own besides, so that for each of these nothing but its record is read. When the whole
 //! has changed, the versions of the parts (tiny, and few beside the relations) tell whose records are read again, and
 //! the version of each record whether it is decoded. Nothing of it depends on who committed what when: a snapshot, old or new, with
 //! a transaction's own changes or without, has the versions that belong to its records.
@@ -22,6 +23,9 @@ const PART_IDS: TableId = 32;
 
 /// The part of schemas and settings; those of relations follow.
 const NAMED_PART: u32 = 0;
+
+/// The parts of single relations, by their numbers, which change when writes add columns.
+const SINGLE_PARTS: u32 = 1 << 31;
 
 impl Catalog {
     /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else `cached` with those
@@ -44,12 +48,26 @@ pub(super) fn part_key(record: &Keyspace<'_>) -> Vec<u8> {
     Keyspace::CatalogPart { part }.encode()
 }
 
+/// The key of the version of the part that a relation is by itself.
+pub(super) fn single_part_key(id: TableId) -> Vec<u8> {
+    let part = single_part(id);
+    Keyspace::CatalogPart { part }.encode()
+}
+
+fn single_part(id: TableId) -> u32 {
+    SINGLE_PARTS | id
+}
+
 fn part_of(id: TableId) -> u32 {
     NAMED_PART + 1 + id / PART_IDS
 }
 
 /// The records of a part of relations.
 fn range_of(part: u32) -> KeyRange {
+    if part >= SINGLE_PARTS {
+        let id = part - SINGLE_PARTS;
+        return keyspace::relations_between(id..id.saturating_add(1));
+    }
     let start = (part - NAMED_PART - 1).saturating_mul(PART_IDS);
     keyspace::relations_between(start..start.saturating_add(PART_IDS))
 }
@@ -84,14 +102,11 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
     if cached.is_none() || changed.contains(&NAMED_PART) {
         load_named(txn, &mut catalog).await?;
     }
-    let is_changed = |id: TableId| cached.is_none() || changed.contains(&part_of(id));
+    let is_in = |id: TableId| changed.contains(&part_of(id)) || changed.contains(&single_part(id));
+    let is_changed = |id: TableId| cached.is_none() || is_in(id);
     let ranges: Vec<KeyRange> = match cached {
         None => vec![keyspace::relations_range()],
-        Some(_) => changed
-            .iter()
-            .filter(|part| **part != NAMED_PART)
-            .map(|part| range_of(*part))
-            .collect(),
+        Some(_) => changed_ranges(&changed),
     };
     if !ranges.is_empty() {
         let relations = catalog.relations.iter();
@@ -106,6 +121,17 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
     }
     bring_types_up_to_date(&mut catalog)?;
     Ok(catalog)
+}
+
+/// The records of the parts of relations that have changed, each in one of the ranges, which rise.
+fn changed_ranges(changed: &BTreeSet<u32>) -> Vec<KeyRange> {
+    let is_read = |part: &u32| match part.checked_sub(SINGLE_PARTS) {
+        None => *part != NAMED_PART,
+        Some(id) => !changed.contains(&part_of(id)),
+    };
+    let mut ranges: Vec<KeyRange> = changed.iter().copied().filter(is_read).map(range_of).collect();
+    ranges.sort_by(|a, b| a.start.cmp(&b.start));
+    ranges
 }
 
 /// Gives tables that were known before their types changed the new ones.

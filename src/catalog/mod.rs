@@ -7,7 +7,7 @@
 //! | key ([`Keyspace`](crate::codec::keyspace::Keyspace)) | value |
 //! |---|---|
 //! | `CatalogVersion` | u64 BE: a new random one with every change of any record below |
-//! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, or the relations of 32 numbers |
+//! | `CatalogPart { part }` | u64 BE: the same for the records of one part: schemas and settings, the relations of 32 numbers, or one table (2^31 + its number) to which writes add columns |
 //! | `NextTableId` | u32 BE: the next number for a table, view, sequence, schema or index that nobody has reserved |
 //! | `Schema { name }` | a schema record |
 //! | `Relation { id }` | a table, view or sequence record |
@@ -58,6 +58,7 @@ mod generation;
 mod index_options;
 mod load;
 mod lookups;
+mod narrowed;
 mod object_ids;
 mod queries;
 mod reclaim;
@@ -70,6 +71,7 @@ mod table_def;
 mod table_options;
 mod type_def;
 mod type_record;
+mod wildcard;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,10 +97,12 @@ pub use table_def::{
     TableDef, Unverified,
 };
 pub use table_options::{
-    BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, boolean,
+    BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
+    boolean,
 };
 
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
 

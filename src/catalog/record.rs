@@ -41,6 +41,8 @@ struct TableRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     foreign_keys: Vec<ForeignKey>,
     options: TableOptions,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    wildcards: Vec<ColumnRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stored_query: Option<Box<StoredQuery>>,
     comment: Option<String>,
@@ -107,6 +109,7 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
         checks: table.checks.clone(),
         foreign_keys: table.foreign_keys.clone(),
         options: table.options.clone(),
+        wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
         stored_query: table.stored_query.clone(),
         comment: table.comment.clone(),
     };
@@ -288,17 +291,18 @@ impl DefaultRecord {
 
 impl TableRecord {
     fn into_def(self, version: u64, types: &UserTypes) -> Result<TableDef> {
+        let columns = |columns: Vec<ColumnRecord>| -> Result<Vec<ColumnDef>> {
+            let columns = columns.into_iter();
+            columns.map(|column| column.into_def(types)).collect()
+        };
         Ok(TableDef {
             id: self.id,
             oid: self.oid,
             version,
             schema: self.schema,
             name: self.name,
-            columns: self
-                .columns
-                .into_iter()
-                .map(|column| column.into_def(types))
-                .collect::<Result<_>>()?,
+            columns: columns(self.columns)?,
+            wildcards: columns(self.wildcards)?,
             next_column_id: self.next_column_id,
             primary_key: self.primary_key,
             indexes: self.indexes,
@@ -309,6 +313,7 @@ impl TableRecord {
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),
+            left_out: std::sync::Arc::default(),
         })
     }
 }

@@ -53,12 +53,16 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// WITH options.
     pub options: TableOptions,
+    /// Wildcard columns, by name, which is their pattern: what writes add columns as that match one. No columns themselves, and without ids.
+    pub wildcards: Vec<ColumnDef>,
     /// The query whose rows it holds: it is a materialized view.
     pub stored_query: Option<Box<StoredQuery>>,
     /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
+    /// The columns that a write does not see, sorted (see `narrowed`); none in a record.
+    pub left_out: Arc<[ColumnId]>,
 }
 
 /// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,

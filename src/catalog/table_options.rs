@@ -8,6 +8,12 @@ use std::collections::BTreeMap;
 pub struct TableOptions {
     /// DYNAMIC_COLUMNS: writes may name columns that do not exist yet.
     pub dynamic_columns: bool,
+    /// DYNAMIC_COLUMNS = 'any': UPDATE may name such columns, too, and not INSERT, UPSERT and COPY alone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub update_adds_columns: bool,
+    /// WILDCARD_COLUMN as CREATE TABLE says it; the table has its [`super::TableDef::wildcards`] instead.
+    #[serde(skip)]
+    pub wildcard_column: Option<String>,
     /// FULL_SCAN = 'allow': filters without a key bound may run.
     pub full_scan_allowed: bool,
     /// FULL_SCAN = 'reject': they may not, however few rows there are.
@@ -36,6 +42,9 @@ pub enum OnCommit {
     /// ON COMMIT DROP.
     Drop,
 }
+
+/// The option that lists wildcard columns. Its value keeps its case: patterns are names.
+pub const WILDCARD_COLUMN: &str = "wildcard_column";
 
 /// BUCKETS at most: an ordered read of a key's range reads as many ranges at once.
 pub const BUCKETS_MAX: u16 = 64;
@@ -110,13 +119,18 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
         meaning: "Writes may name columns that do not exist yet.",
         verdict: Verdict::Honoured(Honoured {
             set: |options, value| {
-                options.dynamic_columns = boolean(value)?;
+                options.update_adds_columns = value == "any";
+                options.dynamic_columns = options.update_adds_columns || boolean(value)?;
                 Some(())
             },
-            reset: |options| options.dynamic_columns = false,
-            value: |options| options.dynamic_columns.then(|| "true".to_string()),
+            reset: |options| (options.dynamic_columns, options.update_adds_columns) = (false, false),
+            value: |options| match (options.dynamic_columns, options.update_adds_columns) {
+                (true, true) => Some("any".to_string()),
+                (true, false) => Some("true".to_string()),
+                (false, _) => None,
+            },
             default: "false",
-            values: "true, false",
+            values: "true, false, any",
         }),
     },
     TableOption {
@@ -210,11 +224,22 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
         "When rows expire.",
         "Delete rows by their time, as in DELETE FROM t WHERE ts < now() - interval '30 days'.",
     ),
-    refused(
-        "wildcard_column",
-        "The types of columns that writes add, by patterns of their names.",
-        "Declare the columns, or let writes add any: WITH (DYNAMIC_COLUMNS = 'true').",
-    ),
+    TableOption {
+        name: WILDCARD_COLUMN,
+        meaning: "The types of columns that writes add, by patterns of their names.",
+        verdict: Verdict::Honoured(Honoured {
+            set: |options, value| {
+                options.wildcard_column = Some(value.to_string());
+                Some(())
+            },
+            // Patterns are dropped one by one, as columns are.
+            reset: |_| {},
+            // The table's definition has it.
+            value: |_| None,
+            default: "",
+            values: "patterns of column names, for example 'c2*, *_str'",
+        }),
+    },
 ];
 
 const fn kept(name: &'static str, meaning: &'static str, values: Values) -> TableOption {
@@ -294,6 +319,7 @@ mod tests {
     fn an_option_says_what_it_was_set_to_until_it_is_reset() {
         for (name, value) in [
             ("dynamic_columns", "true"),
+            ("dynamic_columns", "any"),
             ("full_scan", "reject"),
             ("buckets", "8"),
         ] {

@@ -76,9 +76,11 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        wildcards: Vec::new(),
         stored_query: None,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     }
 }
 
@@ -209,6 +211,8 @@ async fn every_kind_of_definition_reads_back() {
     table.options = TableOptions {
         buckets: Some(16),
         dynamic_columns: true,
+        update_adds_columns: true,
+        wildcard_column: None,
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
@@ -746,11 +750,8 @@ async fn dynamic_columns_are_added_before_the_hidden_one() {
     };
     let id = next_id(&store).await;
     let table = table_def(id, "public", "t", vec![column(1, "a", SqlType::Int4), hidden]);
-    let new = vec![NewDynamicColumn {
-        name: "b".to_string(),
-        ty: SqlType::Text,
-    }];
-    let table = writer.add_dynamic_columns(&table, new).unwrap();
+    let new = vec![NewDynamicColumn::of_value("b".to_string(), SqlType::Text)];
+    let table = writer.add_dynamic_columns(&table, new, COLUMNS_MAX).unwrap();
     let columns: Vec<_> = table
         .columns
         .iter()
@@ -760,13 +761,13 @@ async fn dynamic_columns_are_added_before_the_hidden_one() {
     assert_eq!(table.next_column_id, 4);
 
     let many = (0..COLUMNS_MAX)
-        .map(|at| NewDynamicColumn {
-            name: format!("c{at}"),
-            ty: SqlType::Text,
-        })
+        .map(|at| NewDynamicColumn::of_value(format!("c{at}"), SqlType::Text))
         .collect();
     assert_eq!(
-        writer.add_dynamic_columns(&table, many).unwrap_err().sqlstate(),
+        writer
+            .add_dynamic_columns(&table, many, COLUMNS_MAX)
+            .unwrap_err()
+            .sqlstate(),
         "54011"
     );
 }

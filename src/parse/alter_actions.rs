@@ -194,11 +194,48 @@ impl TokenReader<'_> {
             return Ok(action);
         }
         self.at = start;
+        if let Ok(action) = self.wildcard_action() {
+            return Ok(action);
+        }
+        self.at = start;
         if let Ok(options) = self.option_changes() {
             return Ok(AlterAction::Options(options));
         }
         self.at = start;
         self.storage_change().map(AlterAction::Storage)
+    }
+
+    /// `ADD WILDCARD "c*" type`, `DROP WILDCARD "c*"`. The pattern is quoted: without it WILDCARD is the name of a column.
+    fn wildcard_action(&mut self) -> Result<AlterAction> {
+        let adds = self.word("ADD");
+        if !adds {
+            self.expect("DROP")?;
+        }
+        self.expect("WILDCARD")?;
+        if adds {
+            let if_not_exists = self.word("IF");
+            if if_not_exists {
+                self.expect("NOT")?;
+                self.expect("EXISTS")?;
+            }
+            self.require_quoted()?;
+            let column = Box::new(self.parsed(|parser| parser.parse_column_def())?);
+            return Ok(AlterAction::AddWildcard {
+                column,
+                if_not_exists,
+            });
+        }
+        let if_exists = self.if_exists()?;
+        self.require_quoted()?;
+        let name = self.name()?;
+        Ok(AlterAction::DropWildcard { name, if_exists })
+    }
+
+    fn require_quoted(&self) -> Result<()> {
+        match self.peek() {
+            Some(Token::Word(word)) if word.quote_style.is_some() => Ok(()),
+            _ => Err(self.syntax_error()),
+        }
     }
 
     /// What stands behind ALTER CONSTRAINT.

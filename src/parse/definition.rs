@@ -1,7 +1,7 @@
 //! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
 //! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
 
-use sqlparser::ast::{DataType, Expr, ObjectName};
+use sqlparser::ast::{ColumnDef, DataType, Expr, ObjectName};
 
 /// How long a relation lasts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -267,6 +267,13 @@ pub enum AlterAction {
         deferrable: Option<bool>,
         initially_deferred: bool,
     },
+    /// ADD WILDCARD: a pattern of names, and their type.
+    AddWildcard {
+        column: Box<ColumnDef>,
+        if_not_exists: bool,
+    },
+    /// DROP WILDCARD.
+    DropWildcard { name: String, if_exists: bool },
     /// COMPACT: space is to be taken back.
     Compact,
     /// What is not supported, and what to do.

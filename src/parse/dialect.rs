@@ -6,7 +6,7 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Query, Statement, TypedString,
+    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Query, Statement, TypedString,
     UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
@@ -398,6 +398,14 @@ fn begins_query(token: &TokenWithSpan) -> bool {
 /// Reads an expression, in a text that no client sent.
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, ParserError> {
     Parser::new(&KeyspanDialect).try_with_sql(text)?.parse_expr()
+}
+
+/// Reads a column's definition, which must be all of the text.
+pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
+    let mut parser = Parser::new(&KeyspanDialect).try_with_sql(text)?;
+    let column = parser.parse_column_def()?;
+    parser.expect_token(&Token::EOF)?;
+    Ok(column)
 }
 
 /// Reads a query, in a text that no client sent.

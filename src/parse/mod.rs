@@ -66,7 +66,7 @@ pub(crate) mod with_write;
 pub(crate) use alter::{AlteredKind, altered_kind, new_schema};
 pub(crate) use alter_actions::own_action;
 pub(crate) use constraint_words::is_no_inherit;
-pub(crate) use dialect::{parse_expression, parse_query};
+pub(crate) use dialect::{parse_column, parse_expression, parse_query};
 pub use hints::{Hints, IndexHint, Like};
 pub(crate) use inert::UNTYPED;
 pub(crate) use key_includes::included;

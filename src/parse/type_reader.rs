@@ -312,7 +312,10 @@ impl TokenReader<'_> {
         })
     }
 
-    fn parsed<T>(&mut self, parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParserError>) -> Result<T> {
+    pub(super) fn parsed<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParserError>,
+    ) -> Result<T> {
         let mut parser = Parser::new(&KeyspanDialect)
             .with_recursion_limit(NESTING_MAX)
             .with_tokens_with_locations(self.tokens[self.at..].to_vec());

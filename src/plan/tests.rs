@@ -82,9 +82,11 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        wildcards: Vec::new(),
         stored_query: None,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     })
 }
 

@@ -98,10 +98,7 @@ impl Binder<'_> {
         let before = CapturedBefore::note(place);
         let (accumulation, distinct, order_by) =
             self.accumulation(name, function, inside(Clause::Aggregate))?;
-        let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(filter, inside(Clause::Filter))?)),
-            None => None,
-        };
+        let filter = self.filter_clause(function, inside(Clause::Filter))?;
         let arguments = accumulation.calls.iter().flat_map(|(_, arguments, _)| arguments);
         let parts = arguments
             .chain(filter.as_deref())
@@ -271,7 +268,7 @@ impl Binder<'_> {
         item: &ast::OrderByExpr,
         place: Place<'_>,
     ) -> Result<(OrderKey, SqlType)> {
-        let bound = self.expression(&item.expr, place)?;
+        let bound = self.choosing(|binder| binder.expression(&item.expr, place))?;
         let bound = self.with_decided_type(bound)?;
         let ascending = item.options.asc.unwrap_or(true);
         let nulls_first = item.options.nulls_first.unwrap_or(!ascending);
@@ -329,6 +326,10 @@ impl Binder<'_> {
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
             ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
             ("bit_and" | "bit_or" | "bit_xor", None) => {
+                let first = match first.is_unwritten() {
+                    true => self.convert(first, &SqlType::Int8, CastContext::Implicit)?,
+                    false => first,
+                };
                 if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
                     return Err(wrong());
                 }

@@ -123,6 +123,10 @@ impl Binder<'_> {
             Some((name, count)) => (self.expression(&name, place)?, &chain[count..]),
             None => (self.expression(root, place)?, chain),
         };
+        if bound.is_unwritten() {
+            // An array or a document, once it is written.
+            return Ok(bound);
+        }
         let is_indexed = |access: &ast::AccessExpr| {
             matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Index { .. }))
         };

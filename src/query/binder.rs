@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 pub(super) use super::bound::Bound;
+use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
 use super::lock_scope::LockScope;
 use super::scope::{Outer, Scope};
@@ -67,6 +68,14 @@ pub(super) struct QueryColumn {
     pub(super) constant: bool,
 }
 
+impl QueryColumn {
+    /// Whether it is the NULL of a column that nobody has written yet and that has no type.
+    pub(super) fn is_unwritten(&self) -> bool {
+        let is_stored = self.origin.as_ref().is_none_or(is_stored);
+        self.constant && self.ty == SqlType::Unknown && !is_stored
+    }
+}
+
 /// Binds one statement.
 pub(super) struct Binder<'c> {
     /// What the statement runs in.
@@ -85,9 +94,9 @@ pub(super) struct Binder<'c> {
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
     fault: Option<(Error, TextPlace)>,
-    /// Whether columns that nobody has written yet read as NULL; see [`super::unwritten`].
-    pub(super) reads_unwritten: bool,
-    /// Those that were read: table and column.
+    /// Whether what is bound decides which rows there are or what is written; see [`super::dynamic_columns`].
+    pub(super) chooses: bool,
+    /// The columns that nobody has written yet and that were read: table and column.
     pub(super) unwritten: BTreeSet<(String, String)>,
     /// How many views the binder is inside of: their text is not the statement's.
     pub(super) views: usize,
@@ -110,7 +119,7 @@ impl<'c> Binder<'c> {
             group_types: Vec::new(),
             depth: 0,
             fault: None,
-            reads_unwritten: false,
+            chooses: true,
             unwritten: BTreeSet::new(),
             views: 0,
             is_in_step: false,

@@ -12,8 +12,17 @@ pub(super) struct Bound {
     pub(super) expr: Expr,
     /// Its type.
     pub(super) ty: SqlType,
-    /// The table column it is, unchanged: the table's oid and the attribute number.
+    /// The table column it is, unchanged: the table's oid and the attribute number ([`UNWRITTEN`]: one that the table does not have
+    /// yet).
     pub(super) origin: Option<(u32, i16)>,
+}
+
+/// The attribute number of a column that nobody has written yet.
+const UNWRITTEN: i16 = 0;
+
+/// Whether a column comes from one that its table has.
+pub(super) fn is_stored((_, attribute): &(u32, i16)) -> bool {
+    *attribute != UNWRITTEN
 }
 
 impl Bound {
@@ -55,6 +64,17 @@ impl Bound {
             Expr::Literal(scalar, _) => value_of_scalar(scalar, &self.ty).map(Some),
             _ => Ok(None),
         }
+    }
+    /// It as a column that the table with this oid may get.
+    pub(super) fn of_unwritten_column(self, table: u32) -> Bound {
+        Bound {
+            origin: Some((table, UNWRITTEN)),
+            ..self
+        }
+    }
+    /// Whether it is the NULL of a column that nobody has written yet.
+    pub(super) fn is_unwritten(&self) -> bool {
+        self.is_null_literal() && self.origin.is_some_and(|origin| !is_stored(&origin))
     }
     /// Whether it is NULL written out.
     pub(super) fn is_null_literal(&self) -> bool {

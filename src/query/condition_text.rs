@@ -44,6 +44,7 @@ pub(super) fn condition_text_over(
         name: name.to_string(),
         schema: None,
         columns,
+        dynamic_table: None,
     };
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);

@@ -8,7 +8,7 @@ use super::context_value::is_bare_keyword;
 use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
-use super::scope::capture;
+use super::scope::{ColumnName, capture};
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
@@ -160,14 +160,17 @@ impl Binder<'_> {
                 None,
             ));
         }
-        let quoted = ident.quote_style.is_some();
-        if !quoted && let Some(null) = self.unwritten_column(None, &name, place) {
-            return Ok(null);
-        }
-        Err(Error::UndefinedColumn {
+        let is_quoted = ident.quote_style.is_some();
+        let unknown = Error::UndefinedColumn {
             name: format!("\"{name}\""),
-            hint: place.scope.hint_for(&name, quoted),
-        })
+            hint: place.scope.hint_for(&name, is_quoted),
+        };
+        let column = ColumnName {
+            relation: None,
+            name: &name,
+            is_quoted,
+        };
+        self.unwritten_column(column, place, unknown)
     }
 
     /// `current_date` and its like, which the parser gives as plain names.
@@ -195,11 +198,14 @@ impl Binder<'_> {
                 return Err(fault(StatementFault::Syntax, message));
             }
         };
-        let is_quoted = idents.last().is_some_and(|ident| ident.quote_style.is_some());
+        let column = ColumnName {
+            relation: Some(relation),
+            name,
+            is_quoted: idents.last().is_some_and(|ident| ident.quote_style.is_some()),
+        };
         let found = match place.scope.get_qualified(schema, relation, name) {
-            Err(unknown) if unknown.is_undefined_column() && !is_quoted => {
-                let null = self.unwritten_column(Some(relation), name, place);
-                return null.ok_or(unknown);
+            Err(unknown) if unknown.is_undefined_column() => {
+                return self.unwritten_column(column, place, unknown);
             }
             found => found?,
         };
@@ -209,9 +215,8 @@ impl Binder<'_> {
         let (mut outer, mut levels) = (place.outer, 0);
         while let Some(around) = outer {
             let found = match around.scope.get_qualified(schema, relation, name) {
-                Err(unknown) if unknown.is_undefined_column() && !is_quoted => {
-                    let null = self.unwritten_column(Some(relation), name, place);
-                    return null.ok_or(unknown);
+                Err(unknown) if unknown.is_undefined_column() => {
+                    return self.unwritten_column(column, place, unknown);
                 }
                 found => found?,
             };

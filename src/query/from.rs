@@ -130,7 +130,7 @@ impl Binder<'_> {
                     clause: Clause::From,
                     windows: &[],
                 };
-                let sets = self.set_arguments(&call, place)?;
+                let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
                 if !sets.iter().any(|set| {
                     set.expr
                         .exists(|expr| Ok(matches!(expr, Expr::Column(_))))
@@ -199,7 +199,7 @@ impl Binder<'_> {
                         clause: Clause::From,
                         windows: &[],
                     };
-                    let sets = self.set_arguments(&call, place)?;
+                    let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
                     let one_row = Plan::one_row();
                     self.function_item(&call, sets, one_row, Scope::default())
                 }
@@ -323,10 +323,8 @@ impl Binder<'_> {
             self.note_indexed(table, &mut item)?;
         }
         self.note_locked(table, &known_as, &item.plan)?;
-        if table.options.dynamic_columns {
-            for relation in &mut item.scope.relations {
-                relation.dynamic_table = Some(table.name.clone());
-            }
+        for relation in &mut item.scope.relations {
+            relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
         }
         Ok(item)
     }
@@ -403,7 +401,7 @@ impl Binder<'_> {
         self.views += 1;
         let name = called(alias, &view.name);
         let bound = self.query_of_item(&name, |binder| {
-            binder.one_level_deeper(|binder| binder.query(&query, None))
+            binder.one_level_deeper(|binder| binder.showing(|binder| binder.query(&query, None)))
         });
         self.views -= 1;
         self.search_path = search_path;
@@ -439,6 +437,16 @@ impl Binder<'_> {
             .columns
             .into_iter()
             .map(|column| {
+                if column.is_unwritten() {
+                    // NULL in every row, and still of no type: what is done with it above binds as it will once it is written.
+                    return ScopeColumn {
+                        name: column.name,
+                        bound: Bound {
+                            origin: column.origin,
+                            ..Bound::unknown(None)
+                        },
+                    };
+                }
                 let expr = Expr::Column(Column::new(Some(reference.clone()), &column.column.name));
                 let ty = match column.ty {
                     SqlType::Unknown | SqlType::Void => SqlType::Text,

@@ -88,7 +88,7 @@ impl Binder<'_> {
             clause: Clause::JoinOn,
             windows: &[],
         };
-        let condition = self.condition(condition, place)?;
+        let condition = self.choosing(|binder| binder.condition(condition, place))?;
         let always = matches!(
             &condition,
             Expr::Literal(crate::tree::ScalarValue::Boolean(Some(true)), _)
@@ -126,7 +126,7 @@ impl Binder<'_> {
             clause: Clause::JoinOn,
             windows: &[],
         };
-        let condition = self.condition(condition, place)?;
+        let condition = self.choosing(|binder| binder.condition(condition, place))?;
         if has_subquery(&condition) {
             if kind != JoinType::Inner {
                 let plan = self.outer_join_by_subquery(left.plan, right.plan, kind, condition)?;

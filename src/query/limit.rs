@@ -175,7 +175,7 @@ impl Binder<'_> {
             clause,
             windows: &[],
         };
-        let bound = self.expression(expr, place)?;
+        let bound = self.choosing(|binder| binder.expression(expr, place))?;
         let bound = match &bound.ty {
             SqlType::Numeric(_) | SqlType::Float4 | SqlType::Float8 => {
                 self.convert(bound, &SqlType::Int8, CastContext::Explicit)?

@@ -109,6 +109,7 @@ pub(crate) use aggregate::aggregate_names;
 pub(crate) use aggregate::is_aggregate;
 pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
+use bound::is_stored;
 pub(crate) use cell::{BoundCell, bind_cells, constant};
 pub(crate) use coercion::is_assignable;
 pub(crate) use condition_text::condition_text;
@@ -184,7 +185,7 @@ fn bind_as(
 ) -> Result<PlannedQuery> {
     let mut binder = Binder::new(ctx, parameters);
     // Only the source of a write leaves literals open.
-    binder.reads_unwritten = untyped == SqlType::Text;
+    binder.chooses = untyped != SqlType::Text;
     let bound = binder
         .query(query, None)
         .and_then(|bound| binder.with_output_types(bound))
@@ -198,7 +199,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
         .columns
         .into_iter()
         .map(|column| {
-            let (table_oid, attribute) = column.origin.unwrap_or((0, 0));
+            let (table_oid, attribute) = column.origin.filter(is_stored).unwrap_or((0, 0));
             let ty = match column.ty {
                 SqlType::Unknown => untyped.clone(),
                 SqlType::Void => SqlType::Text,

@@ -282,9 +282,7 @@ impl Binder<'_> {
                     ambiguous: true,
                 })
             }
-            (true, false) | (false, true)
-                if op == ArithmeticOp::Add && (left.ty == S::Date || right.ty == S::Date) =>
-            {
+            (true, false) | (false, true) if op == ArithmeticOp::Add && is_date_and(&left, &right) => {
                 // An integer, an interval or a time may be added to a date.
                 Err(Error::UndefinedOperator {
                     signature: format!("{} + {}", type_name(&left.ty), type_name(&right.ty)),
@@ -486,10 +484,17 @@ fn numeric_key_of(value: &Value) -> Result<Expr> {
     Ok(Expr::Literal(ScalarValue::Binary(key), None))
 }
 
+/// Whether one is a date and the other says nothing of what it is. A column that nobody has written yet is a number of days.
+fn is_date_and(left: &Bound, right: &Bound) -> bool {
+    let is_date = left.ty == SqlType::Date || right.ty == SqlType::Date;
+    is_date && !left.is_unwritten() && !right.is_unwritten()
+}
+
 /// The type an untyped operand of an arithmetic operator takes beside `other`.
 fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> SqlType {
     use SqlType as S;
     match (op, other) {
+        (ArithmeticOp::Add, S::Date) => S::Int4,
         (ArithmeticOp::Add, S::Timestamp(_) | S::TimestampTz(_) | S::Time(_)) => S::Interval(None),
         (ArithmeticOp::Subtract, S::Time(_)) if !untyped_is_left => S::Interval(None),
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),

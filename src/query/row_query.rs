@@ -13,6 +13,7 @@ use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::Kept;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
+use crate::catalog::TableDef;
 use crate::logical::rows_source::RowsSource;
 use crate::system::StatementContext;
 use crate::tree::{Column, Expr, Plan, RelationAlias};
@@ -39,6 +40,8 @@ pub(crate) struct RowRelation {
     pub(crate) schema: Option<String>,
     /// The columns.
     pub(crate) columns: Vec<RowColumn>,
+    /// The table that it is of, if that gets columns that writes name.
+    pub(crate) dynamic_table: Option<Arc<TableDef>>,
 }
 
 /// A select list and a condition over rows of relations that belong together.
@@ -113,6 +116,10 @@ impl Binder<'_> {
         };
         match query.clause {
             Clause::Check => items.extend(self.conditions(query.items, place(Clause::Check))?),
+            Clause::Returning => {
+                let place = place(Clause::Returning);
+                items.extend(self.showing(|binder| binder.items(query.items, place))?);
+            }
             clause => items.extend(self.items(query.items, place(clause))?),
         }
         let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
@@ -166,7 +173,7 @@ impl Binder<'_> {
                 is_value: false,
                 may_be_missing: false,
                 indexed: Vec::new(),
-                dynamic_table: None,
+                dynamic_table: relation.dynamic_table.clone(),
             });
         }
         let number = BoundItem {

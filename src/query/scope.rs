@@ -8,6 +8,7 @@ use arrow::datatypes::Field;
 use super::bound::Bound;
 use super::clause::Clause;
 use super::indexed_column::IndexedColumn;
+use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr};
 use crate::{Error, Result};
@@ -19,6 +20,17 @@ pub(super) struct ScopeColumn {
     pub(super) name: String,
     /// What it stands for.
     pub(super) bound: Bound,
+}
+
+/// A column's name as it is written.
+#[derive(Clone, Copy)]
+pub(super) struct ColumnName<'a> {
+    /// What stands before it.
+    pub(super) relation: Option<&'a str>,
+    /// The name itself, folded.
+    pub(super) name: &'a str,
+    /// Whether it is in double quotes.
+    pub(super) is_quoted: bool,
 }
 
 /// A relation of FROM.
@@ -40,8 +52,8 @@ pub(super) struct ScopeRelation {
     pub(super) may_be_missing: bool,
     /// What indexes of its table hold beside its columns.
     pub(super) indexed: Vec<IndexedColumn>,
-    /// The table that it is, if that gets the columns that writes name.
-    pub(super) dynamic_table: Option<String>,
+    /// The table that it is, if that gets columns that writes name.
+    pub(super) dynamic_table: Option<Arc<TableDef>>,
 }
 
 /// The FROM of one SELECT.
@@ -185,14 +197,12 @@ impl Scope {
         }
     }
 
-    /// The table with dynamic columns of which an unknown name may be a column: of the relation of this name, or of any.
-    pub(super) fn dynamic_table(&self, relation: Option<&str>) -> Option<&str> {
-        let mut relations = self.relations.iter();
-        relations
-            .find(|known| {
-                known.dynamic_table.is_some() && relation.is_none_or(|relation| relation == known.name)
-            })
-            .and_then(|known| known.dynamic_table.as_deref())
+    /// The table of which an unknown name may become a column: that of the relation before the name, or any.
+    pub(super) fn dynamic_table(&self, column: ColumnName<'_>) -> Option<&Arc<TableDef>> {
+        let is_named = |known: &&ScopeRelation| column.relation.is_none_or(|name| name == known.name);
+        let tables = self.relations.iter().filter(is_named);
+        let mut tables = tables.filter_map(|known| known.dynamic_table.as_ref());
+        tables.find(|table| table.may_get_column(column.name))
     }
 
     /// Notes that an outer join may show NULLs in the place of its rows.

@@ -65,23 +65,23 @@ impl Binder<'_> {
             windows: &select.named_window,
         };
         if let Some(selection) = &select.selection {
-            let condition = self.where_condition(selection, place(Clause::Where))?;
+            let condition =
+                self.choosing(|binder| binder.where_condition(selection, place(Clause::Where)))?;
             plan = self.filter(plan, condition)?;
         }
         let mut items = self.items(&select.projection, place(Clause::Select))?;
         let visible = items.len();
-        let groups = self.group_by(
-            &select.group_by,
-            &items,
-            &select.projection,
-            place(Clause::GroupBy),
-        )?;
+        let (grouping, projection) = (&select.group_by, &select.projection);
+        let groups =
+            self.choosing(|binder| binder.group_by(grouping, &items, projection, place(Clause::GroupBy)))?;
         let having = match &select.having {
-            Some(having) => Some(self.condition(having, place(Clause::Having))?),
+            Some(having) => Some(self.choosing(|binder| binder.condition(having, place(Clause::Having)))?),
             None => None,
         };
-        let mut keys = self.order_by(order_by, &mut items, place(Clause::Select))?;
-        let mut distinct_on = self.distinct_on(select, &mut items, place(Clause::Select))?;
+        let mut keys =
+            self.choosing(|binder| binder.order_by(order_by, &mut items, place(Clause::Select)))?;
+        let mut distinct_on =
+            self.choosing(|binder| binder.distinct_on(select, &mut items, place(Clause::Select)))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         check_order_of_distinct(distinct && items.len() > visible)?;
         let locked = with_outputs(locked, &mut items);
@@ -318,6 +318,7 @@ impl Binder<'_> {
                 && projection.iter().any(|item| named(item, &name))
                 && let Some(item) = items.iter().find(|item| item.name == name)
             {
+                self.require_written(&name, &item.bound, place.scope)?;
                 if has_aggregate(&item.bound.expr) {
                     return Err(fault(
                         StatementFault::Grouping,
@@ -395,6 +396,7 @@ impl Binder<'_> {
                 }
             }
             if let Some(found) = found {
+                self.require_written(&name, &items[found].bound, place.scope)?;
                 return Ok(found);
             }
         }

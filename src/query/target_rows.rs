@@ -101,6 +101,7 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
         name: relation.name.clone(),
         schema: relation.schema.clone(),
         columns: columns.collect(),
+        dynamic_table: relation.dynamic_table.clone(),
     }
 }
 
@@ -233,6 +234,7 @@ impl Binder<'_> {
         for relation in &mut item.scope.relations {
             let mut named = is_named.clone();
             relation.columns.retain(|_| named());
+            relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
         }
         if !indexed_expressions::positions(table).is_empty() {
             self.note_indexed(table, &mut item)?;

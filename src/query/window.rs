@@ -60,17 +60,12 @@ impl Binder<'_> {
             clause: Clause::Window,
             ..place
         };
-        let window = self.window(over, inside)?;
-        let filter = match &function.filter {
-            Some(filter) => Some(Box::new(self.condition(
-                filter,
-                Place {
-                    clause: Clause::Filter,
-                    ..place
-                },
-            )?)),
-            None => None,
+        let window = self.choosing(|binder| binder.window(over, inside))?;
+        let filtering = Place {
+            clause: Clause::Filter,
+            ..place
         };
+        let filter = self.filter_clause(function, filtering)?;
         if is_aggregate(name) {
             return self.windowed_aggregate((name, function), &window, filter, inside);
         }
@@ -105,6 +100,17 @@ impl Binder<'_> {
         // It counts in unsigned numbers.
         let cast = crate::tree::Cast::new(Box::new(call), ty.arrow_type());
         Ok(Bound::new(Expr::Cast(cast), ty))
+    }
+
+    /// FILTER (WHERE …) of a call.
+    pub(super) fn filter_clause(
+        &mut self,
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<Option<Box<Expr>>> {
+        let filter = function.filter.as_deref();
+        let condition = filter.map(|filter| self.choosing(|binder| binder.condition(filter, place)));
+        Ok(condition.transpose()?.map(Box::new))
     }
 
     /// An aggregate over a window's frames.

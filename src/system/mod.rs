@@ -42,7 +42,7 @@ pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{
     LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope,
-    SettingSource, Settings, definitions, severity_rank,
+    SettingSource, Settings, UnwrittenColumns, definitions, severity_rank,
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;

@@ -1,6 +1,7 @@
 //! The session's settings: one row a setting in `definitions`, read by SET, SHOW, RESET, pg_settings and
 //! `docs/settings.md`. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
+mod choices;
 mod definition;
 mod definitions;
 mod own;
@@ -24,6 +25,7 @@ use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
 use crate::types::{CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 use crate::{Error, Result};
+pub use choices::{LoggedStatements, UnwrittenColumns};
 pub use definition::{SettingDef, SettingScope};
 pub(crate) use definition::{SettingKind, Unit};
 pub use definitions::definitions;
@@ -57,6 +59,10 @@ pub struct Settings {
     pub names_temporary_schema: bool,
     /// keyspan.full_scan.
     pub full_scan: FullScanPolicy,
+    /// keyspan.unwritten_columns.
+    pub unwritten_columns: UnwrittenColumns,
+    /// keyspan.columns_max.
+    pub columns_max: usize,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
@@ -127,19 +133,6 @@ pub struct Settings {
     custom: BTreeMap<String, String>,
     /// What `set_config` asked for while a statement ran.
     requested: Arc<Mutex<Vec<SettingChange>>>,
-}
-
-/// Which statements are logged when they begin (log_statement).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoggedStatements {
-    /// None.
-    None,
-    /// Those that define something.
-    Definitions,
-    /// Those that write.
-    Writes,
-    /// Every one.
-    All,
 }
 
 /// A change that `set_config` asks for; the session applies it when the statement has succeeded.
@@ -425,6 +418,8 @@ impl Settings {
             temporary_schema: Arc::default(),
             names_temporary_schema: false,
             full_scan: FullScanPolicy::default(),
+            unwritten_columns: UnwrittenColumns::Shown,
+            columns_max: 0,
             multi_get_keys_max: 0,
             join_keys_max: 0,
             rewrite_rule_off: Arc::default(),
@@ -495,6 +490,8 @@ impl Settings {
             },
             _ => FullScanPolicy::Reject,
         };
+        self.unwritten_columns = UnwrittenColumns::named(self.value("keyspan.unwritten_columns"));
+        self.columns_max = self.number("keyspan.columns_max");
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
         self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));
@@ -504,12 +501,7 @@ impl Settings {
         self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
         self.log_min_duration_ms = self.value("log_min_duration_statement").parse().ok();
-        self.log_statement = match self.value("log_statement") {
-            "ddl" => LoggedStatements::Definitions,
-            "mod" => LoggedStatements::Writes,
-            "all" => LoggedStatements::All,
-            _ => LoggedStatements::None,
-        };
+        self.log_statement = LoggedStatements::named(self.value("log_statement"));
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
         self.idle_session_timeout_ms = self.number("idle_session_timeout") as u64;
         self.lock_timeout_ms = self.number("lock_timeout") as u64;

@@ -11,16 +11,16 @@ use crate::types::{FormatSettings, SqlType, Value, value_at};
 /// Characters of a value shown at most, as in PostgreSQL.
 const VALUE_CHARS_MAX: usize = 64;
 
-/// A row of a batch of all columns: `(1, null, abc)`. Hidden columns are left out.
+/// A row of a batch of all columns: `(1, null, abc)`. Hidden columns are left out; what a write does not see of many is `...`.
 pub fn row_text(table: &TableDef, batch: &RecordBatch, row: usize) -> String {
     let visible = table
         .columns
         .iter()
         .zip(batch.columns())
         .filter(|(column, _)| !column.hidden);
-    let values: Vec<_> = visible
-        .map(|(column, array)| element_text(array, row, &column.ty))
-        .collect();
+    let values = visible.map(|(column, array)| element_text(array, row, &column.ty));
+    let unseen = table.is_narrowed().then(|| "...".to_string());
+    let values: Vec<_> = values.chain(unseen).collect();
     format!("({})", values.join(", "))
 }
 

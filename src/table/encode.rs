@@ -45,11 +45,11 @@ impl<'a> RowEncoder<'a> {
     }
 
     /// The row value that keeps what the row held in every column but those at the positions that `named` marks, which
-    /// come from the batch. Errors as `value`, and `Corrupt`.
+    /// come from the batch (`None`: all), and in those that were left out of the table. Errors as `value`, and `Corrupt`.
     pub fn merged_value(
         &mut self,
         old: &[u8],
-        named: &[bool],
+        named: Option<&[bool]>,
         batch: &RecordBatch,
         row: usize,
     ) -> Result<Vec<u8>> {
@@ -227,12 +227,28 @@ impl<'a> ValueEncoder<'a> {
     }
 
     /// See [`RowEncoder::merged_value`].
-    fn merge(&mut self, old: &[u8], named: &[bool], batch: &RecordBatch, row: usize) -> Result<Vec<u8>> {
+    fn merge(
+        &mut self,
+        old: &[u8],
+        named: Option<&[bool]>,
+        batch: &RecordBatch,
+        row: usize,
+    ) -> Result<Vec<u8>> {
         let old = RowReader::new(old)?;
         self.writer.clear();
+        let is_kept = |(id, _): &(ColumnId, Stored<'_>)| self.table.leaves_out(*id);
+        let mut kept = match self.table.is_narrowed() {
+            true => old.columns().filter(is_kept).collect(),
+            false => Vec::new(),
+        }
+        .into_iter()
+        .peekable();
         for part in &self.parts {
+            while let Some((id, stored)) = kept.next_if(|(id, _)| *id < part.id) {
+                self.writer.push_stored(id, stored);
+            }
             let array = batch.column(part.position);
-            if !named[part.position] {
+            if !named.is_none_or(|named| named[part.position]) {
                 if let Some(stored) = old.get(part.id) {
                     self.writer.push_stored(part.id, stored);
                 }
@@ -243,6 +259,9 @@ impl<'a> ValueEncoder<'a> {
             } else if !part.absent_is_null {
                 self.writer.push_stored(part.id, Stored::Null);
             }
+        }
+        for (id, stored) in kept {
+            self.writer.push_stored(id, stored);
         }
         self.finish()
     }

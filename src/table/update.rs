@@ -20,7 +20,7 @@ use super::write::{
 };
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
-use crate::store::{LockMode, Write};
+use crate::store::{LockMode, Values, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
@@ -82,16 +82,38 @@ impl<'a> RowUpdate<'a> {
         let keys = (0..new.num_rows()).map(|row| encoder.key(new, row));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         self.txn.lock(&keys, LockMode::Change).await?;
+        let standing = self.standing_values(&keys).await?;
         for (row, key) in keys.into_iter().enumerate() {
-            let value = encoder.value(new, row)?;
+            let value = match &standing {
+                None => encoder.value(new, row)?,
+                Some(values) => encoder.merged_value(standing_value(values, row)?, None, new, row)?,
+            };
             self.txn.write(Write::Put { key, value }, None)?;
             take_turns(row).await;
         }
         Ok(())
     }
 
+    /// What stands under keys that do not move, where the table lacks columns of it: those stay as they are.
+    async fn standing_values(&self, keys: &[Vec<u8>]) -> Result<Option<Values>> {
+        match self.table.is_narrowed() {
+            false => Ok(None),
+            true => {
+                let locked = self.txn.lock_newest(keys, LockMode::Change).await?;
+                Ok(Some(locked.values))
+            }
+        }
+    }
+
     async fn move_rows(&self, moves: &mut Moves, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        let rows = encode_rows(self.table, new, self.limits).await?;
+        let mut rows = encode_rows(self.table, new, self.limits).await?;
+        let keys: Vec<Vec<u8>> = rows.iter().map(|row| row.key.clone()).collect();
+        if let Some(values) = self.standing_values(&keys).await? {
+            let mut encoder = RowEncoder::new(self.table, self.limits);
+            for (at, row) in rows.iter_mut().enumerate() {
+                row.value = encoder.merged_value(standing_value(&values, at)?, None, new, at)?;
+            }
+        }
         let stays = |row: usize, key: &Vec<u8>| rows[row].unique_keys().any(|kept| kept == key);
         let vacated = vacated_keys(self.txn, self.table, old, self.limits, stays).await?;
         let held = self.held_keys(&rows, &vacated).await?;
@@ -138,7 +160,12 @@ impl<'a> RowUpdate<'a> {
     }
 }
 
-/// Replaces rows that have all come.
+fn standing_value(values: &Values, row: usize) -> Result<&[u8]> {
+    let value = values.get(row);
+    value.ok_or_else(|| Error::internal("a row that is updated is not there"))
+}
+
+/// Replaces rows that have all come. Of a table that columns were left out of, the rows' own keys must stay.
 pub async fn update_rows(
     txn: &Transaction,
     table: &TableDef,

@@ -147,7 +147,7 @@ pub async fn upsert_rows(
         .iter()
         .zip(named)
         .all(|(column, named)| *named || table.is_key_column(column.id));
-    if all_named && table.kept_indexes().next().is_none() {
+    if all_named && !table.is_narrowed() && table.kept_indexes().next().is_none() {
         txn.lock_unread(&sorted(&keys), LockMode::Change).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
@@ -170,7 +170,7 @@ pub async fn upsert_rows(
             .map(|change| change.new.as_slice())
             .or(old);
         let new = match before {
-            Some(before) => encoder.merged_value(before, named, batch, row)?,
+            Some(before) => encoder.merged_value(before, Some(named), batch, row)?,
             None => encoder.value(batch, row)?,
         };
         if changes.insert(key, ValueChange { old, new }).is_none() {
@@ -267,7 +267,7 @@ struct ValueChange<'a> {
 /// A row as it will be stored.
 pub(super) struct EncodedRow {
     pub(super) key: Vec<u8>,
-    value: Vec<u8>,
+    pub(super) value: Vec<u8>,
     /// In the order of `TableDef::kept_indexes`.
     entries: Vec<IndexEntry>,
 }

@@ -17,6 +17,7 @@ mod copy;
 mod data_format;
 mod definitions;
 mod durability;
+mod dynamic_columns;
 mod edges;
 mod fairness;
 mod faults;

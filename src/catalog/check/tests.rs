@@ -73,9 +73,11 @@ fn table() -> TableDef {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: TableOptions::default(),
+        wildcards: Vec::new(),
         stored_query: None,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     }
 }
 

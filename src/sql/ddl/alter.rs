@@ -16,7 +16,7 @@ use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
     foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
-    view_text,
+    view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -246,6 +246,13 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             deferrable,
             initially_deferred,
         } => foreign_key::alter(ctx, table, name, (*deferrable, *initially_deferred)),
+        AlterAction::AddWildcard {
+            column,
+            if_not_exists,
+        } => wildcard::add_to_table(ctx, table, column, *if_not_exists).await,
+        AlterAction::DropWildcard { name, if_exists } => {
+            wildcard::drop_of_table(ctx, table, name, *if_exists)
+        }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }

@@ -24,6 +24,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             },
             AlterAction::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
             AlterAction::Constraint { .. } => "ALTER CONSTRAINT",
+            AlterAction::AddWildcard { .. } => "ADD COLUMN",
+            AlterAction::DropWildcard { .. } => "DROP COLUMN",
             AlterAction::Compact => "COMPACT",
             AlterAction::Refused { .. } => return Access::Alter,
         });

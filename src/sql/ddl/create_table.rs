@@ -12,7 +12,7 @@ use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
 use super::table_index::{define_computed, index_name, own_indexes};
-use super::{advice, generation, options, sequence, storage};
+use super::{advice, generation, options, sequence, storage, wildcard};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
@@ -58,6 +58,7 @@ pub(super) struct Description {
     checks: Vec<NewCheck>,
     foreign_keys: Vec<NewForeignKey>,
     options: TableOptions,
+    wildcards: Vec<ColumnDef>,
     stored_query: Option<Box<StoredQuery>>,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
@@ -76,6 +77,11 @@ impl Description {
             stored_query,
             ..Description::default()
         }
+    }
+
+    /// Gives it wildcard columns.
+    pub(super) fn with_wildcards(self, wildcards: Vec<ColumnDef>) -> Description {
+        Description { wildcards, ..self }
     }
 
     /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
@@ -186,6 +192,9 @@ async fn describe(
     let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
     let mut columns = Vec::with_capacity(create.columns.len());
     let mut generations = Vec::new();
+    let (wildcards, wildcards_at) =
+        wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
+    description.wildcards = wildcards;
     let mut likes = ctx.hints.likes.iter().peekable();
     let (mut like_indexes, mut like_checks) = (Vec::new(), Vec::new());
     for at in 0..=create.columns.len() {
@@ -207,12 +216,17 @@ async fn describe(
                     ..options
                 };
             }
+            let mut wildcards = taken.wildcards.into_iter();
+            wildcards.try_for_each(|def| wildcard::add(&mut description.wildcards, def))?;
             like_indexes.extend(taken.indexes);
             like_checks.extend(taken.checks);
         }
         let Some(written) = create.columns.get(at) else {
             break;
         };
+        if wildcards_at.contains(&at) {
+            continue;
+        }
         let NewColumn {
             def,
             primary_key,
@@ -444,9 +458,11 @@ pub(super) async fn create_described(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         options: description.options,
+        wildcards: description.wildcards,
         stored_query: description.stored_query,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     };
     for index in description.computed_indexes {
         let oid = numbers.take_oid().await?;

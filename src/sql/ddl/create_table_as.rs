@@ -9,6 +9,7 @@ use super::create_table::{
     Description, FIRST_COLUMN_ID, create_described, new_table, plain_column, table_options,
 };
 use super::new_relation::NewRelation;
+use super::wildcard;
 use crate::catalog::{ColumnDef, StoredQuery, TableOptions};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -129,7 +130,7 @@ async fn create_as(ctx: &StatementContext, new: NewTable, query: &Query) -> Resu
 /// The same of a query that is bound; how many rows there were, unless it is to have none.
 pub(super) async fn create_filled(
     ctx: &StatementContext,
-    new: NewTable,
+    mut new: NewTable,
     (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
 ) -> Result<Option<u64>> {
     let outputs = plan.columns();
@@ -145,7 +146,9 @@ pub(super) async fn create_filled(
             stored_type(&output.ty)?,
         ));
     }
+    let (wildcards, _) = wildcard::take(ctx, &new.relation.name, &mut new.options, &[]).await?;
     let description = Description::of_columns(columns, new.options, new.stored_query);
+    let description = description.with_wildcards(wildcards);
     let table = create_described(ctx, new.relation, description).await?;
     let rows = match ctx.hints.without_rows {
         true => None,

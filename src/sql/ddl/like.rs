@@ -30,6 +30,8 @@ pub(super) struct Likeness {
     pub(super) buckets: Option<u16>,
     /// All its options, where they are asked for.
     pub(super) options: Option<TableOptions>,
+    /// Its wildcard columns, likewise.
+    pub(super) wildcards: Vec<ColumnDef>,
     /// Its other indexes.
     pub(super) indexes: Vec<LikeIndex>,
     /// Its CHECK constraints, by their names.
@@ -105,6 +107,10 @@ fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
 fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Likeness> {
     let mut taken = Likeness {
         options: like.with_options.then(|| table.options.clone()),
+        wildcards: match like.with_options {
+            true => table.wildcards.clone(),
+            false => Vec::new(),
+        },
         ..Likeness::default()
     };
     for column in table.visible_columns() {

@@ -8,7 +8,7 @@ use sqlparser::ast::{CreateView, ObjectName, Query};
 use super::create_table_as::{NewTable, create_filled};
 use super::new_relation::NewRelation;
 use super::rewrite::as_duplicate_in_index;
-use super::{options, storage, view};
+use super::{options, storage, view, wildcard};
 use crate::catalog::{Access, CatalogWriter, IndexDef, StoredQuery, TableDef, lasting_path, written_key};
 use crate::error::StatementFault;
 use crate::parse::definition::Persistence;
@@ -82,6 +82,9 @@ pub(super) async fn create_of_plan(
         ));
     }
     let (table_options, unused) = options::read(&create.options)?;
+    if table_options.wildcard_column.is_some() {
+        return Err(wildcard::refused());
+    }
     storage::tell(ctx, unused);
     let columns: Vec<String> = create
         .columns

@@ -63,6 +63,7 @@ mod user_type;
 mod verification;
 mod view;
 mod view_text;
+mod wildcard;
 
 use sqlparser::ast;
 

@@ -5,7 +5,8 @@ use sqlparser::ast::{CreateTableOptions, SqlOption};
 
 use super::storage::{self, StoredKind, value_text};
 use super::table_change::changed_key;
-use crate::catalog::{TABLE_OPTIONS, TableDef, TableOption, TableOptions, Values, Verdict};
+use super::wildcard;
+use crate::catalog::{TABLE_OPTIONS, TableDef, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN};
 use crate::error::nearest_name;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -41,6 +42,10 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<St
 /// SET and RESET of ALTER TABLE. Errors: as [`read`]; 0A000 for what would make its key another.
 pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[NewOption]) -> Result<()> {
     let buckets = table.options.buckets;
+    let mut names = changes.iter().map(|(name, _)| name);
+    if names.any(|name| name.eq_ignore_ascii_case(WILDCARD_COLUMN)) {
+        return Err(wildcard::refused());
+    }
     let unused = change(&mut table.options, changes)?;
     storage::tell(ctx, unused);
     match table.options.buckets == buckets {
@@ -88,7 +93,12 @@ pub(super) fn change(options: &mut TableOptions, changes: &[NewOption]) -> Resul
 fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<bool> {
     match &option.verdict {
         Verdict::Honoured(honoured) => {
-            let set = (honoured.set)(options, value.to_lowercase().as_str());
+            let in_lower_case = value.to_lowercase();
+            let taken = match option.name == WILDCARD_COLUMN {
+                true => value,
+                false => &in_lower_case,
+            };
+            let set = (honoured.set)(options, taken);
             set.ok_or_else(|| invalid_value("table", option.name, value, honoured.values))?;
             Ok(true)
         }

@@ -127,8 +127,14 @@ async fn remove<'a>(
             qualified(&table.schema, &table.name),
             actions.join(", ")
         );
-        match parse(&text)?.pop().map(|statement| statement.ast) {
-            Some(Statement::AlterTable(alter)) => drop(Box::pin(alter::execute(ctx, &alter)).await?),
+        let statement = parse(&text)?.pop();
+        let statement = statement.ok_or_else(|| Error::internal("a definition that does not read"))?;
+        let ctx = StatementContext {
+            hints: statement.hints,
+            ..ctx.clone()
+        };
+        match statement.ast {
+            Statement::AlterTable(alter) => drop(Box::pin(alter::execute(&ctx, &alter)).await?),
             _ => return Err(Error::internal("a definition that does not read")),
         }
     }
@@ -297,7 +303,7 @@ fn dependents<'a>(
     let over = types.iter().filter(|over| over.rests_on().contains(&ty.oid));
     found.extend(over.map(Dependent::Type));
     for table in catalog.tables() {
-        for column in &table.columns {
+        for column in table.columns.iter().chain(&table.wildcards) {
             let generates = column.generation();
             let names = |sql: &str| mentions_word(sql, &ty.name);
             if column.types_used().any(|used| used == ty.oid)
@@ -364,6 +370,9 @@ impl Dependent<'_> {
     /// The action of ALTER TABLE that removes it.
     fn removal(&self) -> String {
         match self {
+            Dependent::Column(table, column) if table.is_wildcard(column) => {
+                format!("DROP WILDCARD \"{}\"", column.name.replace('"', "\"\""))
+            }
             Dependent::Column(_, column) => format!("DROP COLUMN {} CASCADE", quote_ident(&column.name)),
             Dependent::Default(_, column) => {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))

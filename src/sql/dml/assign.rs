@@ -80,13 +80,13 @@ pub(super) fn result_value(array: &ArrayRef, row: usize, ty: &SqlType) -> Result
     })
 }
 
-/// A dynamic column's type came from the first value written to it: say so when a later one does not fit.
+/// A dynamic column's type came with the write that added it: say so when a later one does not fit.
 fn dynamic_mismatch(error: Error, column: &ColumnDef) -> Error {
     if !column.dynamic {
         return error;
     }
     let hint = format!(
-        "The column got type {} from the first value written to it. Write values of that type, or name another column.",
+        "The column got type {} when a write added it. Write values of that type, or name another column.",
         column.ty
     );
     match error {

@@ -179,6 +179,7 @@ fn both_relations(target: &Target) -> [RowRelation; 2] {
         name: EXCLUDED.to_string(),
         schema: None,
         columns: proposed.columns,
+        dynamic_table: proposed.dynamic_table,
     };
     [target.relation(), excluded]
 }

@@ -74,7 +74,9 @@ impl CopyPlan {
         let mut target = target.map_err(Error::without_place)?;
         let missing = missing_columns(&target, columns)?;
         lock_for_writes(&ctx.txn, &target.table).await?;
+        target.add_columns_of_patterns(ctx, columns.iter().map(String::as_str))?;
         target.add_columns(ctx, missing)?;
+        target.tell_added(ctx);
         let table = Arc::clone(&target.table);
         let positions = match columns.is_empty() {
             true => {
@@ -131,7 +133,7 @@ impl CopyPlan {
 
     /// Whether writes may add columns to the table.
     pub(crate) fn takes_new_columns(&self) -> bool {
-        self.target.table.options.dynamic_columns
+        self.target.table.gets_columns()
     }
 
     /// The columns that the data gives, in its order.
@@ -242,17 +244,14 @@ impl CopyPlan {
 fn missing_columns(target: &Target, columns: &[String]) -> Result<Vec<NewDynamicColumn>> {
     let mut missing = Vec::new();
     for name in columns {
-        if target.column(name)?.is_none() {
+        if target.column(name)?.is_none() && target.table.pattern_of(name).is_none() {
             // What data says has no type of its own.
-            missing.push(NewDynamicColumn {
-                name: name.clone(),
-                ty: SqlType::Text,
-            });
+            missing.push(NewDynamicColumn::of_value(name.clone(), SqlType::Text));
         }
     }
     let known = columns
         .iter()
-        .filter(|name| !missing.iter().any(|new| new.name == **name));
+        .filter(|name| target.table.column_index(name).is_some());
     check_copied(&target.table, known.cloned())?;
     match columns
         .iter()

@@ -7,11 +7,12 @@ use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
+use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::target::Target;
+use super::target::{Target, bind_narrowed};
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
@@ -39,7 +40,21 @@ impl DeletePlan {
         delete: &ast::Delete,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<DeletePlan> {
-        let target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
+        bind_narrowed(types, |types, narrows| {
+            DeletePlan::bind_target(ctx, delete, types, narrows)
+        })
+    }
+
+    fn bind_target(
+        ctx: &StatementContext,
+        delete: &ast::Delete,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<DeletePlan> {
+        let mut target = Target::of_factor(ctx, target_of(delete)?, Access::Delete)?;
+        if narrows {
+            target.narrow(NamedColumns::of_delete(delete));
+        }
         let items = delete.returning.as_deref();
         let columns = columns_needed(&target.table, items.is_some());
         let finding = Finding {

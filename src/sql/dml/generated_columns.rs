@@ -254,6 +254,7 @@ fn bind(
         name: table.to_string(),
         schema: None,
         columns: inputs.iter().filter_map(column).collect(),
+        dynamic_table: None,
     };
     let query = RowQuery {
         relations: &[relation],

@@ -11,13 +11,15 @@ use super::assign::{assign_array, check_assignable};
 use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
 use super::generated_columns::{Writing, check_writable, generates_of_both, is_left_out, with_dependents};
+use super::named_columns::NamedColumns;
 use super::new_rows::NewRows;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_search::reads_table;
-use super::target::{Target, column_name, dynamic_type_of};
+use super::set;
+use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
 use super::write_result::WriteResult;
 use crate::catalog::{Access, NewDynamicColumn, TableDef};
@@ -84,28 +86,50 @@ impl InsertPlan {
         insert: &ast::Insert,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<InsertPlan> {
-        let (mut target, names) = target_of(ctx, insert)?;
+        let known = types.clone();
+        match InsertPlan::bind_target(ctx, insert, types, true).await {
+            // The nearest name may be that of any column.
+            Err(error) if error.is_undefined_column() => {
+                *types = known;
+                InsertPlan::bind_target(ctx, insert, types, false).await
+            }
+            bound => bound,
+        }
+    }
+
+    async fn bind_target(
+        ctx: &StatementContext,
+        insert: &ast::Insert,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<InsertPlan> {
+        let (mut target, names) = target_of(ctx, insert, narrows)?;
+        target.add_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
         let mut source = Source::bind(ctx, &target, insert, &names, types)?;
-        if target.table.options.dynamic_columns {
+        if target.table.gets_columns() {
             let before = Arc::clone(&target.table);
             target.add_columns(ctx, source.new_columns(ctx).await?)?;
             conflict::add_new_columns(ctx, &mut target, insert.on.as_ref(), types).await?;
             if !Arc::ptr_eq(&before, &target.table) {
                 source = Source::bind(ctx, &target, insert, &names, types)?;
             }
+            target.tell_added(ctx);
         }
         InsertPlan::of_source(ctx, insert, (target, source), types)
     }
 
-    /// Binds it without the columns that it would add.
+    /// Binds it without the columns that it would add, but for those of patterns.
     pub(super) fn bind_for_describe(
         ctx: &StatementContext,
         insert: &ast::Insert,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<InsertPlan> {
-        let (target, names) = target_of(ctx, insert)?;
-        let source = Source::bind(ctx, &target, insert, &names, types)?;
-        InsertPlan::of_source(ctx, insert, (target, source), types)
+        bind_narrowed(types, |types, narrows| {
+            let (mut target, names) = target_of(ctx, insert, narrows)?;
+            target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
+            let source = Source::bind(ctx, &target, insert, &names, types)?;
+            InsertPlan::of_source(ctx, insert, (target, source), types)
+        })
     }
 
     fn of_source(
@@ -258,7 +282,7 @@ impl Source {
                 let missing = columns.filter(|((position, _), _)| position.is_none());
                 let new = missing.filter_map(|((_, name), output)| {
                     let name = name.clone();
-                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn { name, ty })
+                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn::of_value(name, ty))
                 });
                 Ok(new.collect())
             }
@@ -319,11 +343,7 @@ async fn write_rows(
         reads_target: false,
     };
     let plan = InsertPlan {
-        target: Target {
-            table: Arc::clone(table),
-            alias: None,
-            is_widened: false,
-        },
+        target: Target::of_table(table),
         rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
         // They are rows that are there already.
         checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
@@ -336,8 +356,18 @@ async fn write_rows(
     Ok(written.rows_written)
 }
 
-/// The table of an INSERT and the names of its columns: those listed, or all. Errors: 42P01, 42703, 42701.
-fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
+/// The table of an INSERT and the names of its columns: those listed, or all. `narrows`: without those that it has nothing to do with.
+/// Errors: 42P01, 42703, 42701.
+fn target_of(ctx: &StatementContext, insert: &ast::Insert, narrows: bool) -> Result<(Target, Vec<String>)> {
+    let (mut target, names) = whole_target_of(ctx, insert)?;
+    let lists_columns = !unread_words::split(&insert.columns).named.is_empty();
+    if narrows && lists_columns && !updates_key(&target, insert)? {
+        target.narrow(NamedColumns::of_insert(insert, &names));
+    }
+    Ok((target, names))
+}
+
+fn whole_target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
     let TableObject::TableName(name) = &insert.table else {
         return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
     };
@@ -367,6 +397,17 @@ pub(super) fn columns_named(target: &Target, named: &[ObjectName]) -> Result<Vec
         names.push(name);
     }
     Ok(names)
+}
+
+/// Whether ON CONFLICT DO UPDATE sets a column of the primary key. Errors: 42703 for a qualified name.
+fn updates_key(target: &Target, insert: &ast::Insert) -> Result<bool> {
+    let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on else {
+        return Ok(false);
+    };
+    match &conflict.action {
+        ast::OnConflictAction::DoNothing => Ok(false),
+        ast::OnConflictAction::DoUpdate(update) => set::sets_key(target, &update.assignments),
+    }
 }
 
 /// The rows of a source that is VALUES and nothing else.

@@ -106,7 +106,7 @@ impl MergePlan {
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<MergePlan> {
         let mut target = target_of(ctx, merge)?;
-        if target.table.options.dynamic_columns {
+        if target.table.gets_columns() {
             let found = MergePlan::find(ctx, merge, &target, &mut types.clone())?;
             for clause in &merge.clauses {
                 let relations = relations_of(
@@ -116,6 +116,7 @@ impl MergePlan {
                 );
                 add_new_columns(ctx, &mut target, &clause.action, &relations, types).await?;
             }
+            target.tell_added(ctx);
         }
         MergePlan::bind(ctx, merge, target, types)
     }
@@ -568,6 +569,7 @@ fn action_relation() -> RowRelation {
             ty: SqlType::Text,
             origin: None,
         }],
+        dynamic_table: None,
     }
 }
 

@@ -112,12 +112,13 @@ pub(super) async fn add_new_columns(
             false => Ok(()),
         },
         MergeAction::Insert(insert) => {
-            let (names, _, exprs) = named_values(target, insert)?;
+            let (names, _, exprs) = named_values(&target.of_insert(), insert)?;
+            target.add_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
             let mut new = Vec::new();
             for (name, expr) in names.into_iter().zip(exprs) {
                 if target.table.column_index(&name).is_none() && !is_default(expr) {
                     let ty = dynamic_type_of(&type_of(expr)?);
-                    new.extend(ty.map(|ty| NewDynamicColumn { name, ty }));
+                    new.extend(ty.map(|ty| NewDynamicColumn::of_value(name, ty)));
                 }
             }
             target.add_columns(ctx, new)
@@ -194,15 +195,12 @@ impl ActionInsert {
         relations: &[RowRelation],
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ActionInsert> {
-        let (
-            names,
-            InsertColumns {
-                named,
-                overriding,
-                defaults,
-            },
-            exprs,
-        ) = named_values(target, insert)?;
+        let (names, columns, exprs) = named_values(&target.of_insert(), insert)?;
+        let InsertColumns {
+            named,
+            overriding,
+            defaults,
+        } = columns;
         if !defaults {
             check_width(exprs.len(), names.len(), named.is_empty())?;
         }

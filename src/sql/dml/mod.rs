@@ -16,6 +16,7 @@ mod generated_columns;
 mod insert;
 mod merge;
 mod merge_action;
+mod named_columns;
 mod new_rows;
 mod referenced_keys;
 mod references;

@@ -259,5 +259,6 @@ fn relation(table: &TableDef) -> RowRelation {
         name: table.name.clone(),
         schema: Some(table.schema.clone()),
         columns: columns.collect(),
+        dynamic_table: None,
     }
 }

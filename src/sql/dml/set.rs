@@ -225,6 +225,22 @@ fn with_inputs(table: &TableDef, mut ids: HashSet<ColumnId>) -> HashSet<ColumnId
     ids
 }
 
+/// Whether SET names a column of the primary key, or one that such a column is computed of. Errors: 42703 for a qualified name.
+pub(super) fn sets_key(target: &Target, assignments: &[ast::Assignment]) -> Result<bool> {
+    let named = pairs(assignments, &target.table.name)?;
+    Ok(target.has_key_column(named.iter().map(|(name, ..)| name.as_str())))
+}
+
+/// Gives the table the columns that SET names and patterns match, for a statement that does not run. Errors: 54011.
+pub(super) fn assume_columns(
+    ctx: &StatementContext,
+    target: &mut Target,
+    assignments: &[ast::Assignment],
+) -> Result<()> {
+    let named = pairs(assignments, &target.table.name)?;
+    target.assume_columns_of_patterns(ctx, named.iter().map(|(name, ..)| name.as_str()))
+}
+
 /// Whether SET names columns that the table does not have yet. Errors: 42703.
 pub(super) fn names_new_columns(target: &Target, assignments: &[ast::Assignment]) -> Result<bool> {
     for (name, span, _) in pairs(assignments, &target.table.name)? {
@@ -244,8 +260,10 @@ pub(super) async fn add_dynamic_columns(
     types: &[Option<SqlType>],
     type_of: impl Fn(&Target, &Expr) -> Result<SqlType>,
 ) -> Result<()> {
+    let named = pairs(assignments, &target.table.name)?;
+    target.add_columns_of_patterns(ctx, named.iter().map(|(name, ..)| name.as_str()))?;
     let mut new = Vec::new();
-    for (name, _, expr) in pairs(assignments, &target.table.name)? {
+    for (name, _, expr) in named {
         if target.table.column_index(&name).is_some() || is_default(expr) {
             continue;
         }
@@ -254,7 +272,7 @@ pub(super) async fn add_dynamic_columns(
             Ok((stated, cells)) => cells.run(ctx).await?.dynamic_type(&stated[0], expr)?,
             Err(_) => dynamic_type_of(&type_of(target, expr)?),
         };
-        new.extend(ty.map(|ty| NewDynamicColumn { name, ty }));
+        new.extend(ty.map(|ty| NewDynamicColumn::of_value(name, ty)));
     }
     target.add_columns(ctx, new)
 }

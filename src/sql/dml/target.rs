@@ -4,30 +4,50 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Ident, ObjectName, Spanned, TableFactor, TableWithJoins};
 
+use super::named_columns::NamedColumns;
 use crate::catalog::{
     Access, CatalogWriter, NewDynamicColumn, TableDef, is_system_schema, is_temporary_schema,
 };
+use crate::codec::row::ColumnId;
 use crate::error::nearest_name;
 use crate::parse::{names, text_place};
 use crate::query::{RowColumn, RowRelation};
 use crate::sql::column_type::check_stored;
 use crate::sql::relation::table;
-use crate::system::StatementContext;
+use crate::system::{Notice, StatementContext};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The table of a write, as the statement names it.
 #[derive(Debug, Clone)]
 pub(super) struct Target {
-    /// The table; replaced when the write adds columns.
+    /// The table, without the columns that the write has nothing to do with; replaced when the write adds columns.
     pub(super) table: Arc<TableDef>,
+    /// The table with all of its columns.
+    whole: Arc<TableDef>,
+    /// What it is narrowed to.
+    named: Option<NamedColumns>,
     /// The alias, if it has one.
     pub(super) alias: Option<String>,
-    /// The statement has added columns to it.
-    pub(super) is_widened: bool,
+    /// The columns that the statement has added to it.
+    pub(super) added: Vec<String>,
+    /// Whether the statement is an UPDATE.
+    updates: bool,
 }
 
 impl Target {
+    /// A table that is written whole, without a name in a statement.
+    pub(super) fn of_table(table: &Arc<TableDef>) -> Target {
+        Target {
+            table: Arc::clone(table),
+            whole: Arc::clone(table),
+            named: None,
+            alias: None,
+            added: Vec::new(),
+            updates: false,
+        }
+    }
+
     /// The table of this name, for `access`. Errors: 42P01, 42809, 0A000 for a view, 42501.
     pub(super) fn find(
         ctx: &StatementContext,
@@ -45,9 +65,12 @@ impl Target {
         }
         let table = table(ctx, name, access).map_err(|error| text_place::at_error(error, name.span()))?;
         Ok(Target {
+            whole: Arc::clone(&table),
             table,
+            named: None,
             alias: alias.map(names::fold),
-            is_widened: false,
+            added: Vec::new(),
+            updates: access == Access::Update,
         })
     }
 
@@ -93,6 +116,33 @@ impl Target {
         }
     }
 
+    /// Leaves out the columns that the write has nothing to do with, of many.
+    pub(super) fn narrow(&mut self, named: NamedColumns) {
+        self.named = (!named.take_whole_rows(self.name())).then_some(named);
+        self.table = self.narrowed();
+    }
+
+    fn narrowed(&self) -> Arc<TableDef> {
+        match &self.named {
+            Some(named) => self.whole.narrowed(|column| named.has(&column.name)),
+            None => Arc::clone(&self.whole),
+        }
+    }
+
+    /// Whether a column of one of these names is of the primary key, or one that such a column is computed of.
+    pub(super) fn has_key_column<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> bool {
+        let table = &self.whole;
+        let generations = table.generations();
+        let of_key = generations.filter(|(at, _)| table.is_key_column(table.columns[*at].id));
+        let inputs: Vec<ColumnId> = of_key
+            .flat_map(|(_, generation)| generation.inputs.clone())
+            .collect();
+        names.any(|name| {
+            let column = table.column_index(name).map(|at| &table.columns[at]);
+            column.is_some_and(|column| table.is_key_column(column.id) || inputs.contains(&column.id))
+        })
+    }
+
     /// The name that expressions know the table by.
     pub(super) fn name(&self) -> &str {
         self.alias.as_deref().unwrap_or(&self.table.name)
@@ -109,6 +159,7 @@ impl Target {
             name: self.name().to_string(),
             schema: self.alias.is_none().then(|| self.table.schema.clone()),
             columns: columns.collect(),
+            dynamic_table: Some(&self.table).filter(|table| table.gets_columns()).cloned(),
         }
     }
 
@@ -116,21 +167,165 @@ impl Target {
     pub(super) fn column(&self, name: &str) -> Result<Option<usize>> {
         match self.table.column_index(name) {
             Some(at) => Ok(Some(at)),
-            None if self.table.options.dynamic_columns => Ok(None),
-            None => Err(undefined_column(&self.table, name)),
+            None if self.may_add(name) => Ok(None),
+            None => Err(undefined_column(&self.whole, name)),
         }
     }
 
-    /// Adds columns to the table and finds their positions. Errors: 0A000 for a type that no row stores.
+    /// The target of an INSERT of a MERGE, which may add what its UPDATE may not.
+    pub(super) fn of_insert(&self) -> Target {
+        Target {
+            updates: false,
+            ..self.clone()
+        }
+    }
+
+    fn may_add(&self, name: &str) -> bool {
+        let table = &self.whole;
+        let adds_any = !self.updates || table.options.update_adds_columns;
+        table.may_get_column(name) && (adds_any || table.pattern_of(name).is_some())
+    }
+
+    /// Adds columns to the table and finds their positions. Errors: 0A000 for a type that no row stores, 54011.
     pub(super) fn add_columns(&mut self, ctx: &StatementContext, new: Vec<NewDynamicColumn>) -> Result<()> {
         if !new.is_empty() {
             new.iter().try_for_each(|column| check_stored(&column.ty))?;
+            self.added.extend(new.iter().map(|column| column.name.clone()));
             let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-            self.table = writer.add_dynamic_columns(&self.table, new)?;
-            self.is_widened = true;
+            self.whole = writer.add_dynamic_columns(&self.whole, new, ctx.settings.columns_max)?;
+            self.table = self.narrowed();
         }
         Ok(())
     }
+
+    /// Adds those of the columns of these names whose types patterns of the table say.
+    pub(super) fn add_columns_of_patterns<'n>(
+        &mut self,
+        ctx: &StatementContext,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<()> {
+        let new = self.columns_of_patterns(names);
+        self.add_columns(ctx, new)
+    }
+
+    /// The same for a statement that does not run: nobody else gets to know the columns.
+    pub(super) fn assume_columns_of_patterns<'n>(
+        &mut self,
+        ctx: &StatementContext,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Result<()> {
+        let new = self.columns_of_patterns(names);
+        if !new.is_empty() {
+            self.added.extend(new.iter().map(|column| column.name.clone()));
+            let table = self.whole.with_dynamic_columns(new, ctx.settings.columns_max)?;
+            self.whole = Arc::new(table);
+            self.table = self.narrowed();
+        }
+        Ok(())
+    }
+
+    fn columns_of_patterns<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<NewDynamicColumn> {
+        let mut new: Vec<NewDynamicColumn> = Vec::new();
+        for name in names.filter(|name| self.whole.column_index(name).is_none()) {
+            let Some(pattern) = self.whole.pattern_of(name) else {
+                continue;
+            };
+            if new.iter().all(|known| known.name != name) {
+                new.push(NewDynamicColumn {
+                    name: name.to_string(),
+                    ty: pattern.ty.clone(),
+                    domain: pattern.domain.clone(),
+                });
+            }
+        }
+        new
+    }
+
+    /// Whether the statement has added columns.
+    pub(super) fn is_widened(&self) -> bool {
+        !self.added.is_empty()
+    }
+
+    /// Tells the client which columns the statement has added: who misspelt one must hear of it.
+    pub(super) fn tell_added(&self, ctx: &StatementContext) {
+        if self.is_widened() {
+            ctx.notice(added_columns(&self.whole, &self.added));
+        }
+    }
+}
+
+/// Binds a write to its table without the columns that it has nothing to do with; where it names an unknown one, to the whole table:
+/// the nearest name may be that of any column.
+pub(super) fn bind_narrowed<T>(
+    types: &mut Vec<Option<SqlType>>,
+    mut bind: impl FnMut(&mut Vec<Option<SqlType>>, bool) -> Result<T>,
+) -> Result<T> {
+    let known = types.clone();
+    match bind(types, true) {
+        Err(error) if error.is_undefined_column() => {
+            *types = known;
+            bind(types, false)
+        }
+        bound => bound,
+    }
+}
+
+/// The notice that a write has added columns, with the nearest names of those that may be misspelt.
+fn added_columns(table: &TableDef, added: &[String]) -> Notice {
+    let mut shown: Vec<String> = added
+        .iter()
+        .take(ADDED_SHOWN_MAX)
+        .map(|name| format!("\"{name}\""))
+        .collect();
+    if added.len() > shown.len() {
+        shown.push(format!("{} more", added.len() - shown.len()));
+    }
+    let others: Vec<&str> = table
+        .visible_columns()
+        .map(|column| column.name.as_str())
+        .collect();
+    let others = || {
+        others
+            .iter()
+            .copied()
+            .filter(|name| added.iter().all(|added| added != name))
+    };
+    let near = added.iter().filter_map(|name| {
+        let near = nearest_name(name, others().filter(|other| !differ_in_digits(name, other)))?;
+        Some(format!("\"{near}\" for \"{name}\""))
+    });
+    let near: Vec<String> = near.take(ADDED_SHOWN_MAX).collect();
+    let columns = if added.len() == 1 { "column" } else { "columns" };
+    Notice {
+        severity: "NOTICE",
+        sqlstate: "00000",
+        message: format!(
+            "new {columns} {} of relation \"{}\" added by this statement",
+            shown.join(", "),
+            table.name
+        ),
+        hint: match near.as_slice() {
+            [] => None,
+            near => Some(format!(
+                "Perhaps you meant {}. ALTER TABLE {} DROP COLUMN takes a misspelt column away.",
+                near.join(", "),
+                table.name
+            )),
+        },
+    }
+}
+
+/// So many of the columns that a statement adds are named in its notice.
+const ADDED_SHOWN_MAX: usize = 10;
+
+/// Whether the names are those of a series, `a1` and `a2`: nobody has misspelt these.
+fn differ_in_digits(left: &str, right: &str) -> bool {
+    let letters = |name: &str| {
+        name.chars()
+            .filter(|letter| !letter.is_ascii_digit())
+            .collect::<String>()
+    };
+    left != right && letters(left) == letters(right)
 }
 
 /// The error for a column that a statement names and the table does not have.
@@ -138,6 +333,10 @@ pub(super) fn undefined_column(table: &TableDef, name: &str) -> Error {
     let nearest = nearest_name(name, table.visible_columns().map(|column| column.name.as_str()));
     let hint = match nearest {
         Some(nearest) => format!("Perhaps you meant the column \"{nearest}\"."),
+        None if table.options.dynamic_columns => format!(
+            "UPDATE adds no columns: name it in INSERT or UPSERT, or let UPDATE add columns, too: ALTER TABLE {} SET (dynamic_columns = 'any').",
+            table.name
+        ),
         None => format!(
             "Add it with ALTER TABLE {} ADD COLUMN, or let writes add columns: ALTER TABLE {} SET (dynamic_columns = true).",
             table.name, table.name

@@ -13,12 +13,13 @@ use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
+use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
-use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
-use super::target::Target;
+use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
+use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::query::{Observation, Others};
@@ -49,7 +50,24 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<UpdatePlan> {
-        let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
+        let known = types.clone();
+        match UpdatePlan::bind_target(ctx, update, types, true).await {
+            // The nearest name may be that of any column.
+            Err(error) if error.is_undefined_column() => {
+                *types = known;
+                UpdatePlan::bind_target(ctx, update, types, false).await
+            }
+            bound => bound,
+        }
+    }
+
+    async fn bind_target(
+        ctx: &StatementContext,
+        update: &ast::Update,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<UpdatePlan> {
+        let mut target = target_of(ctx, update, narrows)?;
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
@@ -62,6 +80,7 @@ impl UpdatePlan {
                     .ok_or_else(|| Error::internal("an expression has no type"))
             })
             .await?;
+            target.tell_added(ctx);
         }
         UpdatePlan::bind(ctx, update, target, types)
     }
@@ -72,12 +91,15 @@ impl UpdatePlan {
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Option<UpdatePlan>> {
-        let target = Target::of_factor(ctx, &update.table, Access::Update)?;
-        let adds_columns = names_new_columns(&target, &update.assignments)?;
-        match UpdatePlan::bind(ctx, update, target, types) {
-            Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
-            plan => plan.map(Some),
-        }
+        bind_narrowed(types, |types, narrows| {
+            let mut target = target_of(ctx, update, narrows)?;
+            assume_columns(ctx, &mut target, &update.assignments)?;
+            let adds_columns = names_new_columns(&target, &update.assignments)?;
+            match UpdatePlan::bind(ctx, update, target, types) {
+                Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
+                plan => plan.map(Some),
+            }
+        })
     }
 
     fn bind(
@@ -173,6 +195,16 @@ impl UpdatePlan {
             },
         )
     }
+}
+
+/// The table of an UPDATE. `narrows`: without the columns that it has nothing to do with. Errors: as [`Target::of_factor`].
+fn target_of(ctx: &StatementContext, update: &ast::Update, narrows: bool) -> Result<Target> {
+    let mut target = Target::of_factor(ctx, &update.table, Access::Update)?;
+    // A row that moves is another one, and is written whole.
+    if narrows && !sets_key(&target, &update.assignments)? {
+        target.narrow(NamedColumns::of_update(update));
+    }
+    Ok(target)
 }
 
 /// Where an UPDATE finds its rows.

@@ -119,10 +119,7 @@ impl ValuesPlan {
         for (name, cells) in &self.unwritten {
             let mut types = cells.iter().map(|(cell, expr)| values.dynamic_type(cell, expr));
             let ty = types.find_map(Result::transpose).transpose()?;
-            new.extend(ty.map(|ty| NewDynamicColumn {
-                name: name.clone(),
-                ty,
-            }));
+            new.extend(ty.map(|ty| NewDynamicColumn::of_value(name.clone(), ty)));
         }
         Ok(new)
     }

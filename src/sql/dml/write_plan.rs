@@ -84,6 +84,7 @@ impl WritePlan {
         kept: &PlanCache<WritePlan>,
     ) -> Result<Arc<WritePlan>> {
         let mut types = known_types(ctx);
+        let noticed = ctx.notices_count();
         let write = match statement {
             ast::Statement::Insert(insert) => {
                 Write::Insert(InsertPlan::bind_for_run(ctx, insert, &mut types).await?)
@@ -97,7 +98,7 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        Ok(write.kept(ctx, kept, types))
+        Ok(write.kept(ctx, kept, types, noticed))
     }
 
     /// Parameter types and RETURNING columns, without running it. `parameters`: the types the client gave (`None`: unsaid).
@@ -108,6 +109,7 @@ impl WritePlan {
         parameters: &[Option<SqlType>],
     ) -> Result<Description> {
         let mut types = parameters.to_vec();
+        let noticed = ctx.notices_count();
         let write = match statement {
             ast::Statement::Insert(insert) => {
                 Write::Insert(InsertPlan::bind_for_describe(ctx, insert, &mut types)?)
@@ -130,7 +132,7 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        let plan = write.kept(ctx, kept, types);
+        let plan = write.kept(ctx, kept, types, noticed);
         let columns = plan.returned_columns();
         Ok(Description {
             parameters: plan.parameters.clone(),
@@ -196,7 +198,7 @@ impl WritePlan {
 
     /// Whether it has added columns to its table as it was bound.
     pub(crate) fn adds_columns(&self) -> bool {
-        self.target().is_widened
+        self.target().is_widened()
     }
 
     /// What it does with its rows.
@@ -270,18 +272,20 @@ impl WritePlan {
 }
 
 impl Write {
-    /// The plan, which the statement keeps if it lasts.
+    /// The plan, which the statement keeps if it lasts. `noticed`: how many notices there were before it was bound; what the client is
+    /// told of, it is told of each time.
     fn kept(
         self,
         ctx: &StatementContext,
         kept: &PlanCache<WritePlan>,
         types: Vec<Option<SqlType>>,
+        noticed: usize,
     ) -> Arc<WritePlan> {
         let plan = Arc::new(WritePlan {
             write: self,
             parameters: decided(types),
         });
-        if plan.is_lasting() {
+        if plan.is_lasting() && ctx.notices_count() == noticed {
             kept.set(ctx.kept_basis(), &plan);
         }
         plan

@@ -321,11 +321,28 @@ pub(crate) fn path_with_catalog(search_path: &[String]) -> impl Iterator<Item = 
         .chain(rest.iter().map(String::as_str))
 }
 
+/// The wildcard columns of a table with their types, as CREATE TABLE takes them.
+fn wildcard_option(table: &TableDef) -> Option<String> {
+    let wildcards = table.wildcards.iter().map(|column| {
+        let data_type = match &column.domain {
+            Some(domain) => format!("{}.{}", domain.schema, domain.name),
+            None => column.ty.to_string(),
+        };
+        let is_plain = |letter: char| !letter.is_whitespace() && !matches!(letter, '"' | ',' | '(' | ')');
+        match column.name.chars().all(is_plain) {
+            true => format!("{} {data_type}", column.name),
+            false => format!("\"{}\" {data_type}", column.name.replace('"', "\"\"")),
+        }
+    });
+    let wildcards: Vec<String> = wildcards.collect();
+    (!wildcards.is_empty()).then(|| format!("wildcard_column={}", wildcards.join(",")))
+}
+
 fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDef) -> UserRelation {
     let visible: Vec<&ColumnDef> = table.visible_columns().collect();
     let columns = visible
         .iter()
-        .map(|column| user_column(sequences, column))
+        .map(|column| user_column(sequences, table, column))
         .collect();
     let index = |index: &IndexDef, primary: bool| user_index(sequences, (table, &visible), index, primary);
     let mut indexes = Vec::new();
@@ -344,7 +361,11 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
-        options: table.options.texts(),
+        options: [
+            wildcard_option(table).into_iter().collect(),
+            table.options.texts(),
+        ]
+        .concat(),
         on_commit: table.options.on_commit,
         is_populated: table.require_populated().is_ok(),
         query: table

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::default_text::{SequencesByOid, default_text};
-use crate::catalog::{ColumnDef, ColumnDefault, TypeDef};
+use crate::catalog::{ColumnDef, ColumnDefault, TableDef, TypeDef};
 use crate::types::SqlType;
 
 /// A column; its attribute number is its position in the relation, from 1.
@@ -27,7 +27,15 @@ pub(crate) struct UserColumn {
     pub(crate) comment: Option<String>,
 }
 
-pub(super) fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> UserColumn {
+pub(super) fn user_column(
+    sequences: &SequencesByOid<'_>,
+    table: &TableDef,
+    column: &ColumnDef,
+) -> UserColumn {
+    let added = column.dynamic.then(|| match table.pattern_of(&column.name) {
+        Some(pattern) => format!("dynamic={}", pattern.name),
+        None => "dynamic=true".to_string(),
+    });
     let default = default_text(sequences, column);
     let identity = match &column.default {
         Some(ColumnDefault::Identity { always: true, .. }) => "a",
@@ -43,11 +51,7 @@ pub(super) fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) ->
         sequences: column.sequences_used(),
         identity,
         is_generated: column.generation().is_some(),
-        options: column
-            .dynamic
-            .then(|| "dynamic=true".to_string())
-            .into_iter()
-            .collect(),
+        options: added.into_iter().collect(),
         comment: column.comment.clone(),
     }
 }

@@ -152,7 +152,7 @@ fn user_expression(
     Some(Box::new(UserExpression {
         column: UserColumn {
             name,
-            ..user_column(sequences, column)
+            ..user_column(sequences, table, column)
         },
         text: written(&expression.text),
         pretty_text: written(&expression.pretty_text),

@@ -114,6 +114,11 @@ pub(crate) fn array_text(items: &[String]) -> String {
     format!("{{{}}}", items.join(","))
 }
 
+/// An array of any texts; NULL when there are none.
+pub(crate) fn texts_or_null(items: &[String]) -> Cell {
+    (!items.is_empty()).then(|| array_text(items))
+}
+
 /// An array whose elements are plain words or numbers; NULL when there are none.
 pub(crate) fn array_or_null<T: Display>(items: impl IntoIterator<Item = T>) -> Cell {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();

@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
-use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, vector};
+use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::{constraint_rows, sequence_rows, session_rows, type_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
@@ -186,7 +186,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
             ("relhasrules", boolean(matches!(relation.kind, 'v' | 'm'))),
             ("relispopulated", boolean(relation.is_populated)),
             ("relreplident", text(if is_table { 'd' } else { 'n' })),
-            ("reloptions", array_or_null(&relation.options)),
+            ("reloptions", texts_or_null(&relation.options)),
         ]);
         for index in &relation.indexes {
             rows.push(&[
@@ -206,7 +206,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relhasrules", boolean(false)),
                 ("relispopulated", boolean(true)),
                 ("relreplident", text('n')),
-                ("reloptions", array_or_null(&index.options)),
+                ("reloptions", texts_or_null(&index.options)),
             ]);
         }
     }
@@ -276,7 +276,7 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
             if of_index {
                 None
             } else {
-                array_or_null(&column.options)
+                texts_or_null(&column.options)
             },
         ),
     ]);

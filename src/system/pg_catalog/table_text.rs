@@ -72,7 +72,8 @@ impl Text<'_> {
 
     fn of_view(&self) -> Option<Vec<String>> {
         let relation = self.relation;
-        let query = relation.query.as_deref()?.trim().trim_end_matches(';').trim_end();
+        let (query, _) = relation.query.as_ref()?;
+        let query = query.trim().trim_end_matches(';').trim_end();
         let columns: Vec<String> = relation
             .columns
             .iter()

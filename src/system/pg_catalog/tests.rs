@@ -101,9 +101,11 @@ fn catalog() -> Catalog {
             dynamic_columns: true,
             ..TableOptions::default()
         },
+        wildcards: Vec::new(),
         stored_query: None,
         comment: Some("readings".to_string()),
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));

@@ -37,6 +37,20 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     )
     .shaping_plans(),
     user(
+        "keyspan.unwritten_columns",
+        "shown",
+        Enum(&["shown", "error", "null"]),
+        "What a column is that writes may add and none has: shown is NULL in a select list and an error where rows are chosen; error and null are so everywhere.",
+    )
+    .shaping_plans(),
+    user(
+        "keyspan.columns_max",
+        "1600",
+        number(1, 1600, Unit::None),
+        "Most columns of a table to which a write adds one.",
+    )
+    .shaping_plans(),
+    user(
         "keyspan.multi_get_max_keys",
         "2000",
         number(1, 1_000_000, Unit::None),

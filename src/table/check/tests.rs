@@ -85,9 +85,11 @@ fn table() -> TableDef {
         foreign_keys: Vec::new(),
         next_index_id: 3,
         options: TableOptions::default(),
+        wildcards: Vec::new(),
         stored_query: None,
         comment: None,
         cache: TableCache::default(),
+        left_out: std::sync::Arc::default(),
     }
 }
 
