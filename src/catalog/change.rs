@@ -389,6 +389,14 @@ impl<'a> CatalogWriter<'a> {
         known.find(|relation| relation.oid() == oid)
     }
 
+    /// Records that rows of a table may say themselves when they are over.
+    pub fn let_rows_expire(&self, table: &TableDef) -> Result<Arc<TableDef>> {
+        let mut table = table.clone();
+        table.options.expiry.by_row = true;
+        // Rows of those who do not know it yet say nothing.
+        self.put_table_in(table, LockMode::ShareUpdateExclusive)
+    }
+
     /// Adds the columns that a write named to a table with dynamic columns, at its end.
     pub fn add_dynamic_columns(&self, table: &TableDef, new: Vec<NewDynamicColumn>) -> Result<Arc<TableDef>> {
         let mut table = table.clone();

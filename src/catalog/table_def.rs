@@ -7,6 +7,7 @@ use arrow::datatypes::FieldRef;
 
 use super::TypeDef;
 use super::check_constraint::CheckConstraint;
+use super::expiry::Expiry;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use super::is_temporary_schema;
@@ -229,6 +230,9 @@ pub struct TableOptions {
     /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u16>,
+    /// TTL, TTL_COLUMN: when rows are over.
+    #[serde(default, skip_serializing_if = "Expiry::is_default")]
+    pub expiry: Expiry,
 }
 
 /// What becomes of a temporary table when a transaction commits.
@@ -438,15 +442,18 @@ impl TableDef {
         let others = primary.filter(|key| !index.has_column(key.column));
         index.columns.iter().chain(others).cloned().collect()
     }
-    /// Whether the entries of an index hold the value of the column at this position as the row has it. (Keys know
-    /// neither -0 nor one NaN from another.)
+    /// Whether the entries of an index hold all that is asked of the column at this position: its value as the row has it (keys know
+    /// neither -0 nor one NaN from another), and that the row is there.
     pub fn is_covered(&self, index: &IndexDef, position: usize) -> bool {
         let column = &self.columns[position];
         let is_exact = !matches!(column.ty, SqlType::Float4 | SqlType::Float8);
-        index.id == 0
-            || self.is_key_column(column.id)
-            || index.include.contains(&column.id)
-            || index.has_column(column.id) && is_exact
+        // An entry does not tell whether its row is over.
+        let is_held = || {
+            self.is_key_column(column.id)
+                || index.include.contains(&column.id)
+                || index.has_column(column.id) && is_exact
+        };
+        index.id == 0 || !self.options.expiry.may_be_over() && is_held()
     }
     /// How columns stand in keys.
     pub fn fields_of(&self, columns: &[KeyColumn]) -> Vec<KeyField> {

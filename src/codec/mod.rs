@@ -114,6 +114,7 @@
 #[cfg(test)]
 mod arbitrary;
 mod column_builder;
+pub mod expiry;
 pub mod key;
 pub mod keyspace;
 pub mod row;

@@ -5,11 +5,12 @@ use super::definition::AlterAction;
 use crate::{Error, Result};
 
 /// The hints that are honoured.
-const KNOWN: [&str; 4] = [
+const KNOWN: [&str; 5] = [
     "_l_allow_filtering_",
     "_l_force_index_",
     "_l_ignore_index_",
     "_l_operation_timeout_",
+    "_l_ttl_",
 ];
 /// Those of LindormTable that ask for older versions of a row.
 const VERSIONS: [&str; 4] = ["_l_ts_", "_l_ts_max_", "_l_ts_min_", "_l_versions_"];
@@ -21,6 +22,8 @@ pub struct Hints {
     pub allow_filtering: bool,
     /// Which keys there are to choose from.
     pub index: Option<IndexHint>,
+    /// `_l_ttl_(ms)`: how long the rows live that are written, in microseconds.
+    pub row_lifetime: Option<i64>,
     /// `_l_operation_timeout_(ms)`: in place of statement_timeout, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
@@ -80,6 +83,7 @@ impl Hints {
                         hint: Some(format!("Write {name}(5000).")),
                     })?);
                 }
+                "_l_ttl_" => self.row_lifetime = Some(row_lifetime(rest)?),
                 _ => return Err(unknown(&name)),
             }
         }
@@ -109,6 +113,34 @@ fn hints_of(comment: &str) -> Vec<(String, &str)> {
         }
     }
     found
+}
+
+/// The microseconds that `(ms)` says. Errors: 22023; 0A000 where it names columns.
+fn row_lifetime(rest: &str) -> Result<i64> {
+    let inner = argument(rest).unwrap_or_default();
+    if inner.contains([',', ':', '=']) {
+        return Err(Error::unsupported(
+            "the hint _l_ttl_ for columns",
+            Some("A row is over as a whole: write _l_ttl_(60000), the milliseconds that the row lives."),
+        ));
+    }
+    let millis = inner.parse().ok().filter(|millis| *millis > 0);
+    let micros = millis.and_then(|millis: i64| millis.checked_mul(1000));
+    micros.ok_or_else(|| Error::InvalidParameter {
+        message: "hint \"_l_ttl_\" takes a number of milliseconds above 0".to_string(),
+        hint: Some("Write _l_ttl_(60000) for a row that lives a minute; without the hint it lives as long as its table says.".to_string()),
+    })
+}
+
+/// Errors: 0A000 for a hint that a statement, which `inserts` no rows, has no use for.
+pub(super) fn check_used(hints: &Hints, inserts: bool) -> Result<()> {
+    match hints.row_lifetime.is_some() && !inserts {
+        true => Err(Error::unsupported(
+            "the hint _l_ttl_ in a statement that inserts no rows",
+            Some("Write it behind INSERT or UPSERT; an UPDATE lets a row live as long as its table says."),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn unknown(name: &str) -> Error {

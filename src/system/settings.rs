@@ -519,6 +519,7 @@ impl Settings {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
             key_bytes_max: self.number("keyspan.key_bytes_max"),
             value_bytes_max: self.number("keyspan.value_bytes_max"),
+            row_lifetime: None,
         };
         self.result_limits = ResultLimits {
             value_bytes_max: self.number("keyspan.function_value_bytes_max"),

@@ -31,6 +31,11 @@ impl<'a> Arbiter<'a> {
         }
     }
 
+    /// The index that it is the key of; `None`: the primary key.
+    pub fn index(&self) -> Option<&'a IndexDef> {
+        self.index
+    }
+
     /// For each row of a batch the stored key that no other row may have; `None` where a NULL is in it.
     pub fn keys(&self, batch: &RecordBatch) -> Result<Vec<Option<Vec<u8>>>> {
         let rows = 0..batch.num_rows();

@@ -18,6 +18,7 @@ use std::collections::HashMap;
 
 use arrow::array::{Array, RecordBatch};
 
+use super::over::{RowsKept, remove_from_page};
 use super::write::whole_rows;
 use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
@@ -54,13 +55,17 @@ pub async fn build_index_page(
     limits: Limits,
 ) -> Result<Option<BuiltPage>> {
     let mut page = Page::new();
-    let mut scan = txn.scan(rows_request(table, from, false, rows_max));
+    // A row that is over may be seen again one day: it gets no entry, so it goes.
+    let all = txn.with_rows_that_are_over();
+    let mut scan = all.scan(rows_request(table, from, false, rows_max));
     scan.next_page(&mut page).await?;
     drop(scan);
-    let Some((last, _)) = page.iter().last() else {
+    let Some((last, _)) = page.last() else {
         return Ok(None);
     };
     let next = successor(last);
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
+    remove_from_page(txn, table, &mut page, Some(LockMode::Replace)).await?;
     let mut decoder = whole_rows(table);
     page.iter()
         .try_for_each(|(key, value)| decoder.push(key, value))?;
@@ -72,7 +77,6 @@ pub async fn build_index_page(
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
     let mut in_page: HashMap<Vec<u8>, usize> = HashMap::new();
-    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
     for (row, (entry, (row_key, _))) in entries.into_iter().zip(page.iter()).enumerate() {
         let is_other = standing.get(row).is_some_and(|value| value != entry.value);
         if entry.exclusive && (is_other || in_page.insert(entry.key.clone(), row).is_some()) {
@@ -111,12 +115,10 @@ pub async fn build_index(
     }
 }
 
-/// Whether the table has no row.
+/// Whether the table has no row; those that are over are removed.
 pub async fn is_empty(txn: &Transaction, table: &TableDef) -> Result<bool> {
-    let mut scan = txn.scan(rows_request(table, None, true, 1));
-    let mut page = Page::new();
-    scan.next_page(&mut page).await?;
-    Ok(page.is_empty())
+    let mut rows = RowsKept::new(txn, table, rows_request(table, None, true, 1));
+    rows.next_page(&mut Page::new()).await.map(|more| !more)
 }
 
 /// Whether any row is NULL in the column at `position`. `go_on` is asked before each page; its error ends the search.
@@ -126,13 +128,12 @@ pub async fn has_null(
     position: usize,
     go_on: impl Fn() -> Result<()>,
 ) -> Result<bool> {
-    let mut scan = txn.scan(rows_request(table, None, false, PAGE_ROWS_MAX));
+    let mut rows = RowsKept::new(txn, table, rows_request(table, None, false, PAGE_ROWS_MAX));
     let mut page = Page::new();
     let mut decoder = RowDecoder::new(table, &[position]);
     loop {
         go_on()?;
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
+        if !rows.next_page(&mut page).await? {
             return Ok(false);
         }
         page.iter()

@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
+use super::over::lock_unique_keys;
 use super::write::{
     EncodedRow, encode_rows, lock_for_writes, sorted, take_turns, unique_violation, vacated_keys, write_rows,
 };
@@ -78,7 +79,7 @@ impl<'a> RowUpdate<'a> {
 
     /// Rows whose keys and entries stay as they are.
     async fn replace_values(&self, new: &RecordBatch) -> Result<()> {
-        let mut encoder = RowEncoder::new(self.table, self.limits);
+        let mut encoder = RowEncoder::of_write(self.txn, self.table, self.limits);
         let keys = (0..new.num_rows()).map(|row| encoder.key(new, row));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         self.txn.lock(&keys, LockMode::Change).await?;
@@ -91,7 +92,7 @@ impl<'a> RowUpdate<'a> {
     }
 
     async fn move_rows(&self, moves: &mut Moves, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        let rows = encode_rows(self.table, new, self.limits).await?;
+        let rows = encode_rows(self.txn, self.table, new, self.limits).await?;
         let stays = |row: usize, key: &Vec<u8>| rows[row].unique_keys().any(|kept| kept == key);
         let vacated = vacated_keys(self.txn, self.table, old, self.limits, stays).await?;
         let held = self.held_keys(&rows, &vacated).await?;
@@ -129,7 +130,7 @@ impl<'a> RowUpdate<'a> {
             return Ok(HashSet::new());
         }
         let keys = sorted(&keys);
-        let locked = self.txn.lock_newest(&keys, LockMode::Insert).await?;
+        let locked = lock_unique_keys(self.txn, self.table, &keys).await?;
         let held = keys.into_iter().enumerate();
         Ok(held
             .filter(|(at, _)| locked.values.get(*at).is_some())

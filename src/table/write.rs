@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
+use super::over::{lock_unique_keys, remove_rows};
 use super::{EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::IndexId;
@@ -58,7 +59,7 @@ pub async fn insert_told_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<(), RowFault> {
-    let rows = encode_rows(table, batch, limits).await?;
+    let rows = encode_rows(txn, table, batch, limits).await?;
     begin_write(txn, table).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
@@ -83,7 +84,7 @@ pub async fn insert_missing_rows(
     conflicts: Conflicts,
     limits: Limits,
 ) -> Result<Vec<bool>> {
-    let rows = encode_rows(table, batch, limits).await?;
+    let rows = encode_rows(txn, table, batch, limits).await?;
     lock_for_writes(txn, table).await?;
     let before = txn.lock_mark();
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
@@ -113,7 +114,7 @@ pub async fn insert_missing_rows(
         take_turns(at).await;
     }
     if inserted.contains(&false) {
-        txn.unlock_after(before, |key| kept.contains(key));
+        txn.unlock_after(before, |key| kept.contains(key) || txn.has_written(key));
     }
     Ok(inserted)
 }
@@ -138,7 +139,7 @@ pub async fn upsert_rows(
     limits: Limits,
 ) -> Result<()> {
     begin_write(txn, table).await?;
-    let mut encoder = RowEncoder::new(table, limits);
+    let mut encoder = RowEncoder::of_write(txn, table, limits);
     let keys: Vec<_> = (0..batch.num_rows())
         .map(|row| encoder.key(batch, row))
         .collect::<Result<_>>()?;
@@ -159,6 +160,13 @@ pub async fn upsert_rows(
     let keys_locked = sorted(&keys);
     let locked = txn.lock_newest(&keys_locked, LockMode::Change).await?;
     require_seen(txn, &keys_locked, &locked)?;
+    let over = locked.over.into_iter();
+    remove_rows(
+        txn,
+        table,
+        over.map(|(at, value)| (keys_locked[at].clone(), value)).collect(),
+    )
+    .await?;
     let values = locked.values;
     let mut order = Vec::new();
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
@@ -301,7 +309,7 @@ impl UniqueKeys {
             return Ok(unique);
         }
         let keys = sorted(&keys);
-        let locked = txn.lock_newest(&keys, LockMode::Insert).await?;
+        let locked = lock_unique_keys(txn, table, &keys).await?;
         let unseen = locked.changed.iter().map(|at| keys[*at].clone());
         unique.unseen.extend(unseen);
         let taken = keys.into_iter().enumerate();
@@ -371,11 +379,12 @@ impl EncodedRow {
 }
 
 pub(super) async fn encode_rows(
+    txn: &Transaction,
     table: &TableDef,
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<Vec<EncodedRow>, RowFault> {
-    let mut encoder = RowEncoder::new(table, limits);
+    let mut encoder = RowEncoder::of_write(txn, table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut encode = |row: usize| {
         let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
@@ -494,7 +503,7 @@ pub(super) async fn vacated_keys(
 }
 
 /// In the order of `TableDef::kept_indexes`.
-fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
+pub(super) fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
     let indexes = table.kept_indexes();
     indexes
         .map(|index| EntryEncoder::new(table, index, limits))
@@ -548,7 +557,7 @@ async fn replace_entries(
         new_rows.push(key, new)?;
     }
     let new_batch = new_rows.finish()?;
-    let rows = encode_rows(table, &new_batch, limits).await?;
+    let rows = encode_rows(txn, table, &new_batch, limits).await?;
     let stays = |old: usize, key: &Vec<u8>| rows[places[old]].unique_keys().any(|kept| kept == key);
     let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits, stays).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &vacated).await?;

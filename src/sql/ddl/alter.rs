@@ -14,7 +14,7 @@ use super::schema::moved_schema;
 use super::table_change::{Change, changed_key, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
+    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
     foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
     view_text,
 };
@@ -304,9 +304,10 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         | AlterTableOperation::SetTblProperties {
             table_properties: list,
         } => {
-            let buckets = table.options.buckets;
+            let (buckets, expires) = (table.options.buckets, table.options.expiry.clone());
             let unused = options::set_all(&mut table.options, list)?;
             storage::tell(ctx, unused);
+            expiry::settle(ctx, table, &expires)?;
             match table.options.buckets == buckets {
                 true => Ok(()),
                 false => Err(changed_key(table)),
@@ -512,6 +513,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     generation::rename_input(table, &old, &new)?;
     let id = table.columns[at].id;
     table.columns[at].name.clone_from(&new);
+    expiry::follow_rename(table, &old, &new);
     index_expression::print(ctx, table, id)?;
     check::rename_column(ctx, table, id, (&old, &new))
 }

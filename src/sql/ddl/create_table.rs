@@ -10,9 +10,9 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, free_name, generation, index, index_expression, options, sequence, storage};
+use super::{advice, expiry, free_name, generation, index, index_expression, options, sequence, storage};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
+    CatalogWriter, ColumnDef, ColumnDefault, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
@@ -444,6 +444,7 @@ pub(super) async fn create_described(
         (description.checks, description.foreign_keys),
     )
     .await?;
+    expiry::settle(ctx, &mut table, &Expiry::default())?;
     let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;

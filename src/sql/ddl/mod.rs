@@ -23,6 +23,7 @@ mod domain;
 mod drop;
 mod drop_column;
 mod drop_schema;
+mod expiry;
 mod foreign_key;
 mod generation;
 mod identity;

@@ -16,7 +16,7 @@ struct TableOption {
     values: &'static str,
 }
 
-const TABLE_OPTIONS: [TableOption; 3] = [
+const TABLE_OPTIONS: [TableOption; 5] = [
     TableOption {
         name: "dynamic_columns",
         set: |options, value| {
@@ -45,6 +45,19 @@ const TABLE_OPTIONS: [TableOption; 3] = [
             options.buckets.map(|_| ())
         },
         values: "whole numbers from 2 to 64",
+    },
+    TableOption {
+        name: "ttl",
+        set: |options, value| options.expiry.set_ttl(value),
+        values: "seconds above 0, an interval such as '30 days', or '' for rows that stay",
+    },
+    TableOption {
+        name: "ttl_column",
+        set: |options, value| {
+            options.expiry.set_column(value);
+            Some(())
+        },
+        values: "a column's name, or '' for none",
     },
 ];
 

@@ -23,7 +23,7 @@ pub(super) struct Target {
     pub(super) table: Arc<TableDef>,
     /// The alias, if it has one.
     pub(super) alias: Option<String>,
-    /// The statement has added columns to it.
+    /// The statement has added columns to it, or else changed what is recorded of it.
     pub(super) is_widened: bool,
 }
 
@@ -110,6 +110,16 @@ impl Target {
             None if self.table.options.dynamic_columns => Ok(None),
             None => Err(undefined_column(&self.table, name)),
         }
+    }
+
+    /// Rows that the write gives may say themselves when they are over: from now on those of the table are asked.
+    pub(super) fn let_rows_expire(&mut self, ctx: &StatementContext) -> Result<()> {
+        if !self.table.options.expiry.by_row {
+            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+            self.table = writer.let_rows_expire(&self.table)?;
+            self.is_widened = true;
+        }
+        Ok(())
     }
 
     /// Adds columns to the table and finds their positions. Errors: 0A000 for a type that no row stores.

@@ -28,8 +28,8 @@ use crate::codec::successor;
 use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats, Wanted,
-    Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats,
+    WallClock, Wanted, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -292,6 +292,10 @@ impl Store for MvccStore {
 
     fn lock_table(&self) -> &Arc<LockTable> {
         &self.shared.locks
+    }
+
+    fn clock(&self) -> &Arc<WallClock> {
+        &self.shared.wall_clock
     }
 
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>> {

@@ -18,13 +18,6 @@ use crate::table::{
 use crate::types::Value;
 use crate::{Error, Result};
 
-/// What is stored was within the limits of the session that wrote it.
-const UNLIMITED: Limits = Limits {
-    key_column_bytes_max: usize::MAX,
-    key_bytes_max: usize::MAX,
-    value_bytes_max: usize::MAX,
-};
-
 /// Decodes rows of one table whole, and encodes what else must be stored of them.
 pub(super) struct RowCheck<'a> {
     table: &'a TableDef,
@@ -93,7 +86,7 @@ async fn look_up_entries(
     batch: &RecordBatch,
     name: &str,
 ) -> Result<u64> {
-    let mut encoder = EntryEncoder::new(rows.table, index, UNLIMITED);
+    let mut encoder = EntryEncoder::new(rows.table, index, Limits::NONE);
     let expected: Vec<IndexEntry> = (0..batch.num_rows())
         .map(|row| encoder.entry(batch, row))
         .collect::<Result<_>>()?;
@@ -157,7 +150,7 @@ impl<'a> RowCheck<'a> {
                 table,
                 &(0..table.columns.len()).collect::<Vec<_>>(),
             )),
-            encoder: RowEncoder::new(table, UNLIMITED),
+            encoder: RowEncoder::new(table, Limits::NONE),
         }
     }
 
@@ -200,7 +193,7 @@ impl<'a> RowCheck<'a> {
     /// The entry that a stored row must have in an index. Errors: `Corrupt` when the row does not decode.
     pub(super) fn entry(&mut self, index: &IndexDef, key: &[u8], value: &[u8]) -> Result<IndexEntry> {
         let batch = self.decode(&[(key, value)])?;
-        EntryEncoder::new(self.table, index, UNLIMITED).entry(&batch, 0)
+        EntryEncoder::new(self.table, index, Limits::NONE).entry(&batch, 0)
     }
 
     /// A row holds columns that the table has had, and none of its key.
