@@ -11,6 +11,8 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Catalog, ColumnDef, TableDef};
 use crate::codec::expiry::{ExpiryBase, ExpiryRule, ExpiryRules, MomentUnit};
+use crate::codec::keyspace::entry_prefix;
+use crate::codec::{KeyRange, key, prefix_end};
 use crate::types::{FormatSettings, SqlType, Value};
 
 /// When the rows of a table are over.
@@ -113,11 +115,40 @@ impl TableDef {
         Some(ExpiryRule { lifetime: base })
     }
 
-    /// Whether TTL_COLUMN stands first in the key: those of its rows that are over are one range, but for those with a time of their own.
-    pub fn expires_by_first_key_column(&self) -> bool {
-        let column = self.options.expiry.column.as_deref();
-        let at = column.and_then(|name| self.whole_column_index(name));
-        at.is_some() && self.key_columns().first().copied() == at
+    /// Where the rows are that are over at a moment, in microseconds since 1970, and no others, when TTL_COLUMN stands first in the key.
+    /// `None`: they may be anywhere.
+    pub fn range_over(&self, moment: i64) -> Option<KeyRange> {
+        let expiry = self.options.expiry.clone();
+        let column = self.whole_column_index(expiry.column.as_deref().filter(|_| !expiry.by_row)?)?;
+        let key = self.primary_key.columns.first()?;
+        let column = self
+            .columns
+            .get(column)
+            .filter(|column| column.id == key.column)?;
+        let field = self.fields_of(std::slice::from_ref(key)).pop()?;
+        let unit = MomentUnit::of(&column.ty)?;
+        let last = unit.count_at(moment.saturating_sub(expiry.ttl.unwrap_or(0)));
+        let value = match &column.ty {
+            SqlType::Date => {
+                Value::Date(i32::try_from(last).unwrap_or(if last < 0 { i32::MIN } else { i32::MAX }))
+            }
+            SqlType::Timestamp(_) => Value::Timestamp(last),
+            SqlType::TimestampTz(_) => Value::TimestampTz(last),
+            _ => Value::Int(last),
+        };
+        let mut bound = entry_prefix(self.id, self.primary_key.id).to_vec();
+        let all = KeyRange::of_prefix(&bound);
+        key::encode_value(&mut bound, &value, &field);
+        Some(match field.descending {
+            true => KeyRange {
+                start: bound,
+                end: all.end,
+            },
+            false => KeyRange {
+                start: all.start,
+                end: prefix_end(&bound),
+            },
+        })
     }
 
     /// `None` for a column of a type that holds no moments, which nobody could name.

@@ -84,6 +84,15 @@ impl MomentUnit {
         }
     }
 
+    /// The last count that is no later than a moment in microseconds.
+    pub fn count_at(self, micros: i64) -> i64 {
+        match self {
+            MomentUnit::Micros => micros,
+            MomentUnit::Millis => micros.div_euclid(1000),
+            MomentUnit::Days => micros.div_euclid(MICROS_OF_DAY),
+        }
+    }
+
     /// The moment in microseconds; what is beyond them is the first or the last of all.
     pub fn micros(self, count: i64) -> i64 {
         match self {

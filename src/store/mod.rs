@@ -166,6 +166,8 @@ pub struct StoreStats {
     pub snapshots: usize,
     /// Bytes that the undo map holds for them.
     pub undo_bytes: usize,
+    /// Above so many the oldest snapshots end.
+    pub undo_bytes_max: usize,
     /// Commits since start, and the groups (fsyncs) they took.
     pub commits: u64,
     /// See `commits`.

@@ -7,7 +7,7 @@
 //! 2. While a [`KeptMoment`] is held, [`WallClock::oldest_kept`] is not above it.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,6 +20,8 @@ pub struct WallClock {
     began: Instant,
     /// What is added to the time since it began, in microseconds: it only rises.
     offset: AtomicI64,
+    /// Rows were judged by the time since somebody asked.
+    is_judged: AtomicBool,
     /// What the machine's clock says, in tests.
     machine: AtomicI64,
     /// Moments at which somebody reads, and how many do.
@@ -38,6 +40,7 @@ impl Default for WallClock {
         WallClock {
             began: Instant::now(),
             offset: AtomicI64::new(i64::MIN),
+            is_judged: AtomicBool::new(false),
             machine: AtomicI64::new(UNSET),
             kept: Mutex::default(),
         }
@@ -66,6 +69,18 @@ impl WallClock {
         };
         self.offset
             .fetch_max(moment.saturating_sub(elapsed), Ordering::AcqRel);
+    }
+
+    /// Somebody judges rows by the time.
+    pub fn note_judged(&self) {
+        if !self.is_judged.load(Ordering::Relaxed) {
+            self.is_judged.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The time, if rows were judged by it since this was asked last: it is to be recorded.
+    pub fn take_judged(&self) -> Option<i64> {
+        self.is_judged.swap(false, Ordering::Relaxed).then(|| self.now())
     }
 
     /// The moment it is, for somebody who reads at it for long.

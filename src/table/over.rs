@@ -27,7 +27,11 @@ pub(super) async fn remove_rows(txn: &Transaction, table: &TableDef, rows: Vec<S
 }
 
 /// All keys that go with rows: their own, and those of their entries. The table's mark is left, for they are to be removed.
-async fn keys_of_rows(txn: &Transaction, table: &TableDef, rows: Vec<StoredRow>) -> Result<Vec<Vec<u8>>> {
+pub(super) async fn keys_of_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    rows: Vec<StoredRow>,
+) -> Result<Vec<Vec<u8>>> {
     if rows.is_empty() {
         return Ok(Vec::new());
     }

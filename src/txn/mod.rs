@@ -42,7 +42,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::expiry::ExpiryRules;
+use crate::codec::expiry::{ExpiryRules, NEVER};
 use crate::store::{
     Batch, HeldLocks, KeyRange, LockMode, LockPolicy, Page, ScanRequest, ServerMemory, Snapshot, Store,
     Values, Write, WriteWatch,
@@ -110,6 +110,8 @@ pub struct TransactionOptions {
     pub memory: Option<Arc<ServerMemory>>,
     /// The process id of its session, as others see who holds locks; 0: none.
     pub session: i32,
+    /// It changes nothing that anybody reads: see [`Batch::unseen`].
+    pub is_unseen: bool,
     /// All its statements read the snapshot that it begins with (REPEATABLE READ).
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
@@ -298,6 +300,15 @@ impl Transaction {
         let mut values = self.with_own(keys, stored);
         self.visibility.keep_seen(keys, &mut values)?;
         Ok(values)
+    }
+
+    /// When the rows of a page are over, those that are already among them, in microseconds since 1970. Errors: `Corrupt`.
+    pub fn moments_over(&self, page: &Page) -> Result<Vec<i64>> {
+        let judge = page.last().and_then(|(key, _)| self.visibility.judge_of(key));
+        match judge {
+            Some(judge) => judge.moments_over(page),
+            None => Ok(vec![NEVER; page.len()]),
+        }
     }
 
     /// Takes the rows that are over out of a page of rows; answers their keys and values. Errors: `Corrupt`.
@@ -537,6 +548,7 @@ impl Transaction {
             writes,
             relaxed,
             reclaims: frees_space == Some(true),
+            unseen: self.whole.options.is_unseen,
             ..Batch::default()
         };
         self.whole.store.commit(batch).await

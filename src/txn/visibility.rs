@@ -17,6 +17,7 @@ use crate::store::{Entry, KeptMoment, Page, Values, WallClock};
 /// What a statement judges rows by.
 #[derive(Debug)]
 pub(super) struct Visibility {
+    clock: Arc<WallClock>,
     /// When it reads, in microseconds since 1970.
     time: i64,
     /// When it began to write: later than `time` where its transaction keeps a snapshot.
@@ -32,9 +33,12 @@ pub(super) struct Visibility {
 impl Clone for Visibility {
     fn clone(&self) -> Visibility {
         Visibility {
+            clock: Arc::clone(&self.clock),
+            time: self.time,
+            write_time: self.write_time,
             kept: self.kept.clone(),
             rules: RwLock::new(self.rules()),
-            ..*self
+            sees_all: self.sees_all,
         }
     }
 }
@@ -45,6 +49,7 @@ impl Visibility {
         let kept = keeps.then(|| clock.keep());
         let time = kept.as_ref().map_or_else(|| clock.now(), |kept| kept.micros());
         Visibility {
+            clock: Arc::clone(clock),
             time,
             write_time: time,
             kept,
@@ -95,6 +100,7 @@ impl Visibility {
     pub(super) fn judge_of(&self, key: &[u8]) -> Option<Judge> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         let rule = rules.as_ref().filter(|_| !self.sees_all)?.of_key(key)?;
+        self.clock.note_judged();
         Some(Judge {
             rule: rule.clone(),
             time: self.time,
@@ -115,6 +121,7 @@ impl Visibility {
         for (at, key) in keys.iter().enumerate() {
             let Some(rule) = rules.of_key(key) else { continue };
             let Some(value) = values.get(at) else { continue };
+            self.clock.note_judged();
             if rule.over_at(key, &RowReader::new(value)?)? <= self.time {
                 over.insert(at, value.to_vec());
                 values.forget(at);
@@ -154,6 +161,11 @@ impl Judge {
         Ok(rows)
     }
 
+    /// When each row of a page is over. Errors: `Corrupt`.
+    pub(super) fn moments_over(&self, page: &Page) -> Result<Vec<i64>> {
+        (0..page.len()).map(|at| self.over_at(page.entry(at))).collect()
+    }
+
     fn places_over(&self, page: &Page) -> Result<Vec<usize>> {
         let mut over = Vec::new();
         for at in 0..page.len() {
@@ -166,11 +178,16 @@ impl Judge {
 
     #[inline]
     fn is_over(&self, row: Entry<'_>) -> Result<bool> {
+        Ok(self.over_at(row)? <= self.time)
+    }
+
+    #[inline]
+    fn over_at(&self, row: Entry<'_>) -> Result<i64> {
         let value = match row.is_verified {
             true => RowReader::of_verified(row.value)?,
             false => RowReader::new(row.value)?,
         };
-        Ok(self.rule.over_at(row.key, &value)? <= self.time)
+        self.rule.over_at(row.key, &value)
     }
 }
 

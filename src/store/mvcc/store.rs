@@ -325,6 +325,7 @@ impl Store for MvccStore {
             size_bytes: self.shared.engine.size_bytes().unwrap_or_default(),
             snapshots,
             undo_bytes,
+            undo_bytes_max: self.shared.options.undo_bytes_max,
             commits: self.shared.commits.load(Ordering::Relaxed),
             commit_groups: self.shared.commit_groups.load(Ordering::Relaxed),
         }
