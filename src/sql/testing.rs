@@ -14,7 +14,8 @@ use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions};
 use crate::system::{Notice, Settings, StatementContext};
 use crate::table::Sequences;
-use crate::txn::Transaction;
+use crate::table::check::check_store;
+use crate::txn::{Savepoint, Transaction};
 use crate::types::value_at;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -84,6 +85,27 @@ impl Client {
 
     pub(super) fn rollback(&mut self) {
         self.open = None;
+    }
+
+    /// A mark of the open transaction, if one is.
+    pub(super) fn savepoint(&self) -> Option<Savepoint> {
+        self.open.as_ref().map(|txn| txn.savepoint())
+    }
+
+    /// Back to a mark of it.
+    pub(super) fn rollback_to(&self, savepoint: Option<Savepoint>) {
+        if let (Some(txn), Some(savepoint)) = (&self.open, savepoint) {
+            txn.rollback_to(savepoint);
+        }
+    }
+
+    /// What is wrong in the store.
+    pub(super) async fn check(&self) -> Vec<String> {
+        let report = check_store(&*self.store, &mut |_| ()).await.unwrap();
+        let faults = report.faults.by_kind();
+        faults
+            .flat_map(|(_, _, kept)| kept.iter().map(|fault| format!("{fault:?}")).collect::<Vec<_>>())
+            .collect()
     }
 
     async fn transaction(&self) -> Arc<Transaction> {

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
 
-use super::write::{require_seen, sorted, whole_rows};
+use super::read::whole_rows;
+use super::sorted_keys::sorted;
+use super::write::require_seen;
 use super::{EntryEncoder, EntryReader, Limits, RowEncoder};
 use crate::Result;
 use crate::catalog::{IndexDef, TableDef};

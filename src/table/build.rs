@@ -19,19 +19,14 @@ use std::collections::HashMap;
 use arrow::array::{Array, RecordBatch};
 
 use super::over::{RowsKept, remove_from_page};
-use super::write::whole_rows;
+use super::read::whole_rows;
+use super::rows_request::{PAGE_ROWS_MAX, rows_request};
 use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
-use crate::codec::keyspace::entry_prefix;
 use crate::codec::successor;
-use crate::store::{KeyRange, LockMode, Page, ScanRequest, Write};
+use crate::store::{LockMode, Page, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
-
-/// Bytes of a page at most.
-const PAGE_BYTES_MAX: usize = 1 << 20;
-/// Rows of a page at most, where only one column is looked at, or nobody else writes.
-pub(super) const PAGE_ROWS_MAX: usize = 4096;
 
 /// A page of rows that has its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -151,26 +146,5 @@ fn duplicate(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize
         table: table.name.clone(),
         index: index.name.clone(),
         key: constraint_key(table, index, batch, row),
-    }
-}
-
-pub(super) fn rows_request(
-    table: &TableDef,
-    from: Option<&[u8]>,
-    keys_only: bool,
-    page_rows_max: usize,
-) -> ScanRequest {
-    let all = KeyRange::of_prefix(&entry_prefix(table.id, table.primary_key.id));
-    let range = KeyRange {
-        start: from.map_or(all.start, <[u8]>::to_vec),
-        end: all.end,
-    };
-    ScanRequest {
-        read_ahead: false,
-        ranges: vec![range],
-        reverse: false,
-        keys_only,
-        page_rows_max,
-        page_bytes_max: PAGE_BYTES_MAX,
     }
 }

@@ -7,12 +7,15 @@
 //! Who changes or removes a row holds its lock. Who wants an entry of it for another row has locked the entry, finds the row over, and then
 //! locks that as well: so of two who remove a row the second comes to it when the first has committed, and finds nothing.
 
-use super::write::{entry_encoders, sorted, whole_rows};
+use super::entry::entry_encoders;
+use super::read::whole_rows;
+use super::sorted_keys::sorted;
+use super::table_lock::lock_for_writes;
 use super::{EntryReader, Limits};
 use crate::Result;
 use crate::catalog::{TableDef, written_key};
 use crate::codec::keyspace::entry_prefix;
-use crate::store::{LockMode, Page, Write};
+use crate::store::{LockMode, Page, ScanRequest, Write};
 use crate::txn::{LockedValues, Transaction, TransactionScan};
 
 /// A stored row: its key and its value.
@@ -143,11 +146,7 @@ pub(super) struct RowsKept<'a> {
 
 impl<'a> RowsKept<'a> {
     /// Of a scan of them.
-    pub(super) fn new(
-        txn: &'a Transaction,
-        table: &'a TableDef,
-        request: crate::store::ScanRequest,
-    ) -> RowsKept<'a> {
+    pub(super) fn new(txn: &'a Transaction, table: &'a TableDef, request: ScanRequest) -> RowsKept<'a> {
         RowsKept {
             txn,
             table,
@@ -189,7 +188,7 @@ pub(super) async fn remove_from_page(
         return Ok(());
     }
     if lock.is_none() {
-        super::lock_for_writes(txn, table).await?;
+        lock_for_writes(txn, table).await?;
         let keys: Vec<Vec<u8>> = over.iter().map(|(key, _)| key.clone()).collect();
         txn.lock(&sorted(&keys), LockMode::Replace).await?;
     }

@@ -9,8 +9,8 @@
 //! 4. Its commits touch no range that a serializable transaction has read (`Batch::unseen`).
 //! 5. What it removes is looked at again under the locks: a row that was written since is left.
 
-use super::build::rows_request;
 use super::over::{StoredRow, keys_of_rows};
+use super::rows_request::rows_request;
 use crate::Result;
 use crate::catalog::{TableDef, record_key};
 use crate::codec::expiry::NEVER;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::write::begin_write;
+use super::table_lock::begin_write;
 use crate::Result;
 use crate::catalog::{TableDef, record_key, written_key};
 use crate::codec::keyspace::index_range;

@@ -3,9 +3,9 @@
 use arrow::array::RecordBatch;
 
 use super::RowDecoder;
-use super::build::{PAGE_ROWS_MAX, rows_request};
 use super::over::RowsKept;
-use super::write::whole_rows;
+use super::read::whole_rows;
+use super::rows_request::{PAGE_ROWS_MAX, rows_request};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::store::Page;

@@ -16,9 +16,9 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::RecordBatch;
 
 use super::over::lock_unique_keys;
-use super::write::{
-    EncodedRow, encode_rows, lock_for_writes, sorted, take_turns, unique_violation, vacated_keys, write_rows,
-};
+use super::sorted_keys::sorted;
+use super::table_lock::lock_for_writes;
+use super::write::{EncodedRow, encode_rows, take_turns, unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
 use crate::store::{LockMode, Write};

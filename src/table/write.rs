@@ -11,9 +11,13 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
+use super::entry::entry_encoders;
 use super::over::{lock_unique_keys, remove_rows};
-use super::{EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
-use crate::catalog::{IndexDef, TableDef, record_key, written_key};
+use super::read::whole_rows;
+use super::sorted_keys::sorted;
+use super::table_lock::{begin_write, lock_for_writes};
+use super::{IndexEntry, Limits, RowEncoder, constraint_key};
+use crate::catalog::{IndexDef, TableDef, written_key};
 use crate::codec::keyspace::IndexId;
 use crate::store::{LockMode, Write};
 use crate::txn::{LockedValues, Transaction};
@@ -246,18 +250,6 @@ pub async fn get_rows(
     Ok((found, decoder.finish()?))
 }
 
-/// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark. Errors: `Conflict` when
-/// the record has changed.
-pub(super) async fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
-    lock_for_writes(txn, table).await?;
-    txn.mark(written_key(table.id))
-}
-
-/// Locks the table as those do who write its rows. Errors: as [`begin_write`].
-pub async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
-    txn.lock(&[record_key(table.id)], LockMode::RowExclusive).await
-}
-
 /// Called after each row: lets other tasks run once in a while.
 pub(super) async fn take_turns(row: usize) {
     if row % ROWS_PER_TURN == ROWS_PER_TURN - 1 {
@@ -417,14 +409,6 @@ impl From<RowFault> for Error {
     }
 }
 
-/// Keys in their order, each once.
-pub(super) fn sorted(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut keys = keys.to_vec();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
-}
-
 /// Errors: `Conflict` where a transaction that keeps its snapshot does not see what it has locked.
 pub(super) fn require_seen(txn: &Transaction, keys: &[Vec<u8>], locked: &LockedValues) -> Result<()> {
     let mut unseen = locked
@@ -502,14 +486,6 @@ pub(super) async fn vacated_keys(
     Ok(vacated)
 }
 
-/// In the order of `TableDef::kept_indexes`.
-pub(super) fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
-    let indexes = table.kept_indexes();
-    indexes
-        .map(|index| EntryEncoder::new(table, index, limits))
-        .collect()
-}
-
 pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
     for (at, row) in rows.into_iter().enumerate() {
         write_row(txn, row)?;
@@ -584,11 +560,6 @@ async fn replace_entries(
         )?;
     }
     Ok(())
-}
-
-/// A decoder of every column of the table.
-pub(super) fn whole_rows(table: &TableDef) -> RowDecoder {
-    RowDecoder::new(table, &(0..table.columns.len()).collect::<Vec<_>>())
 }
 
 pub(super) fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {

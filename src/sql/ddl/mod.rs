@@ -237,6 +237,8 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 }
 
 #[cfg(test)]
+mod expiry_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod verification_tests;
