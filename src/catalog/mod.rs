@@ -54,8 +54,10 @@ pub mod check;
 mod check_constraint;
 mod column_types;
 mod expiry;
+mod expiry_rule;
 mod foreign_key;
 mod generation;
+mod index_options;
 mod load;
 mod lookups;
 mod object_ids;
@@ -67,6 +69,7 @@ mod sequence_def;
 mod setting_overrides;
 mod stored_query;
 mod table_def;
+mod table_options;
 mod type_def;
 mod type_record;
 
@@ -79,9 +82,10 @@ pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use check_constraint::CheckConstraint;
 pub use expiry::Expiry;
-use expiry::ExpiryCache;
+use expiry_rule::ExpiryCache;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
+pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
 pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
@@ -91,8 +95,11 @@ pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use stored_query::StoredQuery;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, OnCommit,
-    TableCache, TableDef, TableOptions, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
+    TableDef, Unverified,
+};
+pub use table_options::{
+    BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, boolean,
 };
 
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};

@@ -1,17 +1,17 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use arrow::datatypes::FieldRef;
 
 use super::TypeDef;
 use super::check_constraint::CheckConstraint;
-use super::expiry::Expiry;
 use super::foreign_key::ForeignKey;
 use super::generation::{GeneratedColumns, Generation};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
+use super::table_options::TableOptions;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -174,6 +174,12 @@ pub struct IndexDef {
     /// Its build failed (CREATE INDEX CONCURRENTLY over duplicates): it has a name and no entries, until it is dropped.
     #[serde(default, skip_serializing_if = "is_false")]
     pub invalid: bool,
+    /// ALTER INDEX … INACTIVE: writes keep its entries, and no plan reads it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub inactive: bool,
+    /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// COMMENT ON INDEX.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
@@ -211,40 +217,6 @@ pub struct KeyColumn {
     pub nulls_first: bool,
 }
 
-/// WITH (…) options of a table.
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct TableOptions {
-    /// DYNAMIC_COLUMNS: writes may name columns that do not exist yet.
-    pub dynamic_columns: bool,
-    /// FULL_SCAN = 'allow': filters without a key bound may run.
-    pub full_scan_allowed: bool,
-    /// FULL_SCAN = 'reject': they may not, however few rows there are.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub full_scan_rejected: bool,
-    /// UNLOGGED: nothing is stored otherwise for it, it is only told.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub unlogged: bool,
-    /// ON COMMIT, of a temporary table.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_commit: Option<OnCommit>,
-    /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub buckets: Option<u16>,
-    /// TTL, TTL_COLUMN: when rows are over.
-    #[serde(default, skip_serializing_if = "Expiry::is_default")]
-    pub expiry: Expiry,
-}
-
-/// What becomes of a temporary table when a transaction commits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OnCommit {
-    /// ON COMMIT DELETE ROWS.
-    DeleteRows,
-    /// ON COMMIT DROP.
-    Drop,
-}
-
 impl IndexDef {
     /// Whether the column is one of those that it sorts by.
     pub fn has_column(&self, id: ColumnId) -> bool {
@@ -276,7 +248,7 @@ impl IndexDef {
     }
     /// Whether every row has its entry, so that plans may read it.
     pub fn is_complete(&self) -> bool {
-        self.is_kept() && !self.building
+        self.is_kept() && !self.building && !self.inactive
     }
 }
 

@@ -63,6 +63,8 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             built: true,
             building: false,
             invalid: false,
+            inactive: false,
+            options: Default::default(),
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
@@ -217,6 +219,7 @@ async fn every_kind_of_definition_reads_back() {
             since: 5,
             by_row: true,
         },
+        kept: [("compression".to_string(), "ZSTD".to_string())].into(),
     };
     table.indexes.push(IndexDef {
         id: 1,
@@ -224,6 +227,8 @@ async fn every_kind_of_definition_reads_back() {
         built: false,
         building: false,
         invalid: false,
+        inactive: false,
+        options: Default::default(),
         constraint: false,
         ..table.primary_key.clone()
     });

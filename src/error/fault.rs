@@ -41,6 +41,8 @@ pub enum StatementFault {
     InvalidTableDefinition,
     /// 55006: what the transaction itself still has to do with.
     ObjectInUse,
+    /// 55000: an object that is not as the statement needs it.
+    NotInPrerequisiteState,
     /// 42830: a foreign key to what is no key.
     InvalidForeignKey,
     /// 42P17: a definition that contradicts itself or the rules for such objects.

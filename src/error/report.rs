@@ -510,6 +510,7 @@ impl StatementFault {
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
             StatementFault::ObjectInUse => "55006",
+            StatementFault::NotInPrerequisiteState => "55000",
             StatementFault::InvalidForeignKey => "42830",
             StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::argument::Length;
 use super::array::subscript;
 use super::{FunctionDef, T};
+use crate::catalog::{TABLE_OPTIONS, TableOption, Verdict};
 use crate::system::catalog_version::cells::elements;
 use crate::types::{CatalogType, Value, element_type};
 use crate::{Error, Result};
@@ -56,6 +57,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         })
     })
     .array(T::Text),
+    // keyspan_table_variables(options): all options of tables, those that were set with their values.
+    FunctionDef::new("table_variables_names", &[T::Any], T::Text, |b| {
+        b.map_values(|arguments| variables(&arguments[0], |variable| variable.name))
+    })
+    .on_null()
+    .array(T::Text),
+    FunctionDef::new("table_variables_values", &[T::Any], T::Text, |b| {
+        b.map_values(|arguments| variables(&arguments[0], |variable| variable.value))
+    })
+    .on_null()
+    .array(T::Text),
+    FunctionDef::new("table_variables_meanings", &[T::Any], T::Text, |b| {
+        b.map_values(|arguments| variables(&arguments[0], |variable| variable.meaning.to_string()))
+    })
+    .on_null()
+    .array(T::Text),
 ];
 
 /// A function that returns a set of composite values.
@@ -81,6 +98,15 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         columns: &[
             ("option_name", "options_names"),
             ("option_value", "options_values"),
+        ],
+        record: None,
+    },
+    SetFunction {
+        name: "keyspan_table_variables",
+        columns: &[
+            ("variable_name", "table_variables_names"),
+            ("value", "table_variables_values"),
+            ("meaning", "table_variables_meanings"),
         ],
         record: None,
     },
@@ -151,6 +177,48 @@ fn options(argument: &Value) -> Vec<String> {
             .map(|text| elements(&text).into_iter().flatten().collect())
             .unwrap_or_default(),
     }
+}
+
+/// An option of a table, as SHOW TABLE VARIABLES tells it.
+struct Variable {
+    /// In upper case.
+    name: String,
+    value: String,
+    meaning: &'static str,
+}
+
+/// What is told of each option that a table may have, and of each storage parameter that it has.
+fn variables(argument: &Value, told: impl Fn(Variable) -> String) -> Vec<String> {
+    let set = options(argument);
+    let set: Vec<(&str, &str)> = set
+        .iter()
+        .map(|option| (split(option).0, split(option).1.unwrap_or_default()))
+        .collect();
+    let value = |name: &str| {
+        set.iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
+    };
+    let known = TABLE_OPTIONS.iter().filter_map(|option| {
+        let default = match &option.verdict {
+            Verdict::Honoured(honoured) => honoured.default,
+            Verdict::Only { value, .. } => value,
+            Verdict::Kept(_) => "",
+            Verdict::Refused { .. } => return None,
+        };
+        Some(Variable {
+            name: option.name.to_uppercase(),
+            value: value(option.name).unwrap_or(default).to_string(),
+            meaning: option.meaning,
+        })
+    });
+    let others = set.iter().filter(|(name, _)| TableOption::named(name).is_none());
+    let others = others.map(|(name, value)| Variable {
+        name: name.to_uppercase(),
+        value: value.to_string(),
+        meaning: "PostgreSQL's, without effect here.",
+    });
+    known.chain(others).map(told).collect()
 }
 
 fn split(option: &str) -> (&str, Option<&str>) {

@@ -13,6 +13,7 @@ use crate::system::catalog_version::objects::{path_with_catalog, read};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
+use crate::system::pg_catalog::table_text::table_definition;
 use crate::types::CatalogType;
 use crate::{Error, Result};
 
@@ -63,6 +64,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Text, T::Bool], T::Text, |b, catalog| {
         b.map2(|name, _: bool| Ok(get_viewdef(catalog.objects(), relation_by_name(catalog, name)?)))
+    }),
+    // SHOW CREATE TABLE.
+    FunctionDef::catalog("keyspan_table_definition", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| table_definition(catalog.objects(), catalog.search_path(), oid))
     }),
     // The rule of a view is all there is of rules.
     FunctionDef::catalog("pg_get_ruledef", &[T::Oid], T::Text, |b, catalog| {

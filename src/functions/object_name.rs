@@ -8,7 +8,8 @@ use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
-use crate::parse::quoting::quote_ident;
+use crate::error::nearest_name;
+use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
 use crate::system::catalog_version::objects::{
     Found, SYSTEM, SystemObject, is_in_catalog, path_with_catalog, read,
@@ -257,16 +258,34 @@ fn object_named(catalog: &CatalogContext, kind: &str, name: &str) -> Result<i64>
     let name = name.trim();
     match is_routine(kind) {
         true => routine_oid(catalog, kind, name, |name| find_type(catalog, name)),
-        false => find_object(catalog, kind, name).ok_or_else(|| undefined(kind, name)),
+        false => find_object(catalog, kind, name).ok_or_else(|| undefined(catalog, kind, name)),
     }
 }
 
-fn undefined(kind: &str, name: &str) -> Error {
+/// The relation whose name is nearest, written as the other is.
+fn nearest_relation(catalog: &CatalogContext, text: &str) -> Option<String> {
+    let mut parts = split_name(text)?;
+    let name = parts.pop()?;
+    let schema = parts.pop();
+    let is_searched = |of: &str| match &schema {
+        Some(schema) => catalog.schema_meant(schema) == of,
+        None => catalog.search_path().iter().any(|schema| schema == of),
+    };
+    let relations = catalog.objects().relations.iter();
+    let names = relations.filter(|relation| is_searched(&relation.schema));
+    let nearest = nearest_name(&name, names.map(|relation| relation.name.as_str()))?;
+    Some(match &schema {
+        Some(schema) => qualified(schema, nearest),
+        None => quote_ident(nearest),
+    })
+}
+
+fn undefined(catalog: &CatalogContext, kind: &str, name: &str) -> Error {
     let kind = match kind {
         "regclass" => {
             return Error::UndefinedTable {
                 name: name.to_string(),
-                nearest: None,
+                nearest: nearest_relation(catalog, name),
             };
         }
         "regnamespace" => {

@@ -13,6 +13,50 @@ use crate::Result;
 /// What the name of the action that is left begins with. No text holds this character.
 const MARK: char = '\0';
 
+/// What may stand behind ADD that is no column.
+const CONSTRAINT_WORDS: [&str; 9] = [
+    "CONSTRAINT",
+    "PRIMARY",
+    "UNIQUE",
+    "CHECK",
+    "FOREIGN",
+    "EXCLUDE",
+    "INDEX",
+    "KEY",
+    "WILDCARD",
+];
+
+/// The words that actions begin with.
+const ACTION_WORDS: [&str; 27] = [
+    "ADD",
+    "ALTER",
+    "ATTACH",
+    "CHANGE",
+    "CLUSTER",
+    "COMPACT",
+    "DETACH",
+    "DISABLE",
+    "DROP",
+    "ENABLE",
+    "FORCE",
+    "INHERIT",
+    "MODIFY",
+    "NO",
+    "NOT",
+    "OF",
+    "OPTIONS",
+    "OWNER",
+    "PARTITION",
+    "RENAME",
+    "REPLICA",
+    "RESET",
+    "SET",
+    "SPLIT",
+    "SWAP",
+    "TRUNCATE",
+    "VALIDATE",
+];
+
 /// Takes such actions out of the tokens of an ALTER statement. `text`: the message.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hints) {
     let is = |at: usize, word: &str| is_word_at(tokens, at, word);
@@ -29,8 +73,16 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
         return;
     }
     let mut found = Vec::new();
+    let mut adds_column = false;
     loop {
         let start = reader.at;
+        if adds_column && reader.begins_column() {
+            let span = reader.tokens[start].span;
+            let words = ["ADD", "COLUMN"].map(|text| TokenWithSpan::new(word(text, None), span));
+            reader.tokens.splice(start..start, words.clone());
+            tokens.splice(start..start, words);
+        }
+        adds_column = reader.adds_column();
         match reader.own_action() {
             Ok(action) if matches!(reader.peek(), None | Some(Token::Comma)) => {
                 found.push((start..reader.at, action));
@@ -83,6 +135,29 @@ impl TokenReader<'_> {
         Ok(())
     }
 
+    /// Whether the next action is ADD COLUMN, COLUMN written or not.
+    fn adds_column(&self) -> bool {
+        let at = self.at;
+        let is_constraint = CONSTRAINT_WORDS
+            .iter()
+            .any(|word| is_word_at(&self.tokens, at + 1, word));
+        is_word_at(&self.tokens, at, "ADD") && !is_constraint
+    }
+
+    /// Whether what is next is a column and its type, as in `ADD COLUMN a int, b int`: an action begins with another word.
+    fn begins_column(&self) -> bool {
+        let is_name = |at: usize| {
+            matches!(
+                self.tokens.get(at).map(|token| &token.token),
+                Some(Token::Word(_))
+            )
+        };
+        let begins_action = ACTION_WORDS
+            .iter()
+            .any(|word| is_word_at(&self.tokens, self.at, word));
+        is_name(self.at) && is_name(self.at + 1) && !begins_action
+    }
+
     /// To the comma behind the action that begins here, or to the end.
     fn skip_action(&mut self) {
         let mut depth = 0usize;
@@ -104,12 +179,23 @@ impl TokenReader<'_> {
             return Ok(refused);
         }
         self.at = start;
+        if self.word("COMPACT") {
+            // Behind it LindormTable names a data centre.
+            if matches!(self.peek(), Some(Token::Word(_))) {
+                self.name()?;
+            }
+            return Ok(AlterAction::Compact);
+        }
         if self.word("ALTER") && self.word("CONSTRAINT") {
             return self.constraint_action();
         }
         self.at = start;
         if let Ok(action) = self.column_action() {
             return Ok(action);
+        }
+        self.at = start;
+        if let Ok(options) = self.option_changes() {
+            return Ok(AlterAction::Options(options));
         }
         self.at = start;
         self.storage_change().map(AlterAction::Storage)

@@ -97,6 +97,11 @@ pub enum Command {
     Keep(Upkeep),
     /// COPY.
     Copy(Box<Copy>),
+    /// LindormTable's USE.
+    Use {
+        /// The schema.
+        schema: String,
+    },
 }
 
 impl Command {
@@ -109,6 +114,7 @@ impl Command {
                 | Command::Keep(_)
                 | Command::Copy(_)
                 | Command::SetConstraints { .. }
+                | Command::Use { .. }
         )
     }
 
@@ -133,6 +139,7 @@ impl Command {
             Command::Define(definition) => definition.tag(),
             Command::Keep(upkeep) => upkeep.kind.tag(),
             Command::SetConstraints { .. } => "SET CONSTRAINTS",
+            Command::Use { .. } => "SET",
             _ => "",
         }
     }

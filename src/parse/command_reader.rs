@@ -13,7 +13,7 @@ use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
-const FIRST_WORDS: [Keyword; 28] = [
+const FIRST_WORDS: [Keyword; 30] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -42,10 +42,12 @@ const FIRST_WORDS: [Keyword; 28] = [
     Keyword::LOCK,
     Keyword::REINDEX,
     Keyword::REFRESH,
+    Keyword::USE,
+    Keyword::FLUSH,
 ];
 
 /// Those that are no keywords of the parser.
-const OTHER_FIRST_WORDS: [&str; 3] = ["MOVE", "CHECKPOINT", "ANALYSE"];
+const OTHER_FIRST_WORDS: [&str; 5] = ["MOVE", "CHECKPOINT", "ANALYSE", "BUILD", "CANCEL"];
 
 /// Whether the tokens are a statement of the session's, or one that the parser does not read.
 pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
@@ -112,6 +114,19 @@ impl TokenReader<'_> {
                 Ok(Command::Unlisten { channel })
             }
             "NOTIFY" => self.notify(),
+            "BUILD" => self.build(),
+            "CANCEL" => Err(Error::unsupported(
+                "CANCEL BUILD",
+                Some("A build that a statement waits for ends with it; drop an index that is built later."),
+            )),
+            "FLUSH" => self.flush(),
+            "USE" => {
+                // What a schema is to others is a database, too.
+                if self.tokens.len() > 2 && !self.word("SCHEMA") {
+                    self.word("DATABASE");
+                }
+                Ok(Command::Use { schema: self.name()? })
+            }
             "SHOW" => self.show(),
             "PREPARE" => self.prepare(),
             "EXECUTE" => self.execute(),

@@ -29,9 +29,10 @@ pub enum Definition {
     RenameSchema { schema: String, new_name: String },
     /// ALTER SCHEMA … OWNER TO.
     SchemaOwner { schema: String, owner: RoleName },
-    /// ALTER INDEX.
+    /// ALTER INDEX, BUILD INDEX; `table`: what stands behind ON.
     AlterIndex {
         name: ObjectName,
+        table: Option<ObjectName>,
         if_exists: bool,
         change: IndexChange,
     },
@@ -254,6 +255,8 @@ pub enum IdentityChange {
 pub enum AlterAction {
     /// What PostgreSQL stores in its own way.
     Storage(StorageChange),
+    /// SET (options), SET 'option' = 'value', and RESET (options), which gives none a value.
+    Options(Vec<(String, Option<String>)>),
     /// ALTER COLUMN of an identity column, or one that becomes such.
     Identity { column: String, change: IdentityChange },
     /// ALTER COLUMN … DROP EXPRESSION.
@@ -264,6 +267,8 @@ pub enum AlterAction {
         deferrable: Option<bool>,
         initially_deferred: bool,
     },
+    /// COMPACT: space is to be taken back.
+    Compact,
     /// What is not supported, and what to do.
     Refused {
         feature: &'static str,
@@ -280,6 +285,24 @@ pub enum IndexChange {
     Tablespace(String),
     /// SET (parameters), and RESET, which gives none a value.
     Parameters(Vec<(String, Option<String>)>),
+    /// LindormTable's states, and BUILD INDEX, which is the first. `later`: ASYNC.
+    State {
+        /// Which.
+        state: IndexState,
+        /// The statement does not wait for what must be built.
+        later: bool,
+    },
+}
+
+/// Whether an index is kept and read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IndexState {
+    /// ACTIVE: both.
+    Active,
+    /// INACTIVE: writes keep its entries, and no plan reads it.
+    Inactive,
+    /// DISABLED: neither; it has no entries.
+    Disabled,
 }
 
 /// What ALTER TABLE changes of the storage that PostgreSQL has.
@@ -293,8 +316,6 @@ pub enum StorageChange {
     ClusterOn(String),
     /// SET TABLESPACE.
     Tablespace(String),
-    /// RESET (parameters).
-    Reset,
     /// ALTER COLUMN this SET STATISTICS, STORAGE, COMPRESSION or parameters.
     Column {
         /// The column.
@@ -328,6 +349,8 @@ pub struct UpkeepTarget {
 pub enum UpkeepKind {
     /// VACUUM, with ANALYZE.
     Vacuum { analyze: bool },
+    /// FLUSH: what was written is to stand in the engine's files.
+    Flush,
     /// ANALYZE.
     Analyze,
     /// REINDEX.
@@ -358,6 +381,7 @@ impl UpkeepKind {
     pub fn tag(&self) -> &'static str {
         match self {
             UpkeepKind::Vacuum { .. } => "VACUUM",
+            UpkeepKind::Flush => "FLUSH",
             UpkeepKind::Analyze => "ANALYZE",
             UpkeepKind::Reindex { .. } => "REINDEX",
             UpkeepKind::Cluster { .. } => "CLUSTER",

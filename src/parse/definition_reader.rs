@@ -4,7 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
-use super::definition::{Definition, IndexChange, StorageChange};
+use super::definition::{Definition, IndexChange, IndexState, StorageChange};
 use super::inert::behind_persistence;
 
 use super::token_reader::{TokenReader, is_word_at, string_of};
@@ -125,7 +125,19 @@ impl TokenReader<'_> {
     fn alter_index(&mut self) -> Result<Definition> {
         let if_exists = self.if_exists()?;
         let name = self.object_name()?;
-        let change = if self.word("RENAME") {
+        let table = match self.word("ON") {
+            true => Some(self.object_name()?),
+            false => None,
+        };
+        let change = if let Some(state) = self.index_state() {
+            let later = self.word("ASYNC");
+            IndexChange::State { state, later }
+        } else if self.word("ADD") {
+            return Err(Error::unsupported(
+                "ALTER INDEX ... ADD COLUMNS",
+                Some("Make another index over all the columns, and drop this one."),
+            ));
+        } else if self.word("RENAME") {
             self.expect("TO")?;
             IndexChange::Rename(self.name()?)
         } else if self.word("RESET") {
@@ -147,9 +159,41 @@ impl TokenReader<'_> {
         };
         Ok(Definition::AlterIndex {
             name,
+            table,
             if_exists,
             change,
         })
+    }
+
+    fn index_state(&mut self) -> Option<IndexState> {
+        let states = [
+            ("ACTIVE", IndexState::Active),
+            ("INACTIVE", IndexState::Inactive),
+            ("DISABLED", IndexState::Disabled),
+        ];
+        let found = states.into_iter().find(|(word, _)| self.word(word));
+        found.map(|(_, state)| state)
+    }
+
+    /// What stands behind BUILD.
+    pub(super) fn build(&mut self) -> Result<Command> {
+        self.expect("INDEX")?;
+        let if_exists = self.if_exists()?;
+        let name = self.object_name()?;
+        let table = match self.word("ON") {
+            true => Some(self.object_name()?),
+            false => None,
+        };
+        let later = self.word("ASYNC");
+        Ok(Command::Define(Definition::AlterIndex {
+            name,
+            table,
+            if_exists,
+            change: IndexChange::State {
+                state: IndexState::Active,
+                later,
+            },
+        }))
     }
 
     /// What ALTER TABLE changes of the storage that PostgreSQL has.
@@ -157,9 +201,6 @@ impl TokenReader<'_> {
         if self.word("CLUSTER") {
             self.expect("ON")?;
             return self.name().map(StorageChange::ClusterOn);
-        }
-        if self.word("RESET") {
-            return self.parameters().map(|_| StorageChange::Reset);
         }
         if self.word("ALTER") {
             self.word("COLUMN");
@@ -183,6 +224,48 @@ impl TokenReader<'_> {
             }
             Ok(StorageChange::AsItIs)
         }
+    }
+
+    /// `SET (name = value, …)`, `SET 'name' = 'value', …`, `RESET (name, …)`: options of a table.
+    pub(super) fn option_changes(&mut self) -> Result<Vec<(String, Option<String>)>> {
+        if self.word("RESET") {
+            let names = self.parameters()?;
+            // RESET (name = value) reads, and says nothing of the value.
+            return Ok(names.into_iter().map(|(name, _)| (name, None)).collect());
+        }
+        self.expect("SET")?;
+        if self.peek() == Some(&Token::LParen) {
+            let parameters = self.parameters()?;
+            let given = |value: Option<String>| value.or_else(|| Some("default".to_string()));
+            return Ok(parameters
+                .into_iter()
+                .map(|(name, value)| (name, given(value)))
+                .collect());
+        }
+        let mut options = Vec::new();
+        loop {
+            let name = self.option_text()?;
+            if !self.token(&Token::Eq) {
+                return Err(self.syntax_error());
+            }
+            options.push((name, Some(self.option_text()?)));
+            let goes_on = self.peek() == Some(&Token::Comma)
+                && self
+                    .tokens
+                    .get(self.at + 1)
+                    .is_some_and(|next| string_of(&next.token).is_some());
+            if !goes_on {
+                return Ok(options);
+            }
+            self.at += 1;
+        }
+    }
+
+    fn option_text(&mut self) -> Result<String> {
+        let text = self.peek().and_then(string_of);
+        let text = text.ok_or_else(|| self.syntax_error())?;
+        self.at += 1;
+        Ok(text)
     }
 
     /// What stands behind ALTER COLUMN.

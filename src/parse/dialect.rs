@@ -6,7 +6,8 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    ColumnOption, DataType, DescribeAlias, Expr, ObjectName, Query, Statement, TypedString,
+    ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Query, Statement, TypedString,
+    UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -84,8 +85,14 @@ impl Dialect for KeyspanDialect {
         POSTGRESQL.identifier_quote_style(identifier)
     }
 
+    /// Backticks stand where double quotes would, as LindormTable's users write them; `tokens` makes double quotes of them.
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
-        POSTGRESQL.is_delimited_identifier_start(ch)
+        ch == '`' || POSTGRESQL.is_delimited_identifier_start(ch)
+    }
+
+    /// `LIMIT offset, count`.
+    fn supports_limit_comma(&self) -> bool {
+        true
     }
 
     fn is_identifier_start(&self, ch: char) -> bool {
@@ -103,7 +110,7 @@ impl Dialect for KeyspanDialect {
     /// Signs behind an operator are signs of what follows (`1>-1`, `- -+1`), and `/` may begin a comment. The operators
     /// that have them inside (`->`, `#-`, `|/`) the tokenizer knows by themselves.
     fn is_custom_operator_part(&self, ch: char) -> bool {
-        !matches!(ch, '+' | '-' | '/') && POSTGRESQL.is_custom_operator_part(ch)
+        !matches!(ch, '+' | '-' | '/' | '`') && POSTGRESQL.is_custom_operator_part(ch)
     }
 
     /// Those that PostgreSQL has no bare labels either, such as ON: what stands behind them belongs to the statement.
@@ -308,10 +315,10 @@ fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
     let lists_options = first.token == Token::LParen && !begins_query(second);
     let options = match lists_options {
         true => Some(parser.parse_utility_options()?),
-        false => None,
+        false => explain_depth(parser),
     };
-    let analyze = !lists_options && parser.parse_keyword(Keyword::ANALYZE);
-    let verbose = !lists_options && parser.parse_keyword(Keyword::VERBOSE);
+    let analyze = options.is_none() && parser.parse_keyword(Keyword::ANALYZE);
+    let verbose = options.is_none() && parser.parse_keyword(Keyword::VERBOSE);
     skip_declare(parser)?;
     if parser.peek_keyword(Keyword::EXPLAIN) {
         return parser.expected_ref("a statement to explain", parser.peek_token_ref());
@@ -326,6 +333,40 @@ fn parse_explain(parser: &mut Parser) -> Result<Statement, ParserError> {
         format: None,
         options,
     })
+}
+
+/// LindormTable's `PLAN [WITH TYPE | WITHOUT IMPLEMENTATION] [FOR]`, as the options that say the same.
+fn explain_depth(parser: &mut Parser) -> Option<Vec<UtilityOption>> {
+    let is = |token: &TokenWithSpan, text: &str| {
+        matches!(&token.token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
+    };
+    let says_plan = is(parser.peek_token_ref(), "PLAN");
+    if says_plan {
+        parser.advance_token();
+    }
+    let [first, second, third] = parser.peek_tokens_ref();
+    // A query may begin with WITH type AS (…).
+    let names_query = is(third, "AS") || third.token == Token::LParen;
+    let depth = if is(first, "WITH") && is(second, "TYPE") && !names_query {
+        Some("types")
+    } else if is(first, "WITHOUT") && is(second, "IMPLEMENTATION") {
+        Some("logical")
+    } else {
+        None
+    };
+    if depth.is_some() {
+        parser.advance_token();
+        parser.advance_token();
+    }
+    if says_plan || depth.is_some() {
+        let _ = parser.parse_keyword(Keyword::FOR);
+    }
+    let option = |name: &str| UtilityOption {
+        name: Ident::new(name),
+        arg: None,
+    };
+    depth.map(|name| vec![option(name)])
 }
 
 /// `DECLARE name … CURSOR … FOR`, of which the plan of its query says nothing.

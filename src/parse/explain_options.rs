@@ -15,8 +15,19 @@ pub(crate) struct Options {
     pub(crate) timing: bool,
     /// Show what the statement is bound to, and how that is run.
     pub(crate) verbose: bool,
+    /// What is shown in place of the plan.
+    pub(crate) instead: Option<Instead>,
     /// Show the time of planning and running; `None`: with ANALYZE.
     summary: Option<bool>,
+}
+
+/// What EXPLAIN shows that is no plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Instead {
+    /// TYPES: the columns of the result with their types.
+    Types,
+    /// LOGICAL: what the query is bound to, before a way to reach its rows is planned.
+    BoundTree,
 }
 
 impl Options {
@@ -27,6 +38,7 @@ impl Options {
             json: false,
             timing: true,
             verbose: false,
+            instead: None,
             summary: None,
         };
         let ast::Statement::Explain {
@@ -86,6 +98,8 @@ impl Options {
         match name.as_str() {
             "analyze" => self.analyze = on,
             "verbose" => self.verbose = on,
+            "types" => self.instead = on.then_some(Instead::Types),
+            "logical" => self.instead = on.then_some(Instead::BoundTree),
             "summary" => self.summary = Some(on),
             "timing" => {
                 self.timing = on;

@@ -21,12 +21,6 @@ const CAST: &[&str] = &["42846"];
 /// any of these, `_` for any name, `#` for any number, `^` for the beginning of a statement, `…` for whatever stands between.
 const HABITS: &[(&str, &[&str], &str)] = &[
     // MySQL
-    ("`", SYNTAX, "Names are quoted with double quotes: \"name\"."),
-    (
-        "LIMIT # , #",
-        SYNTAX,
-        "LIMIT 5, 10 is written LIMIT 10 OFFSET 5 here.",
-    ),
     (
         "^ REPLACE INTO",
         SYNTAX,
@@ -37,12 +31,6 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         SYNTAX,
         "Write INSERT INTO t … ON CONFLICT DO NOTHING.",
     ),
-    (
-        "ON DUPLICATE KEY UPDATE",
-        SYNTAX,
-        "Write ON CONFLICT (key) DO UPDATE SET c = excluded.c, or UPSERT INTO t ….",
-    ),
-    ("ON DUPLICATE KEY IGNORE", SYNTAX, "Write ON CONFLICT DO NOTHING."),
     (
         "AUTO_INCREMENT/AUTOINCREMENT",
         SYNTAX,
@@ -64,16 +52,10 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "There are no unsigned types: use the next larger one, with CHECK (c >= 0).",
     ),
     (
-        "KEY/INDEX _ (",
-        TYPE,
-        "Make the index by a statement of its own: CREATE INDEX name ON t (c).",
-    ),
-    (
         "ADD INDEX/KEY/FULLTEXT/SPATIAL",
         TYPE,
         "Write CREATE INDEX name ON t (c).",
     ),
-    ("DROP INDEX _ ON _", SYNTAX, "Write DROP INDEX name."),
     (
         "^ ALTER TABLE _ MODIFY",
         SYNTAX,
@@ -100,32 +82,57 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         READS,
         "Write WHERE key IN (SELECT key FROM t WHERE … LIMIT n).",
     ),
-    (
-        "^ USE",
-        SYNTAX,
-        "There is one database: choose a schema by SET search_path TO name.",
-    ),
-    (
-        "^ SHOW TABLES",
-        COMMAND,
-        "Write SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'; psql has \\dt.",
-    ),
-    (
-        "^ SHOW DATABASES/SCHEMAS",
-        COMMAND,
-        "Write SELECT schema_name FROM information_schema.schemata; psql has \\dn.",
-    ),
-    (
-        "^ SHOW COLUMNS/FIELDS/CREATE/INDEX/INDEXES/KEYS",
-        COMMAND,
-        "Look into information_schema.columns and pg_indexes; psql has \\d name.",
-    ),
-    (
-        "^ DESC/DESCRIBE",
-        SYNTAX,
-        "Look into information_schema.columns; psql has \\d name.",
-    ),
     ("EXPLAIN EXTENDED", SYNTAX, "Write EXPLAIN VERBOSE."),
+    (
+        "^ SHOW USERS/GRANTS/PRIVILEGES",
+        COMMAND,
+        "Write SELECT rolname FROM pg_roles; psql has \\du.",
+    ),
+    (
+        "^ SHOW STATUS/ENGINES/PLUGINS/TRIGGERS/EVENTS/FUNCTION/PROCEDURE/WARNINGS/ERRORS/TABLE",
+        COMMAND,
+        "Known are SHOW TABLES, COLUMNS, INDEX, CREATE TABLE, TABLE VARIABLES, SCHEMAS, and settings by name.",
+    ),
+    (
+        "FROM/JOIN/UPDATE/INTO TABLE/ORDER/GROUP/USER/CHECK/DEFAULT",
+        READS,
+        "That is a word of SQL: write the name of your table, in double quotes if that is it.",
+    ),
+    (
+        ") PRIMARY KEY",
+        READS,
+        "PRIMARY KEY (…) stands inside the parentheses, behind the columns.",
+    ),
+    (
+        "^ DROP DATABASE",
+        COMMAND,
+        "A database of others is a schema here: write DROP SCHEMA.",
+    ),
+    (
+        "^ ALTER TABLE _ SET",
+        READS,
+        "Write SET 'OPTION' = 'value', or SET (option = value).",
+    ),
+    (
+        "GEOMETRY/POINT/VECTOR",
+        TYPE,
+        "There is none: store coordinates as numbers, an array, or jsonb.",
+    ),
+    (
+        "INTERVAL # DAY/HOUR/MINUTE/SECOND/MONTH/YEAR/WEEK",
+        &["42846", "42601"],
+        "Write interval '1 day'.",
+    ),
+    (
+        ") PARTITION BY",
+        SYNTAX,
+        "Leave it out: it is one sorted range of keys; WITH (BUCKETS = 16) spreads the rows of a table.",
+    ),
+    (
+        "ZORDER BY",
+        SYNTAX,
+        "Leave it out: rows are sorted by their key, and an index sorts them otherwise.",
+    ),
     (
         "REGEXP/RLIKE",
         SYNTAX,
@@ -173,6 +180,43 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         FUNCTION,
         "Write extract(epoch FROM a - b), in seconds.",
     ),
+    (
+        "YEAR/MONTH/DAY/HOUR/MINUTE/SECOND/DAYOFWEEK/DAYOFYEAR/WEEK/QUARTER (",
+        FUNCTION,
+        "Write extract(year FROM ts), and so for month, day, hour, minute, second, week.",
+    ),
+    (
+        "REGEXP_SUBSTR (",
+        FUNCTION,
+        "Write substring(text FROM 'pattern').",
+    ),
+    (
+        "JSON_EXTRACT/JSON_EXTRACT_STRING/JSON_EXTRACT_LONG/JSON_EXTRACT_DOUBLE/JSON_VALUE (",
+        FUNCTION,
+        "Write doc ->> 'member', or doc #>> '{a,b}'; as a number (doc ->> 'n')::bigint.",
+    ),
+    (
+        "JSON_CONTAINS (",
+        FUNCTION,
+        "Write doc @> '{\"member\": 1}'; the column is of type jsonb.",
+    ),
+    (
+        "JSON_SET/JSON_REPLACE/JSON_UPSERT/JSON_INSERT (",
+        FUNCTION,
+        "Write jsonb_set(doc, '{member}', '1').",
+    ),
+    (
+        "JSON_REMOVE (",
+        FUNCTION,
+        "Write doc - 'member', or doc #- '{a,b}'.",
+    ),
+    (
+        "DATABASE/SCHEMA ( )",
+        FUNCTION,
+        "Write current_database(), or current_schema.",
+    ),
+    ("HEX (", FUNCTION, "Write encode(bytes, 'hex')."),
+    ("UNHEX (", FUNCTION, "Write decode(text, 'hex')."),
     ("CURDATE (", FUNCTION, "Write current_date."),
     ("CURTIME (", FUNCTION, "Write localtime."),
     (
@@ -254,14 +298,10 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         TYPE,
         "Write varchar(n), or text.",
     ),
+    ("CLOB/NCLOB/LONGTEXT/MEDIUMTEXT/TINYTEXT", TYPE, "Write text."),
+    ("BLOB/LONGBLOB/MEDIUMBLOB/RAW", TYPE, "Write bytea."),
     (
-        "STRING/CLOB/NCLOB/LONGTEXT/MEDIUMTEXT/TINYTEXT",
-        TYPE,
-        "Write text.",
-    ),
-    ("BLOB/LONGBLOB/MEDIUMBLOB/VARBINARY/RAW", TYPE, "Write bytea."),
-    (
-        "DATETIME/DATETIME2/SMALLDATETIME",
+        "DATETIME2/SMALLDATETIME",
         TYPE,
         "Write timestamp, or timestamptz.",
     ),
@@ -428,8 +468,8 @@ mod tests {
             let at = tokens.iter().position(|token| token.position >= position);
             hint(&tokens, sqlstate, Some(at.unwrap_or(tokens.len())))
         };
-        let limit = hint_at("SELECT * FROM t LIMIT 5,10", "42601", 24).unwrap();
-        assert!(limit.contains("LIMIT 10 OFFSET 5"));
+        let of_table = hint_at("SELECT * FROM table", "42601", 15).unwrap();
+        assert!(of_table.contains("word of SQL"));
         let nvl = "SELECT nvl(a, b), missing FROM t";
         assert!(hint_at(nvl, "42883", 8).unwrap().contains("coalesce"));
         assert_eq!(hint_at(nvl, "42703", 19), None);

@@ -1,19 +1,105 @@
 //! `Hints`: what the comments behind a statement's verb ask of its plan (`SELECT /*+ _l_force_index_('i') */ …`), in
 //! LindormTable's words. What such a comment asks for and nobody gives is an error, not a comment.
 
+use sqlparser::ast::CreateIndex;
+
 use super::definition::AlterAction;
+use crate::error::nearest_name;
 use crate::{Error, Result};
 
-/// The hints that are honoured.
-const KNOWN: [&str; 5] = [
-    "_l_allow_filtering_",
-    "_l_force_index_",
-    "_l_ignore_index_",
-    "_l_operation_timeout_",
-    "_l_ttl_",
+/// A hint.
+struct Hint {
+    /// In lower case; it may be written in any.
+    name: &'static str,
+    verdict: Verdict,
+}
+
+/// What becomes of a hint.
+enum Verdict {
+    /// It is obeyed: what it takes behind its name, as an example has it, and how that is noted; `None` for what it does not take.
+    Obeyed {
+        example: &'static str,
+        note: fn(&mut Hints, Option<&str>) -> Option<()>,
+    },
+    /// It would change what the statement answers, and nothing here does: an error, which says what to write instead.
+    Refused(&'static str),
+}
+
+const ONE_VERSION: &str = "Rows have one version: leave the hint out, or make the time a column of the key.";
+
+/// All hints; any other that begins as they do is an error.
+const HINTS: [Hint; 11] = [
+    Hint {
+        name: "_l_allow_filtering_",
+        verdict: Verdict::Obeyed {
+            example: "_l_allow_filtering_",
+            note: |hints, argument| {
+                hints.allow_filtering = true;
+                argument.is_none().then_some(())
+            },
+        },
+    },
+    Hint {
+        name: "_l_force_index_",
+        verdict: Verdict::Obeyed {
+            example: "_l_force_index_('name')",
+            note: |hints, argument| hints.name_index(IndexHint::Force(name_in(argument?)?)),
+        },
+    },
+    Hint {
+        name: "_l_ignore_index_",
+        verdict: Verdict::Obeyed {
+            example: "_l_ignore_index_, and not with _l_force_index_",
+            note: |hints, argument| {
+                hints.name_index(IndexHint::Ignore)?;
+                argument.is_none().then_some(())
+            },
+        },
+    },
+    Hint {
+        name: "_l_operation_timeout_",
+        verdict: TIMEOUT,
+    },
+    // Its name before LindormTable 2.5.2.
+    Hint {
+        name: "operationtimeout",
+        verdict: TIMEOUT,
+    },
+    refused("_l_ts_", ONE_VERSION),
+    refused("_l_ts_max_", ONE_VERSION),
+    refused("_l_ts_min_", ONE_VERSION),
+    refused("_l_versions_", ONE_VERSION),
+    refused(
+        "_l_hot_only_",
+        "There is no cold storage, all data are hot: leave the hint out.",
+    ),
+    Hint {
+        name: "_l_ttl_",
+        verdict: Verdict::Obeyed {
+            example: "_l_ttl_(60000) for a row that lives a minute; without the hint it lives as long as its table says",
+            note: |hints, argument| {
+                hints.row_lifetime = Some(row_lifetime(argument?)?);
+                Some(())
+            },
+        },
+    },
 ];
-/// Those of LindormTable that ask for older versions of a row.
-const VERSIONS: [&str; 4] = ["_l_ts_", "_l_ts_max_", "_l_ts_min_", "_l_versions_"];
+
+const TIMEOUT: Verdict = Verdict::Obeyed {
+    example: "_l_operation_timeout_(5000): milliseconds from 1 on",
+    note: |hints, argument| {
+        let timeout_ms = argument?.parse().ok()?;
+        hints.timeout_ms = Some(timeout_ms).filter(|timeout_ms| *timeout_ms > 0);
+        hints.timeout_ms.map(|_| ())
+    },
+};
+
+const fn refused(name: &'static str, hint: &'static str) -> Hint {
+    Hint {
+        name,
+        verdict: Verdict::Refused(hint),
+    }
+}
 
 /// What a statement asks of its plan.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,6 +126,8 @@ pub struct Hints {
     pub without_rows: bool,
     /// The LIKE clauses of CREATE TABLE.
     pub likes: Vec<Like>,
+    /// The indexes that stand among the columns of CREATE TABLE; the table that they name is none.
+    pub keys: Vec<CreateIndex>,
     /// The actions of ALTER TABLE that the tree holds by their numbers.
     pub actions: Vec<AlterAction>,
 }
@@ -53,6 +141,8 @@ pub struct Like {
     pub at: usize,
     /// What is taken besides names, types and NOT NULL: `defaults`, `indexes` …
     pub including: Vec<&'static str>,
+    /// Whether the options of the table are taken, too.
+    pub with_options: bool,
 }
 
 /// A hint about the keys that a statement reads.
@@ -68,32 +158,37 @@ impl Hints {
     /// Takes the hints of a comment, if it holds any: `+ hint, hint`. Errors: 0A000 for what is no hint of ours, 22023.
     pub(super) fn read(&mut self, comment: &str) -> Result<()> {
         for (name, rest) in hints_of(comment) {
-            match name.as_str() {
-                "_l_allow_filtering_" => self.allow_filtering = true,
-                "_l_ignore_index_" => self.index = Some(IndexHint::Ignore),
-                "_l_force_index_" => {
-                    if let Some(name) = argument(rest) {
-                        self.index = Some(IndexHint::Force(name));
-                    }
+            let Some(hint) = HINTS.iter().find(|hint| hint.name == name) else {
+                return Err(unknown(&name));
+            };
+            match &hint.verdict {
+                Verdict::Obeyed { example, note } => {
+                    let argument = argument(rest);
+                    note(self, argument).ok_or_else(|| not_taken(&name, argument, example))?;
                 }
-                "_l_operation_timeout_" => {
-                    let timeout_ms = argument(rest).and_then(|text| text.parse().ok());
-                    self.timeout_ms = Some(timeout_ms.ok_or_else(|| Error::InvalidParameter {
-                        message: format!("hint \"{name}\" takes a number of milliseconds"),
-                        hint: Some(format!("Write {name}(5000).")),
-                    })?);
+                Verdict::Refused(way_out) => {
+                    return Err(Error::unsupported(format!("the hint {name}"), Some(way_out)));
                 }
-                "_l_ttl_" => self.row_lifetime = Some(row_lifetime(rest)?),
-                _ => return Err(unknown(&name)),
             }
         }
         Ok(())
     }
+
+    /// Notes which keys there are to choose from; `None` when that contradicts what was said before.
+    fn name_index(&mut self, index: IndexHint) -> Option<()> {
+        match &self.index {
+            Some(before) if *before != index => None,
+            _ => {
+                self.index = Some(index);
+                Some(())
+            }
+        }
+    }
 }
 
-/// The first hint of a comment that stands where none counts.
-pub(super) fn misplaced(comment: &str) -> Option<String> {
-    hints_of(comment).into_iter().next().map(|(name, _)| name)
+/// The hints of a comment that stands where none counts, by their names.
+pub(super) fn misplaced(comment: &str) -> Vec<String> {
+    hints_of(comment).into_iter().map(|(name, _)| name).collect()
 }
 
 /// The names in a comment that begins with `+` and is about hints, in lower case, and what stands behind each.
@@ -108,28 +203,35 @@ fn hints_of(comment: &str) -> Vec<(String, &str)> {
         let end = word.find(|c| !is_part(c)).unwrap_or(word.len());
         rest = &word[end..];
         let name = word[..end].to_ascii_lowercase();
-        if name.starts_with("_l_") {
+        if name.starts_with("_l_") || HINTS.iter().any(|hint| hint.name == name) {
             found.push((name, rest));
+            // What stands in its parentheses is no hint.
+            if let Some(inner) = argument(rest) {
+                rest = &rest[rest.find(inner).map_or(0, |at| at + inner.len())..];
+            }
         }
     }
     found
 }
 
-/// The microseconds that `(ms)` says. Errors: 22023; 0A000 where it names columns.
-fn row_lifetime(rest: &str) -> Result<i64> {
-    let inner = argument(rest).unwrap_or_default();
-    if inner.contains([',', ':', '=']) {
-        return Err(Error::unsupported(
+/// The microseconds that a number of milliseconds, above 0, is.
+fn row_lifetime(argument: &str) -> Option<i64> {
+    let millis: i64 = argument.trim().parse().ok().filter(|millis| *millis > 0)?;
+    millis.checked_mul(1000)
+}
+
+/// What is said of a hint that does not take what stands behind it. `_l_ttl_` may name columns elsewhere.
+fn not_taken(name: &str, argument: Option<&str>, example: &str) -> Error {
+    if name == "_l_ttl_" && argument.is_some_and(|argument| argument.contains([',', ':', '='])) {
+        return Error::unsupported(
             "the hint _l_ttl_ for columns",
             Some("A row is over as a whole: write _l_ttl_(60000), the milliseconds that the row lives."),
-        ));
+        );
     }
-    let millis = inner.parse().ok().filter(|millis| *millis > 0);
-    let micros = millis.and_then(|millis: i64| millis.checked_mul(1000));
-    micros.ok_or_else(|| Error::InvalidParameter {
-        message: "hint \"_l_ttl_\" takes a number of milliseconds above 0".to_string(),
-        hint: Some("Write _l_ttl_(60000) for a row that lives a minute; without the hint it lives as long as its table says.".to_string()),
-    })
+    Error::InvalidParameter {
+        message: format!("the hint {name} does not take what is written behind it"),
+        hint: Some(format!("Write {example}.")),
+    }
 }
 
 /// Errors: 0A000 for a hint that a statement, which `inserts` no rows, has no use for.
@@ -144,28 +246,35 @@ pub(super) fn check_used(hints: &Hints, inserts: bool) -> Result<()> {
 }
 
 fn unknown(name: &str) -> Error {
-    let way_out = if VERSIONS.contains(&name) {
-        "Rows have one version: leave the hint out, or make the time a column of the key.".to_string()
-    } else if name == "_l_hot_only_" {
-        "There is no cold storage, all data are hot: leave the hint out.".to_string()
-    } else {
-        format!("The hints are {}.", KNOWN.join(", "))
-    };
+    let obeyed = HINTS
+        .iter()
+        .filter(|hint| matches!(hint.verdict, Verdict::Obeyed { .. }));
+    let obeyed: Vec<&str> = obeyed
+        .map(|hint| hint.name)
+        .filter(|name| name.starts_with("_l_"))
+        .collect();
+    let near = nearest_name(name, HINTS.iter().map(|hint| hint.name));
+    let near = near.map_or_else(String::new, |near| format!("Perhaps you meant {near}. "));
     Error::FeatureNotSupported {
         feature: format!("the hint {name}"),
-        hint: Some(way_out),
+        hint: Some(format!("{near}The hints are {}.", obeyed.join(", "))),
     }
 }
 
-/// The name in `('name')`, `("name")` or `(name)`; one without quotes is folded.
-fn argument(text: &str) -> Option<String> {
+/// What stands in the parentheses that follow, without blanks around it; `None`: there are none that close.
+fn argument(text: &str) -> Option<&str> {
     let inner = text.trim_start().strip_prefix('(')?;
-    let inner = inner[..inner.find(')')?].trim();
+    Some(inner[..inner.find(')')?].trim())
+}
+
+/// The name in `'name'`, `"name"` or `name`; one without quotes is folded.
+fn name_in(inner: &str) -> Option<String> {
     let quoted = |quote: char| inner.strip_prefix(quote)?.strip_suffix(quote);
-    match quoted('\'').or_else(|| quoted('"')) {
-        Some(name) => Some(name.to_string()),
-        None => Some(inner.to_lowercase()),
-    }
+    let name = match quoted('\'').or_else(|| quoted('"')) {
+        Some(name) => name.to_string(),
+        None => inner.to_lowercase(),
+    };
+    Some(name).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -192,7 +301,11 @@ mod tests {
         assert_eq!(read("+_l_ignore_index_").index, Some(IndexHint::Ignore));
         let both = read("+ _l_allow_filtering_, _l_force_index_(\"i\")");
         assert_eq!((both.allow_filtering, both.index), (true, force("i")));
-        assert_eq!(read("+ _l_force_index_(").index, None);
+        let timed = read("+ operationTimeout(5) , _l_force_index_('_l_ignore_index_')");
+        assert_eq!(
+            (timed.timeout_ms, timed.index),
+            (Some(5), force("_l_ignore_index_"))
+        );
     }
 
     #[test]
@@ -205,12 +318,21 @@ mod tests {
             ("+_l_hot_only_", "0A000"),
             ("+ _l_allow_filter_", "0A000"),
             ("+ _l_operation_timeout_(soon)", "22023"),
+            ("+ _l_operation_timeout_(0)", "22023"),
+            ("+ _l_operation_timeout_", "22023"),
+            ("+ _l_force_index_(", "22023"),
+            ("+ _l_force_index_('')", "22023"),
+            ("+ _l_force_index_(i), _l_ignore_index_", "22023"),
+            ("+ _l_allow_filtering_(true)", "22023"),
         ] {
             let error = Hints::default().read(comment).unwrap_err();
             assert_eq!(error.sqlstate(), sqlstate, "{comment}");
             assert!(error.hint().is_some(), "{comment}");
         }
-        assert_eq!(misplaced("+ _L_TS_(5)").as_deref(), Some("_l_ts_"));
-        assert_eq!(misplaced(" _l_ts_(5)"), None);
+        assert_eq!(
+            misplaced("+ _L_TS_(5), _l_versions_(2)"),
+            ["_l_ts_", "_l_versions_"]
+        );
+        assert!(misplaced(" _l_ts_(5)").is_empty());
     }
 }

@@ -7,7 +7,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::hints::Hints;
 use super::token_reader::is_word_at;
-use super::{like, names};
+use super::{like, names, table_keys};
 use crate::{Error, Result};
 
 /// The type of a column that is written without one.
@@ -15,7 +15,7 @@ pub(crate) const UNTYPED: &str = "no type";
 
 /// Takes what means nothing out of the tokens of a CREATE statement, and notes it.
 /// Errors: 0A000 for a typed table.
-pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) -> Result<()> {
+pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hints) -> Result<()> {
     if is_word_at(tokens, 1, "UNLOGGED")
         && matches!(keyword(tokens, 2), Keyword::TABLE | Keyword::MATERIALIZED)
     {
@@ -31,6 +31,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) -> Result
     }
     if is_table {
         check_untyped(tokens, object + 1)?;
+        table_keys::take(tokens, object + 1, text, hints)?;
         like::take(tokens, hints);
     }
     if is_table || keeps_query {

@@ -90,7 +90,11 @@ impl StatementKind {
             };
         }
         match command.writes() {
-            true if matches!(command, Command::Define(Definition::RefreshView { .. })) => {
+            true if matches!(
+                command,
+                Command::Define(Definition::RefreshView { .. } | Definition::AlterIndex { .. })
+            ) =>
+            {
                 StatementKind::Write(Write {
                     name: command.tag().to_string(),
                     frees_space: false,

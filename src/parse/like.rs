@@ -21,6 +21,18 @@ const PARTS: [&str; 9] = [
 /// Words that begin what is no column.
 const CONSTRAINT_WORDS: [&str; 6] = ["CONSTRAINT", "PRIMARY", "UNIQUE", "CHECK", "FOREIGN", "EXCLUDE"];
 
+impl Like {
+    /// Of `CREATE TABLE t LIKE u`: all that there is of the table.
+    pub(super) fn of_all(table: Vec<String>) -> Like {
+        Like {
+            table,
+            at: 0,
+            including: PARTS.to_vec(),
+            with_options: true,
+        }
+    }
+}
+
 /// Takes the LIKE clauses out of the tokens of CREATE TABLE. One that is not written as PostgreSQL has it stays, for the
 /// parser to say so.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
@@ -50,7 +62,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, hints: &mut Hints) {
 }
 
 /// Removes an item of a list, and one of the commas around it; answers the place of what follows.
-fn remove(tokens: &mut Vec<TokenWithSpan>, start: usize, end: usize) -> usize {
+pub(super) fn remove(tokens: &mut Vec<TokenWithSpan>, start: usize, end: usize) -> usize {
     let is_comma = |at: usize| tokens.get(at).is_some_and(|token| token.token == Token::Comma);
     let (start, end) = match (is_comma(start - 1), is_comma(end)) {
         (_, true) => (start, end + 1),
@@ -62,7 +74,7 @@ fn remove(tokens: &mut Vec<TokenWithSpan>, start: usize, end: usize) -> usize {
 }
 
 /// What stands behind LIKE, and where it ends.
-fn read(tokens: &[TokenWithSpan], start: usize) -> Option<(Like, usize)> {
+pub(super) fn read(tokens: &[TokenWithSpan], start: usize) -> Option<(Like, usize)> {
     let (mut like, mut at) = (Like::default(), start);
     loop {
         let Token::Word(word) = &tokens.get(at)?.token else {

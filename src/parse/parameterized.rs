@@ -143,8 +143,8 @@ impl<'t> Tokens<'t> {
                 start,
                 quoted: self.quoted(b'\'')?,
             },
-            b'"' => {
-                self.quoted(b'"')?;
+            b'"' | b'`' => {
+                self.quoted(first)?;
                 Token::Other
             }
             b'(' | b')' | b',' | b';' => {
@@ -190,7 +190,7 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn is_operator(byte: u8) -> bool {
-    b"+-*/<>=~!@#%^&|`?".contains(&byte)
+    b"+-*/<>=~!@#%^&|?".contains(&byte)
 }
 
 /// What a token says of a constant behind it.

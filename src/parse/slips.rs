@@ -54,7 +54,11 @@ pub(super) fn hint(tokens: &[TextToken<'_>], at: usize) -> Option<String> {
 
 fn unclosed_quote(tokens: &[TextToken<'_>], at: usize) -> Option<String> {
     let token = tokens.get(at)?;
-    let quote = token.text.chars().next().filter(|c| matches!(c, '\'' | '"'))?;
+    let quote = token
+        .text
+        .chars()
+        .next()
+        .filter(|c| matches!(c, '\'' | '"' | '`'))?;
     let closes = token.text.len() > 1 && token.text.ends_with(quote);
     (!closes).then(|| {
         format!(

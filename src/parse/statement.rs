@@ -16,7 +16,7 @@ use super::row_locks::LockStrength;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
 use super::with_write::has_writes;
-use super::{command_reader, copy_reader, hash_comment, show_from, syntax_error, text_place, tokens};
+use super::{catalog_query, command_reader, copy_reader, hash_comment, syntax_error, text_place, tokens};
 use crate::{Error, Result};
 
 /// One statement as it was read.
@@ -103,7 +103,8 @@ fn parse_one(
     let end = cursor.byte_offset(read.span.end);
     let own_text = source.get(start..end).unwrap_or_default();
     let warnings = warnings(&read);
-    let (ast, command) = match show_from::read(&read.tokens, source)? {
+    catalog_query::spell_explain(&mut read.tokens);
+    let (ast, command) = match catalog_query::read(&read.tokens, source, end)? {
         Some(query) => (query, None),
         None if command_reader::is_command(&read.tokens) => {
             let command = command_reader::read(read.tokens, source, end)?;
@@ -151,10 +152,16 @@ fn may_insert(ast: &ast::Statement) -> bool {
 }
 
 fn warnings(read: &StatementTokens) -> Arc<[Warning]> {
-    let misplaced = read.misplaced_hint.iter().map(|name| Warning {
+    let first_word = read
+        .tokens
+        .first()
+        .map(|token| token.token.to_string().to_uppercase());
+    let first_word = first_word
+        .filter(|word| ["SELECT", "INSERT", "UPSERT", "UPDATE", "DELETE"].contains(&word.as_str()))
+        .unwrap_or_else(|| "SELECT".to_string());
+    let misplaced = read.misplaced_hints.iter().map(|name| Warning {
         message: format!("the hint {name} stands where it has no effect"),
-        hint: "Hints stand behind SELECT, INSERT, UPSERT, UPDATE or DELETE, as in SELECT /*+ _l_allow_filtering_ */ …"
-            .to_string(),
+        hint: format!("Hints stand right behind SELECT, INSERT, UPSERT, UPDATE or DELETE, as in {first_word} /*+ {name} */ …"),
     });
     misplaced.collect()
 }

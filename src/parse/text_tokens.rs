@@ -3,7 +3,7 @@
 /// The length in bytes of the token that `rest` starts with: a quoted string, a comment, a word or number, or one character.
 pub(super) fn token_length(rest: &str, first: char) -> usize {
     match first {
-        '\'' | '"' => quoted_length(rest, first),
+        '\'' | '"' | '`' => quoted_length(rest, first),
         '-' if rest.starts_with("--") => rest.find('\n').unwrap_or(rest.len()),
         '/' if rest.starts_with("/*") => rest.find("*/").map_or(rest.len(), |at| at + 2),
         '$' => dollar_quoted_length(rest),
@@ -52,7 +52,7 @@ impl TextToken<'_> {
     /// Whether it is a word, quoted or not.
     pub(super) fn is_name(&self) -> bool {
         self.text
-            .starts_with(|c: char| c.is_alphabetic() || c == '_' || c == '"')
+            .starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '"' | '`'))
     }
 
     /// Whether it is a number, or begins one.

@@ -16,6 +16,7 @@
 //! - A word that begins a clause is the name of a relation to the parser.
 //! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
+//! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
 use sqlparser::keywords::Keyword;
@@ -26,6 +27,7 @@ use super::array_word;
 use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
+use super::duplicate_key;
 use super::hints::{Hints, misplaced};
 use super::identity_options;
 use super::inert;
@@ -69,8 +71,8 @@ pub(super) struct StatementTokens {
     pub(super) span: Span,
     /// What its hints, or ALLOW FILTERING, ask for.
     pub(super) hints: Hints,
-    /// A hint that stands where none counts.
-    pub(super) misplaced_hint: Option<String>,
+    /// The hints that stand where none counts.
+    pub(super) misplaced_hints: Vec<String>,
     /// How the first locking clause (FOR UPDATE …) locks.
     pub(super) row_locks: Option<LockStrength>,
     /// The cursor of WHERE CURRENT OF.
@@ -111,13 +113,14 @@ struct Reader<'t> {
     span: Option<Span>,
     nesting: Nesting,
     hints: Hints,
-    misplaced_hint: Option<String>,
+    misplaced_hints: Vec<String>,
     /// FOR was met: there may be a locking clause.
     has_for: bool,
     /// CURRENT was met: there may be a WHERE CURRENT OF.
     has_current: bool,
     /// It has ON CONFLICT.
     has_conflict: bool,
+    has_duplicate: bool,
     /// ARRAY was met: it may be part of a type's name.
     has_array: bool,
     /// SET and a bracket were met: there may be an assignment to a part of an array.
@@ -134,10 +137,11 @@ impl<'t> Reader<'t> {
             span: None,
             nesting: Nesting::default(),
             hints: Hints::default(),
-            misplaced_hint: None,
+            misplaced_hints: Vec::new(),
             has_for: false,
             has_current: false,
             has_conflict: false,
+            has_duplicate: false,
             has_array: false,
             has_set: false,
             has_bracket: false,
@@ -150,7 +154,7 @@ impl<'t> Reader<'t> {
                 self.reach(token.span);
                 match self.is_behind_verb() {
                     true => self.hints.read(comment)?,
-                    false => self.misplaced_hint = self.misplaced_hint.take().or_else(|| misplaced(comment)),
+                    false => self.misplaced_hints.extend(misplaced(comment)),
                 }
                 return Ok(());
             }
@@ -161,6 +165,7 @@ impl<'t> Reader<'t> {
                     position: character_position(token.span.start, self.text),
                 });
             }
+            Token::Word(word) if word.quote_style == Some('`') => quote_doubly(&mut token),
             Token::Word(word) => self.meet_word(word.keyword, &token)?,
             Token::SingleQuotedString(second) => {
                 if let Some(TokenWithSpan {
@@ -245,6 +250,7 @@ impl<'t> Reader<'t> {
         self.has_for |= keyword == Keyword::FOR;
         self.has_current |= keyword == Keyword::CURRENT;
         self.has_conflict |= keyword == Keyword::CONFLICT;
+        self.has_duplicate |= keyword == Keyword::DUPLICATE;
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
         if matches!(
@@ -370,7 +376,7 @@ impl<'t> Reader<'t> {
         }
         if let Some(at) = self.creation() {
             let mut creation = self.tokens.split_off(at);
-            inert::take(&mut creation, &mut self.hints)?;
+            inert::take(&mut creation, self.text, &mut self.hints)?;
             give_options_values(&mut creation);
             self.hints.is_async = take_async(&mut creation);
             self.tokens.append(&mut creation);
@@ -380,6 +386,9 @@ impl<'t> Reader<'t> {
         if is_insert {
             open_values(&mut self.tokens);
         }
+        if self.has_duplicate {
+            duplicate_key::take(&mut self.tokens);
+        }
         if self.has_conflict {
             conflict_target::take(&mut self.tokens);
         }
@@ -387,10 +396,17 @@ impl<'t> Reader<'t> {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
             hints: self.hints,
-            misplaced_hint: self.misplaced_hint,
+            misplaced_hints: self.misplaced_hints,
             row_locks,
             current_of,
         })
+    }
+}
+
+/// A name between backticks as one between double quotes.
+fn quote_doubly(token: &mut TokenWithSpan) {
+    if let Token::Word(word) = &mut token.token {
+        word.quote_style = Some('"');
     }
 }
 
@@ -481,17 +497,23 @@ fn is_named(token: &TokenWithSpan, text: &str) -> bool {
     matches!(&token.token, Token::Word(word) if is_word(word, text))
 }
 
-/// Takes the last word of `CREATE INDEX … ASYNC` and answers whether it was there; SYNC says what is so anyway.
+/// Takes ASYNC out of `CREATE INDEX … ASYNC`, or `… ASYNC WITH (…)`, and answers whether it was there; SYNC says what is so anyway.
 fn take_async(tokens: &mut Vec<TokenWithSpan>) -> bool {
     let is_index = |token: &TokenWithSpan| keyword_of(Some(token)) == Keyword::INDEX;
     if !tokens.iter().take(3).any(is_index) {
         return false;
     }
-    let is_async = tokens.last().is_some_and(|last| is_named(last, "ASYNC"));
-    if is_async || keyword_of(tokens.last()) == Keyword::SYNC {
-        tokens.pop();
-    }
-    is_async
+    let stands = |at: &usize| {
+        let is_last = at + 1 == tokens.len();
+        let is_it = is_named(&tokens[*at], "ASYNC") || keyword_of(tokens.get(*at)) == Keyword::SYNC;
+        is_it
+            && (is_last
+                || tokens[at - 1].token == Token::RParen && keyword_of(tokens.get(at + 1)) == Keyword::WITH)
+    };
+    let Some(at) = (3..tokens.len()).rev().find(stands) else {
+        return false;
+    };
+    is_named(&tokens.remove(at), "ASYNC")
 }
 
 /// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.

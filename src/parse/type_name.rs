@@ -1,6 +1,6 @@
 //! The SQL type that a type's name in a statement means. `types` knows the names; this only spells them out.
 
-use sqlparser::ast::{ArrayElemTypeDef, DataType};
+use sqlparser::ast::{ArrayElemTypeDef, BinaryLength, DataType};
 
 use super::names;
 use crate::types::SqlType;
@@ -45,6 +45,31 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             let text = other.to_string().to_lowercase();
             SqlType::from_formatted(text.trim_matches('"'))?.ok_or_else(|| undefined(&text))
         }
+    }
+}
+
+/// The type that LindormTable's name for it means where no type of the database has the name: STRING, LONG, DATETIME.
+pub(crate) fn lindorm_type(data_type: &DataType) -> Option<SqlType> {
+    let written = data_type.to_string().to_lowercase();
+    let (name, rest) = match written.split_once('(') {
+        Some((name, rest)) => (name, format!("({rest}")),
+        None => (written.as_str(), String::new()),
+    };
+    let meant = match name {
+        "string" if rest.is_empty() => "text".to_string(),
+        "long" if rest.is_empty() => "bigint".to_string(),
+        "datetime" => format!("timestamp{rest}"),
+        _ => return None,
+    };
+    SqlType::from_formatted(&meant).ok().flatten()
+}
+
+/// The type without its length, and that, of `BINARY(n)` and `VARBINARY(n)`: bytes, as many as that at most.
+pub(crate) fn bounded_bytes(data_type: &DataType) -> Option<(DataType, u64)> {
+    match data_type {
+        DataType::Binary(Some(length)) => Some((DataType::Bytea, *length)),
+        DataType::Varbinary(Some(BinaryLength::IntegerLength { length })) => Some((DataType::Bytea, *length)),
+        _ => None,
     }
 }
 

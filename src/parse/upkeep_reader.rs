@@ -59,6 +59,15 @@ impl TokenReader<'_> {
         Ok(Command::Keep(Upkeep { kind, targets }))
     }
 
+    /// What stands behind FLUSH.
+    pub(super) fn flush(&mut self) -> Result<Command> {
+        if !self.word("TABLES") && self.tokens.len() > 2 {
+            self.word("TABLE");
+        }
+        let (kind, targets) = (UpkeepKind::Flush, self.targets()?);
+        Ok(Command::Keep(Upkeep { kind, targets }))
+    }
+
     /// What stands behind ANALYZE.
     pub(super) fn analyze(&mut self) -> Result<Command> {
         match self.peek() {

@@ -75,9 +75,10 @@ fn readable_keys<'a>(table: &'a TableDef, rules: &PlanRules) -> Result<Vec<&'a I
             match named {
                 Some(key) if key.is_complete() => Ok(vec![key]),
                 Some(key) => Err(Error::NotInState {
-                    message: match key.building {
-                        true => format!("index \"{name}\" is being built"),
-                        false => format!("index \"{name}\" is not valid"),
+                    message: match (key.building, key.inactive) {
+                        (true, _) => format!("index \"{name}\" is being built"),
+                        (false, true) => format!("index \"{name}\" is not active"),
+                        (false, false) => format!("index \"{name}\" is not valid"),
                     },
                 }),
                 // Another table's.

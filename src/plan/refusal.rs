@@ -247,6 +247,8 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         built: true,
         building: false,
         invalid: false,
+        inactive: false,
+        options: Default::default(),
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),

@@ -71,6 +71,8 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             built: true,
             building: false,
             invalid: false,
+            inactive: false,
+            options: Default::default(),
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),

@@ -67,7 +67,10 @@ fn resolve(
     }
     let (schema, name) = match element {
         DataType::Custom(name, modifiers) if modifiers.is_empty() => names::relation_name(name)?,
-        DataType::Custom(..) | DataType::Array(_) => return Err(undefined),
+        DataType::Array(_) => return Err(undefined),
+        // LindormTable's names take digits.
+        other if type_name::lindorm_type(other).is_some() => (None, other.to_string().to_lowercase()),
+        DataType::Custom(..) => return Err(undefined),
         other => (None, other.to_string().to_lowercase()),
     };
     let (found, is_array) = match ctx.get_type(schema.as_deref(), &name)? {
@@ -78,7 +81,13 @@ fn resolve(
         },
     };
     let Some(found) = found else {
-        return Err(undefined_type(schema.as_deref(), &name));
+        return match type_name::lindorm_type(element).filter(|_| schema.is_none()) {
+            Some(ty) => Ok(NamedType {
+                ty: (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty))),
+                domain: None,
+            }),
+            None => Err(undefined_type(schema.as_deref(), &name)),
+        };
     };
     let brackets = usize::from(is_array).max(brackets).min(dimensions_max);
     if brackets > 0 && found.domain().is_some() {

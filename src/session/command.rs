@@ -90,7 +90,8 @@ impl Session {
             | Command::Define(_)
             | Command::Keep(_)
             | Command::Copy(_)
-            | Command::SetConstraints { .. } => {
+            | Command::SetConstraints { .. }
+            | Command::Use { .. } => {
                 return Err(Error::internal("what `sql` runs is no session's own"));
             }
         };

@@ -112,7 +112,9 @@ impl Instance {
     fn removal_rate(&self, catalog: &Catalog) -> u64 {
         let altered = catalog.altered.get(&SettingsOwner::System);
         let altered = altered.and_then(|altered| altered.values.get(RATE)?.parse().ok());
-        altered.unwrap_or(self.settings().ttl_rows_per_second)
+        altered
+            .or_else(|| self.settings().value(RATE).parse().ok())
+            .unwrap_or(0)
     }
 
     /// One pass over a table.

@@ -205,6 +205,9 @@ pub trait Store: Debug + Send + Sync {
     /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
     /// now on but with snapshots that are open. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
+    /// When it answers, what was committed before the call stands in the engine's files, and the segments of the log that nobody needs any
+    /// more are free for the next commits. Nothing, for a store without a disk.
+    fn checkpoint(&self) -> BoxFuture<'_, Result<()>>;
     /// Up to `parts - 1` sorted keys inside the range that cut it into parts of about the same size.
     fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>>;
     /// Figures for monitoring.

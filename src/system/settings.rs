@@ -87,8 +87,6 @@ pub struct Settings {
     pub isolation: Isolation,
     /// default_transaction_isolation.
     pub default_isolation: Isolation,
-    /// keyspan.ttl_rows_per_second.
-    pub ttl_rows_per_second: u64,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -440,7 +438,6 @@ impl Settings {
             deadlock_timeout_ms: 0,
             isolation: Isolation::ReadCommitted,
             default_isolation: Isolation::ReadCommitted,
-            ttl_rows_per_second: 0,
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
@@ -514,7 +511,6 @@ impl Settings {
         self.deadlock_timeout_ms = self.number("deadlock_timeout") as u64;
         self.isolation = Isolation::of(self.value("transaction_isolation"));
         self.default_isolation = Isolation::of(self.value("default_transaction_isolation"));
-        self.ttl_rows_per_second = self.number("keyspan.ttl_rows_per_second") as u64;
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";
@@ -543,7 +539,7 @@ impl Settings {
         }
     }
 
-    fn value(&self, name: &str) -> &str {
+    pub(crate) fn value(&self, name: &str) -> &str {
         let (index, _) = find(name).expect("typed settings have a row in the table");
         &self.values[index]
     }

@@ -7,6 +7,8 @@
 //! Who changes or removes a row holds its lock. Who wants an entry of it for another row has locked the entry, finds the row over, and then
 //! locks that as well: so of two who remove a row the second comes to it when the first has committed, and finds nothing.
 
+use std::collections::BTreeMap;
+
 use super::entry::entry_encoders;
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
@@ -21,9 +23,15 @@ use crate::txn::{LockedValues, Transaction, TransactionScan};
 /// A stored row: its key and its value.
 pub(super) type StoredRow = (Vec<u8>, Vec<u8>);
 
-/// Removes rows, which are locked, with their entries.
-pub(super) async fn remove_rows(txn: &Transaction, table: &TableDef, rows: Vec<StoredRow>) -> Result<()> {
-    for key in keys_of_rows(txn, table, rows).await? {
+/// Removes rows, which are locked, with their entries: of keys those at some places, with their values.
+pub(super) async fn remove_over(
+    txn: &Transaction,
+    table: &TableDef,
+    keys: &[Vec<u8>],
+    over: BTreeMap<usize, Vec<u8>>,
+) -> Result<()> {
+    let rows = over.into_iter().map(|(at, value)| (keys[at].clone(), value));
+    for key in keys_of_rows(txn, table, rows.collect()).await? {
         txn.write(Write::Delete { key }, None)?;
     }
     Ok(())
@@ -76,14 +84,7 @@ pub(super) async fn lock_unique_keys(
         return Ok(locked);
     }
     let over = std::mem::take(&mut locked.over);
-    remove_rows(
-        txn,
-        table,
-        over.into_iter()
-            .map(|(at, value)| (keys[at].clone(), value))
-            .collect(),
-    )
-    .await?;
+    remove_over(txn, table, keys, over).await?;
     for at in entries_of_nothing(txn, table, keys, &locked).await? {
         locked.values.forget(at);
     }
@@ -122,14 +123,7 @@ async fn entries_of_nothing(
     let row_keys = sorted(&unseen.iter().map(|at| rows[*at].clone()).collect::<Vec<_>>());
     let mut newest = txn.lock_newest(&row_keys, LockMode::Replace).await?;
     let over = std::mem::take(&mut newest.over);
-    remove_rows(
-        txn,
-        table,
-        over.into_iter()
-            .map(|(at, value)| (row_keys[at].clone(), value))
-            .collect(),
-    )
-    .await?;
+    remove_over(txn, table, &row_keys, over).await?;
     let is_gone = |at: &usize| {
         let place = row_keys.binary_search(&rows[*at]);
         place.is_ok_and(|place| newest.values.get(place).is_none())

@@ -55,6 +55,8 @@ fn table() -> TableDef {
         built: id == 0,
         building: false,
         invalid: false,
+        inactive: false,
+        options: Default::default(),
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),

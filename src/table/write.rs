@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::RecordBatch;
 
 use super::entry::entry_encoders;
-use super::over::{lock_unique_keys, remove_rows};
+use super::over::{lock_unique_keys, remove_over};
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::{begin_write, lock_for_writes};
@@ -164,13 +164,7 @@ pub async fn upsert_rows(
     let keys_locked = sorted(&keys);
     let locked = txn.lock_newest(&keys_locked, LockMode::Change).await?;
     require_seen(txn, &keys_locked, &locked)?;
-    let over = locked.over.into_iter();
-    remove_rows(
-        txn,
-        table,
-        over.map(|(at, value)| (keys_locked[at].clone(), value)).collect(),
-    )
-    .await?;
+    remove_over(txn, table, &keys_locked, locked.over).await?;
     let values = locked.values;
     let mut order = Vec::new();
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();

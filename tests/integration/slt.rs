@@ -19,6 +19,7 @@ use futures::{StreamExt, stream};
 use sqllogictest::{AsyncDB, DBOutput, DefaultColumnType, Record, Runner};
 
 use crate::client::{CONNECTION_FAILURE, Protocol, ServerError, Target, TextClient};
+use crate::made_again;
 use crate::postgresql::{self, Database};
 use crate::server::TestServer;
 
@@ -306,6 +307,30 @@ async fn scripts_on_sled_extended() {
 #[tokio::test(flavor = "multi_thread")]
 async fn scripts_on_fjall_extended() {
     run_on_keyspan(own_scripts(), "fjall", Protocol::Extended, &[]).await;
+}
+
+/// What SHOW CREATE TABLE answers of every table that a script leaves makes it again.
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_scripts_are_made_again() {
+    let outcomes = stream::iter(own_scripts())
+        .map(|path| async move {
+            let server = TestServer::start("memory").await;
+            run_script(
+                &path,
+                &server.target(),
+                Protocol::Simple,
+                &["keyspan", "simple", "memory"],
+                &[],
+            )
+            .await;
+            let (passed, failures) = made_again::differences(&server.target()).await;
+            server.stop().await;
+            (path, Outcome { passed, failures })
+        })
+        .buffer_unordered(SCRIPTS_AT_ONCE)
+        .collect::<Vec<_>>()
+        .await;
+    report(outcomes);
 }
 
 /// What the scripts expect is PostgreSQL's answer: `PG_URI=postgresql://user@host:port/database cargo test slt`.

@@ -61,6 +61,8 @@ fn table() -> TableDef {
             built: true,
             building: false,
             invalid: false,
+            inactive: false,
+            options: Default::default(),
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),

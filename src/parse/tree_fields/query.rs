@@ -150,7 +150,7 @@ impl<P: Probe> TreeCheck<P> {
             }
             LimitClause::OffsetCommaLimit { offset, limit } => {
                 verdicts!(self, "LimitClause::OffsetCommaLimit", offset: must, limit: must);
-                Flow::Break(Unread::Foreign(","))
+                Flow::Continue(())
             }
         }
     }

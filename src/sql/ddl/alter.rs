@@ -11,7 +11,7 @@ use super::index::{self, Completion, NewIndex};
 use super::index_expression;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
-use super::table_change::{Change, changed_key, undefined_column};
+use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
@@ -236,6 +236,7 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
     let table = &mut change.table;
     match action {
         AlterAction::Storage(storage) => alter_storage::apply(ctx, table, storage),
+        AlterAction::Options(options) => options::alter(ctx, table, options),
         AlterAction::Identity { column, change } => identity::apply(ctx, table, column, change).await,
         AlterAction::DropExpression { column, if_exists } => {
             generation::drop_expression(ctx, table, column, *if_exists)
@@ -245,6 +246,7 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             deferrable,
             initially_deferred,
         } => foreign_key::alter(ctx, table, name, (*deferrable, *initially_deferred)),
+        AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }
@@ -303,16 +305,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         AlterTableOperation::SetOptionsParens { options: list }
         | AlterTableOperation::SetTblProperties {
             table_properties: list,
-        } => {
-            let (buckets, expires) = (table.options.buckets, table.options.expiry.clone());
-            let unused = options::set_all(&mut table.options, list)?;
-            storage::tell(ctx, unused);
-            expiry::settle(ctx, table, &expires)?;
-            match table.options.buckets == buckets {
-                true => Ok(()),
-                false => Err(changed_key(table)),
-            }
-        }
+        } => options::alter(ctx, table, &options::written(list)?),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))

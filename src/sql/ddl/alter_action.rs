@@ -15,6 +15,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
     if let Some(own) = own_action(operation, &ctx.hints) {
         return Access::AlterAction(match own {
             AlterAction::Storage(change) => alter_storage::action(change),
+            AlterAction::Options(options) if is_reset(options) => "RESET",
+            AlterAction::Options(_) => "SET",
             AlterAction::Identity { change, .. } => match change {
                 IdentityChange::Add { .. } => "ALTER COLUMN ... ADD IDENTITY",
                 IdentityChange::Set { .. } => "ALTER COLUMN ... SET",
@@ -22,6 +24,7 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             },
             AlterAction::DropExpression { .. } => "ALTER COLUMN ... DROP EXPRESSION",
             AlterAction::Constraint { .. } => "ALTER CONSTRAINT",
+            AlterAction::Compact => "COMPACT",
             AlterAction::Refused { .. } => return Access::Alter,
         });
     }
@@ -57,4 +60,9 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
         // Of other dialects: whatever the relation is, they are refused.
         _ => return Access::Alter,
     })
+}
+
+/// Whether options are reset, not set.
+pub(super) fn is_reset(options: &[(String, Option<String>)]) -> bool {
+    options.iter().all(|(_, value)| value.is_none())
 }

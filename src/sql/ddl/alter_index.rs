@@ -1,39 +1,74 @@
 //! ALTER INDEX: its name, and parameters that PostgreSQL has.
 
-use sqlparser::ast::ObjectName;
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
-use super::{key, storage};
-use crate::catalog::{Access, CatalogWriter, Object, ObjectKind, TableDef};
+use super::options::NewOption;
+use super::{index_options, index_state, key, storage};
+use crate::catalog::{Access, CatalogWriter, IndexDef, Object, ObjectKind, TableDef};
 use crate::parse::definition::IndexChange;
-use crate::sql::relation::relation_if_exists;
+use crate::parse::names;
+use crate::sql::relation::{relation_if_exists, table};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
 /// Runs ALTER INDEX; the constraint that the index is of, if any, has the new name too. Errors: 42P01, 42P07, 42809, 42704, 22023.
-pub(super) fn execute(
+pub(super) async fn execute(
     ctx: &StatementContext,
-    name: &ObjectName,
+    (name, on): (&ObjectName, Option<&ObjectName>),
     if_exists: bool,
     change: &IndexChange,
 ) -> Result<()> {
     let access = Access::AlterKind(ObjectKind::Index);
+    let on = on.map(|name| table(ctx, name, Access::CreateIndex)).transpose()?;
+    let name = &name_on(name, on.as_deref());
     let (table, index) = match relation_if_exists(ctx, name, access, if_exists)? {
         None => return Ok(()),
         Some(Object::Index(table, index)) => (table, index),
         Some(_) => return Err(Error::internal("ALTER INDEX of what is no index")),
     };
+    check_on(table, index, on.as_deref())?;
     match change {
+        IndexChange::State { state, later } => index_state::change(ctx, table, index, (*state, *later)).await,
         IndexChange::Rename(new_name) => rename(ctx, table, index.oid, new_name),
         IndexChange::Tablespace(tablespace) => storage::check_tablespace(tablespace),
-        IndexChange::Parameters(parameters) => {
-            for (name, value) in parameters {
-                storage::check_index_parameter(name, value.as_deref())?;
-            }
-            let set = parameters.iter().filter(|(_, value)| value.is_some());
-            storage::tell(ctx, set.map(|(name, _)| name.clone()).collect());
-            Ok(())
-        }
+        IndexChange::Parameters(parameters) => set_options(ctx, table, index.oid, parameters),
     }
+}
+
+/// The name of an index that is said to be of a table, whose schema is its own.
+pub(super) fn name_on(name: &ObjectName, on: Option<&TableDef>) -> ObjectName {
+    let (Some(on), [ObjectNamePart::Identifier(only)]) = (on, name.0.as_slice()) else {
+        return name.clone();
+    };
+    let folded = names::fold(only);
+    match on.all_indexes().any(|index| index.name == folded) {
+        true => ObjectName::from(vec![Ident::with_quote('"', &on.schema), only.clone()]),
+        false => name.clone(),
+    }
+}
+
+/// Errors: 42704 for an index that is of another table than it is said to be.
+pub(super) fn check_on(table: &TableDef, index: &IndexDef, on: Option<&TableDef>) -> Result<()> {
+    match on.filter(|on| on.oid != table.oid) {
+        None => Ok(()),
+        Some(on) => Err(Error::UndefinedObject {
+            kind: "index",
+            name: format!("{}\" of table \"{}", index.name, on.name),
+        }),
+    }
+}
+
+/// Sets or resets options. Errors: 22023, 0A000.
+fn set_options(ctx: &StatementContext, table: &TableDef, oid: u32, parameters: &[NewOption]) -> Result<()> {
+    let mut changed = table.clone();
+    let indexes = std::iter::once(&mut changed.primary_key).chain(&mut changed.indexes);
+    let mut unused = Vec::new();
+    for index in indexes.filter(|candidate| candidate.oid == oid) {
+        unused.extend(index_options::change(&mut index.options, parameters)?);
+    }
+    storage::tell(ctx, unused);
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_table(changed)?;
+    Ok(())
 }
 
 /// Gives an index, and the constraint that it is of, another name. Errors: 42P07.

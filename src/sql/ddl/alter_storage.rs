@@ -12,7 +12,7 @@ use crate::{Error, Result};
 /// Does such an action. Errors: 42703, 42704, 42P16.
 pub(super) fn apply(ctx: &StatementContext, table: &mut TableDef, change: &StorageChange) -> Result<()> {
     let without_effect = match change {
-        StorageChange::AsItIs | StorageChange::Reset => return Ok(()),
+        StorageChange::AsItIs => return Ok(()),
         StorageChange::Unlogged(unlogged) => {
             check_logging(ctx, table, *unlogged)?;
             table.options.unlogged = *unlogged;
@@ -85,7 +85,6 @@ pub(super) fn action(change: &StorageChange) -> &'static str {
         StorageChange::Unlogged(true) => "SET UNLOGGED",
         StorageChange::ClusterOn(_) => "CLUSTER ON",
         StorageChange::Tablespace(_) => "SET TABLESPACE",
-        StorageChange::Reset => "RESET",
         StorageChange::Column { setting, .. } => match *setting {
             "SET STATISTICS" => "ALTER COLUMN ... SET STATISTICS",
             "SET STORAGE" => "ALTER COLUMN ... SET STORAGE",

@@ -6,7 +6,7 @@ use super::schema::moved_schema;
 use super::{alter_action, role, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::DuplicateKind;
-use crate::parse::definition::{AlterAction, StorageChange};
+use crate::parse::definition::AlterAction;
 use crate::parse::names;
 use crate::parse::{new_schema, own_action};
 use crate::sql::relation::relation;
@@ -17,6 +17,10 @@ use crate::{Error, Result};
 pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable) -> Result<()> {
     let mut new = view.clone();
     for operation in &alter.operations {
+        if let Some(AlterAction::Options(options)) = own_action(operation, &ctx.hints) {
+            check_options(options)?;
+            continue;
+        }
         match operation {
             AlterTableOperation::RenameTable { table_name } => {
                 let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
@@ -46,13 +50,6 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
                     Some("Give the column of the table a default: nobody writes to a view."),
                 ));
             }
-            options @ AlterTableOperation::SetOptionsParens { .. } => {
-                return Err(no_options(&options.to_string()));
-            }
-            own if matches!(
-                own_action(own, &ctx.hints),
-                Some(AlterAction::Storage(StorageChange::Reset))
-            ) => {}
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
             other => {
                 relation(ctx, &alter.name, alter_action::access(ctx, other))?;
@@ -94,9 +91,16 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
     Ok(())
 }
 
-fn no_options(written: &str) -> Error {
-    Error::unsupported(
-        format!("ALTER VIEW ... {written}"),
+/// Errors: 0A000 for one that is set; none is, so that they can be reset.
+fn check_options(options: &[(String, Option<String>)]) -> Result<()> {
+    if alter_action::is_reset(options) {
+        return Ok(());
+    }
+    let written = options.iter();
+    let written = written.map(|(name, value)| format!("{name} = {}", value.as_deref().unwrap_or_default()));
+    let written: Vec<String> = written.collect();
+    Err(Error::unsupported(
+        format!("ALTER VIEW ... SET ({})", written.join(", ")),
         Some("Leave it out: nothing here does what it asks for."),
-    )
+    ))
 }

@@ -11,10 +11,11 @@ use super::key::{check_characteristics, read_unique};
 use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
-use crate::parse::{collation, names, sequence_options_of};
+use crate::parse::quoting::quote_ident;
+use crate::parse::{collation, names, sequence_options_of, type_name};
 use crate::query;
 use crate::query::type_name::{NamedType, declared_type};
-use crate::sql::column_type;
+use crate::sql::{column_type, dml};
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -45,6 +46,7 @@ pub(super) async fn read(
 ) -> Result<NewColumn> {
     let name = names::fold(&column.name);
     let serial = serial_type(&column.data_type);
+    let bounded = type_name::bounded_bytes(&column.data_type);
     let NamedType { ty, domain } = match &serial {
         Some(ty) => NamedType {
             ty: ty.clone(),
@@ -52,7 +54,8 @@ pub(super) async fn read(
         },
         None => {
             query::warn_of_digits(ctx, &column.data_type);
-            stored_type(ctx, &column.data_type)?
+            let bytes = bounded.as_ref().map(|(data_type, _)| data_type);
+            stored_type(ctx, bytes.unwrap_or(&column.data_type))?
         }
     };
     let def = ColumnDef {
@@ -79,6 +82,14 @@ pub(super) async fn read(
         generation: None,
         sequence: serial.map(|_| Vec::new()),
     };
+    if let Some((_, bytes_max)) = bounded {
+        let length = format!("octet_length({}) <= {bytes_max}", quote_ident(&new.def.name));
+        new.checks.push(NewCheck {
+            name: None,
+            expr: dml::parse_expression(&length)?,
+            no_inherit: false,
+        });
+    }
     let mut nullable = false;
     for option in &column.options {
         nullable |= matches!(option.option, ColumnOption::Null);

@@ -1,6 +1,8 @@
 //! Constraints of ALTER TABLE: those that are added and dropped, and the primary key, which orders the rows on disk: another
 //! one has them written anew ([`super::rewrite`]).
 
+use std::collections::BTreeMap;
+
 use sqlparser::ast::{ConstraintUsingIndex, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
@@ -46,6 +48,7 @@ pub(super) async fn add(
                 predicate: None,
                 unique: true,
                 constraint: true,
+                options: BTreeMap::new(),
             });
             Ok(())
         }
@@ -98,6 +101,7 @@ pub(super) fn add_unique_column(
         predicate: None,
         unique: true,
         constraint: true,
+        options: BTreeMap::new(),
     });
     Ok(())
 }

@@ -4,9 +4,10 @@ use sqlparser::ast::{CreateIndex, Ident};
 
 use super::index::{Completion, NewIndex, add};
 use super::index_expression::{self, Key};
+use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
 use super::{alter, free_name, notice, storage};
-use crate::catalog::{Access, TableDef};
+use crate::catalog::{Access, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
 use crate::parse::names;
@@ -17,7 +18,8 @@ use crate::{Error, Result};
 /// Runs CREATE INDEX.
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
     let table = table(ctx, &create.table_name, Access::CreateIndex)?;
-    let unused = check_supported(create)?;
+    check_supported(create)?;
+    let options = NewIndexOptions::read(&create.with)?;
     storage::check_tablespaces(ctx)?;
     let completion = completion(ctx, create)?;
     let mut changed = TableDef::clone(&table);
@@ -27,7 +29,10 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         predicate,
         names,
     } = index_expression::key(ctx, &mut changed, (&create.columns, create.predicate.as_ref()))?;
-    let include = included_columns(&create.include, &table)?;
+    let mut include = included_columns(&create.include, &table)?;
+    if options.covers_all {
+        include = covered_columns(&table, &columns);
+    }
     let name = match &create.name {
         Some(name) => {
             let (_, name) = names::relation_name(name)?;
@@ -49,14 +54,15 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
             name
         }
         None => {
-            let included = include.iter().filter_map(|id| table.column_index_by_id(*id));
+            let named = if options.covers_all { &[][..] } else { &include };
+            let included = named.iter().filter_map(|id| table.column_index_by_id(*id));
             let included = included.map(|at| table.columns[at].name.clone());
             let names: Vec<String> = names.into_iter().chain(included).collect();
             let base = format!("{}_{}_idx", table.name, names.join("_"));
             free_name(&ctx.catalog, &table.schema, base, &[])
         }
     };
-    storage::tell(ctx, unused);
+    storage::tell(ctx, options.unused());
     let new = NewIndex {
         name,
         columns,
@@ -65,6 +71,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         predicate,
         unique: create.unique,
         constraint: false,
+        options: options.kept,
     };
     match changed.columns.len() == table.columns.len() {
         true => add(ctx, &table, new, completion).await?,
@@ -102,11 +109,21 @@ fn included_columns(written: &[Ident], table: &TableDef) -> Result<Vec<ColumnId>
     written.iter().map(id).collect()
 }
 
-/// The storage parameters of an index. Errors: 0A000 for what an index here cannot be, 22023 for an unknown parameter.
-fn check_supported(create: &CreateIndex) -> Result<Vec<String>> {
+/// All columns that stand neither in the index nor, as every entry names its row by that, in the primary key.
+fn covered_columns(table: &TableDef, key: &[KeyColumn]) -> Vec<ColumnId> {
+    let is_held = |id: ColumnId| {
+        let keys = key.iter().chain(&table.primary_key.columns);
+        keys.map(|key| key.column).any(|column| column == id)
+    };
+    let columns = table.visible_columns().map(|column| column.id);
+    columns.filter(|id| !is_held(*id)).collect()
+}
+
+/// Errors: 0A000 for what an index here cannot be.
+fn check_supported(create: &CreateIndex) -> Result<()> {
     key::check_index_type(create.using.as_ref())?;
     if create.nulls_distinct == Some(false) {
         return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
-    create.with.iter().map(storage::index_parameter).collect()
+    Ok(())
 }

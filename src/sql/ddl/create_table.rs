@@ -1,5 +1,6 @@
 //! CREATE TABLE: columns and constraints as they are written, and the table that they become.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, TableConstraint};
@@ -10,14 +11,15 @@ use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
-use super::{advice, expiry, free_name, generation, index, index_expression, options, sequence, storage};
+use super::table_index::{define_computed, index_name, own_indexes};
+use super::{advice, expiry, generation, options, sequence, storage};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ColumnDefault, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
-use crate::error::{DuplicateKind, StatementFault};
+use crate::error::StatementFault;
 use crate::parse::definition::{Persistence, SequenceOption};
 use crate::parse::{included, names};
 use crate::system::{Notice, StatementContext};
@@ -39,6 +41,8 @@ struct NewIndex {
     unique: bool,
     constraint: bool,
     comment: Option<String>,
+    /// Options that are only told.
+    options: BTreeMap<String, String>,
 }
 
 /// A table as its statement describes it, before it has an id.
@@ -196,6 +200,13 @@ async fn describe(
                 primary_include = taken.primary_include;
                 description.options.buckets = description.options.buckets.or(taken.buckets);
             }
+            if let Some(options) = taken.options {
+                description.options = TableOptions {
+                    unlogged: description.options.unlogged,
+                    on_commit: description.options.on_commit,
+                    ..options
+                };
+            }
             like_indexes.extend(taken.indexes);
             like_checks.extend(taken.checks);
         }
@@ -243,6 +254,7 @@ async fn describe(
         }
     }
     description.checks.extend(like_checks);
+    like_indexes.extend(own_indexes(ctx, &columns)?);
     let buckets = description.options.buckets;
     description.primary_key = primary_key(&mut columns, primary, buckets)?;
     let (computed, plain) = like_indexes.into_iter().partition(|index| index.is_computed);
@@ -272,6 +284,7 @@ fn described_indexes(
             unique: true,
             constraint: true,
             comment: None,
+            options: BTreeMap::new(),
         });
     }
     for index in like_indexes {
@@ -307,12 +320,13 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
     let included = index.include.iter();
     let included = included.filter_map(|name| columns.iter().find(|column| column.name == *name));
     Ok(NewIndex {
-        name: None,
+        name: index.name,
         columns: key::key_columns(kind, &index.columns, columns)?,
         include: included.map(|column| column.id).collect(),
         unique: index.unique,
         constraint: index.constraint,
         comment: index.comment,
+        options: index.options,
     })
 }
 
@@ -397,6 +411,7 @@ pub(super) async fn create_described(
         unique: true,
         constraint: has_primary,
         comment: None,
+        options: BTreeMap::new(),
     };
     let primary_key = index_def((0, numbers.take_oid().await?), key_name, primary_key);
     let mut indexes = Vec::with_capacity(description.indexes.len());
@@ -444,43 +459,13 @@ pub(super) async fn create_described(
         (description.checks, description.foreign_keys),
     )
     .await?;
+    // Options that are those of another table say this of its rows.
+    table.options.expiry.by_row = false;
     expiry::settle(ctx, &mut table, &Expiry::default())?;
     let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
-}
-
-/// Gives a new table an index like one over columns that are computed for it.
-fn define_computed(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    (oid, like): (u32, LikeIndex),
-    taken: &mut Vec<String>,
-) -> Result<()> {
-    let key = index_expression::key(ctx, table, (&like.columns, like.predicate.as_ref()))?;
-    let names: Vec<&str> = key
-        .names
-        .iter()
-        .chain(&like.include)
-        .map(String::as_str)
-        .collect();
-    let base = format!("{}_{}_idx", table.name, names.join("_"));
-    let name = index_name(ctx, &table.schema, None, base, taken)?;
-    let new = index::NewIndex {
-        name,
-        columns: key.columns,
-        include: key::included_columns(&like.include, &table.columns)?,
-        expressions: key.expressions,
-        predicate: key.predicate,
-        unique: like.unique,
-        constraint: false,
-    };
-    let index = index::define(table, &new, oid, false);
-    if let Some(defined) = table.indexes.iter_mut().find(|known| known.id == index.id) {
-        defined.comment = like.comment;
-    }
-    Ok(())
 }
 
 fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef {
@@ -495,6 +480,8 @@ fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef
         built: true,
         building: false,
         invalid: false,
+        inactive: false,
+        options: new.options,
         comment: new.comment,
         constraint_comment: None,
         expressions: Vec::new(),
@@ -529,31 +516,6 @@ fn rising(column: ColumnId) -> KeyColumn {
         descending: false,
         nulls_first: false,
     }
-}
-
-/// The name of a new table's index: as given, if free, else made of `base`.
-fn index_name(
-    ctx: &StatementContext,
-    schema: &str,
-    given: Option<String>,
-    base: String,
-    taken: &mut Vec<String>,
-) -> Result<String> {
-    let name = match given {
-        Some(name) if taken.contains(&name) => {
-            return Err(Error::Duplicate {
-                kind: DuplicateKind::Relation,
-                name,
-            });
-        }
-        Some(name) => {
-            key::check_free(ctx, schema, &name)?;
-            name
-        }
-        None => free_name(&ctx.catalog, schema, base, taken),
-    };
-    taken.push(name.clone());
-    Ok(name)
 }
 
 /// A column that is no more than its name and type.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
+use super::alter_index::{check_on, name_on};
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
 use super::{described, foreign_key, notice, notice_cascade, sequence};
@@ -254,13 +255,9 @@ fn drop_indexes(
     // By the table's id: all that go of a table go at once.
     let mut dropped: BTreeMap<TableId, (&TableDef, Vec<IndexId>)> = BTreeMap::new();
     for name in names {
+        let name = &name_on(name, on.as_deref());
         if let Some((table, index)) = dropped_index(ctx, name, if_exists)? {
-            if let Some(on) = on.as_ref().filter(|on| on.oid != table.oid) {
-                return Err(Error::UndefinedObject {
-                    kind: "index",
-                    name: format!("{}\" of table \"{}", index.name, on.name),
-                });
-            }
+            check_on(table, index, on.as_deref())?;
             foreign_key::check_unused(ctx, table, index)?;
             let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
             indexes.push(index.id);

@@ -16,17 +16,23 @@ pub(super) fn settle(ctx: &StatementContext, table: &mut TableDef, before: &Expi
     if expiry == before {
         return Ok(());
     }
-    if let Some(name) = &expiry.column {
-        let at = table.column_index(name);
-        let at = at.ok_or_else(|| undefined_column(name, table))?;
-        check_type(table, name, &table.columns[at].ty)?;
-    }
+    let column = match &expiry.column {
+        None => None,
+        Some(name) => {
+            let at = table
+                .column_index(name)
+                .or_else(|| table.column_index(&name.to_lowercase()));
+            let column = &table.columns[at.ok_or_else(|| undefined_column(name, table))?];
+            check_type(table, &column.name, &column.ty)?;
+            Some(column.name.clone())
+        }
+    };
     let since = match (expiry.is_of_all_rows(), before.is_of_all_rows()) {
         (false, _) => 0,
         (true, true) => before.since,
         (true, false) => ctx.txn.write_time(),
     };
-    table.options.expiry.since = since;
+    (table.options.expiry.column, table.options.expiry.since) = (column, since);
     Ok(())
 }
 

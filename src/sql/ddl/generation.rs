@@ -15,9 +15,6 @@ use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// Buckets at most: an ordered read of a key's range reads as many ranges at once.
-pub(super) const BUCKETS_MAX: u16 = 64;
-
 /// How `expr` generates `column` of a table of these columns. Errors: 42P17 for an expression that is not immutable or names
 /// a generated column, 42703, 42804, 0A000.
 pub(super) fn read(

@@ -1,5 +1,6 @@
 //! An index in its table's record, and its entries: `create_index` says what is asked for, `index_build` builds it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::index_build::{Build, JobIndex, Unbuilt};
@@ -24,6 +25,8 @@ pub(super) struct NewIndex {
     pub(super) unique: bool,
     /// Declared as a constraint.
     pub(super) constraint: bool,
+    /// Options that are only told.
+    pub(super) options: BTreeMap<String, String>,
 }
 
 /// When an index is complete.
@@ -47,11 +50,41 @@ pub(super) async fn add(
     if ctx.in_block {
         return add_within(ctx, table, new).await.map(drop);
     }
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
     let index = define(&mut changed, &new, oid, true);
-    let table = writer.put_table_in(changed, LockMode::ShareRowExclusive)?;
+    publish(ctx, changed, &index, completion).await
+}
+
+/// Writes the entries of an index that has none, of ALTER INDEX … DISABLED or a build that failed. Errors: as `add`.
+pub(super) async fn rebuild(
+    ctx: &StatementContext,
+    table: &TableDef,
+    oid: u32,
+    completion: Completion,
+) -> Result<()> {
+    let mut changed = table.clone();
+    let Some(index) = changed.indexes.iter_mut().find(|index| index.oid == oid) else {
+        return Err(Error::internal("an index that its table does not have"));
+    };
+    (index.invalid, index.inactive) = (false, false);
+    (index.built, index.building) = (ctx.in_block, !ctx.in_block);
+    let index = index.clone();
+    match ctx.in_block {
+        true => build_within(ctx, changed, &index).await.map(drop),
+        false => publish(ctx, changed, &index, completion).await,
+    }
+}
+
+/// Commits the table, in whose record the index is marked as being built, and builds it.
+async fn publish(
+    ctx: &StatementContext,
+    table: TableDef,
+    index: &IndexDef,
+    completion: Completion,
+) -> Result<()> {
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let table = writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     if completion == Completion::Later {
         ctx.txn.commit(false).await?;
         ctx.index_builds.ask();
@@ -69,7 +102,7 @@ pub(super) async fn add(
     };
     let build = Build {
         table: JobTable::new(&table),
-        index: JobIndex::new(&index),
+        index: JobIndex::new(index),
         unbuilt,
         store,
         limits: ctx.settings.limits,
@@ -80,13 +113,18 @@ pub(super) async fn add(
 
 /// Adds an index to a table and builds it in the statement's transaction; answers the table with it. Errors: as `add`.
 pub(super) async fn add_within(ctx: &StatementContext, table: &TableDef, new: NewIndex) -> Result<TableDef> {
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let oid = ctx.sequences.object_ids().take_oid().await?;
     let mut changed = table.clone();
     let index = define(&mut changed, &new, oid, false);
-    let table = writer.put_table_in(changed, LockMode::ShareRowExclusive)?;
+    build_within(ctx, changed, &index).await
+}
+
+/// Builds an index of the table in the statement's transaction.
+async fn build_within(ctx: &StatementContext, table: TableDef, index: &IndexDef) -> Result<TableDef> {
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    let table = writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     ctx.txn.guard(&written_key(table.id));
-    build_index(&ctx.txn, &table, &index, ctx.settings.limits).await?;
+    build_index(&ctx.txn, &table, index, ctx.settings.limits).await?;
     Ok(TableDef::clone(&*table))
 }
 
@@ -105,6 +143,8 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         built: !building,
         building,
         invalid: false,
+        inactive: false,
+        options: new.options.clone(),
         comment: None,
         constraint_comment: None,
     };

@@ -120,6 +120,20 @@ pub(super) fn check_characteristics(characteristics: Option<&ConstraintCharacter
 pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         None | Some(IndexType::BTree) => Ok(()),
+        // LindormTable's word for an index of sorted entries.
+        Some(IndexType::Custom(name)) if name.value.eq_ignore_ascii_case("kv") => Ok(()),
+        Some(IndexType::Custom(name))
+            if ["search", "columnar"]
+                .iter()
+                .any(|kind| name.value.eq_ignore_ascii_case(kind)) =>
+        {
+            Err(Error::unsupported(
+                format!("a {} index", name.value.to_lowercase()),
+                Some(
+                    "An index is sorted by its columns: leave USING out, or write USING KV or USING btree. It serves =, ranges, ORDER BY and LIKE 'prefix%'.",
+                ),
+            ))
+        }
         Some(other) => Err(Error::unsupported(
             format!("access method {}", other.to_string().to_lowercase()),
             Some("Use btree."),

@@ -1,9 +1,11 @@
 //! `CREATE TABLE t (LIKE u INCLUDING …)`: what a new table takes of another relation.
 
+use std::collections::BTreeMap;
+
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
 use super::check::NewCheck;
-use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, ViewDef};
+use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, TableOptions, ViewDef};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
 use crate::parse::definition::SequenceOption;
@@ -26,6 +28,8 @@ pub(super) struct Likeness {
     pub(super) primary_include: Vec<String>,
     /// BUCKETS.
     pub(super) buckets: Option<u16>,
+    /// All its options, where they are asked for.
+    pub(super) options: Option<TableOptions>,
     /// Its other indexes.
     pub(super) indexes: Vec<LikeIndex>,
     /// Its CHECK constraints, by their names.
@@ -44,11 +48,15 @@ pub(super) struct LikeColumn {
 
 /// An index, its columns by name.
 pub(super) struct LikeIndex {
+    /// Its name, if given.
+    pub(super) name: Option<String>,
     pub(super) columns: Vec<IndexColumn>,
     pub(super) include: Vec<String>,
     pub(super) unique: bool,
     pub(super) constraint: bool,
     pub(super) comment: Option<String>,
+    /// Options that are only told.
+    pub(super) options: BTreeMap<String, String>,
     /// WHERE.
     pub(super) predicate: Option<Expr>,
     /// Whether columns are computed for it.
@@ -95,7 +103,10 @@ fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
 }
 
 fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Likeness> {
-    let mut taken = Likeness::default();
+    let mut taken = Likeness {
+        options: like.with_options.then(|| table.options.clone()),
+        ..Likeness::default()
+    };
     for column in table.visible_columns() {
         let (default, generation) = default(column, like)?;
         let sequence = match &default {
@@ -107,7 +118,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
             unverified: None,
             default,
             missing: Value::Null,
-            dynamic: false,
+            dynamic: like.with_options && column.dynamic,
             comment: column.comment.clone().filter(|_| has(like, "comments")),
             ..column.clone()
         };
@@ -138,6 +149,8 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
         for index in table.indexes.iter().filter(|index| !index.invalid) {
             let included = index.include.iter();
             taken.indexes.push(LikeIndex {
+                name: None,
+                options: index.options.clone(),
                 columns: written_columns(table, index)?,
                 include: included
                     .filter_map(|id| Some(column(table, *id)?.name.clone()))

@@ -30,6 +30,8 @@ mod identity;
 mod index;
 mod index_build;
 mod index_expression;
+mod index_options;
+mod index_state;
 mod key;
 mod like;
 mod lock_table;
@@ -51,11 +53,13 @@ mod set_constraints;
 mod settings;
 mod storage;
 mod table_change;
+mod table_index;
 mod temporary;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
 mod upkeep;
+mod use_schema;
 mod user_type;
 mod verification;
 mod view;
@@ -93,6 +97,9 @@ pub async fn execute(ctx: &StatementContext, statement: &Statement) -> Result<St
         Some(command @ Command::SetConstraints { names, deferred }) => {
             let set = set_constraints::execute(ctx, names, *deferred).await;
             set.map(|()| command.tag().to_string())
+        }
+        Some(command @ Command::Use { schema }) => {
+            use_schema::execute(ctx, schema).map(|()| command.tag().to_string())
         }
         Some(command @ Command::Keep(upkeep)) => upkeep::execute(ctx, upkeep)
             .await
@@ -164,9 +171,10 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::SchemaOwner { schema, owner } => schema::check_owner(ctx, schema, owner),
         Definition::AlterIndex {
             name,
+            table,
             if_exists,
             change,
-        } => alter_index::execute(ctx, name, *if_exists, change),
+        } => alter_index::execute(ctx, (name, table.as_ref()), *if_exists, change).await,
         Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
         Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,

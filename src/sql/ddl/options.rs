@@ -1,74 +1,31 @@
-//! `WITH (…)` options of tables: one row an option. Read by CREATE TABLE and ALTER TABLE … SET.
+//! `WITH (…)` options of tables, set and reset: by CREATE TABLE and by ALTER TABLE. What options there are stands in
+//! `catalog::table_options`; PostgreSQL's storage parameters are in `storage`.
 
 use sqlparser::ast::{CreateTableOptions, SqlOption};
 
-use super::generation::BUCKETS_MAX;
-use super::storage::{self, StoredKind, boolean, value_text};
-use crate::catalog::TableOptions;
+use super::expiry;
+use super::storage::{self, StoredKind, value_text};
+use super::table_change::changed_key;
+use crate::catalog::{TABLE_OPTIONS, TableDef, TableOption, TableOptions, Values, Verdict};
+use crate::error::nearest_name;
 use crate::parse::names;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// An option: its name, and how its value is set.
-struct TableOption {
-    name: &'static str,
-    set: fn(&mut TableOptions, &str) -> Option<()>,
-    /// The values it takes, for the HINT.
-    values: &'static str,
-}
+/// An option and its value; `None` where it is reset.
+pub(super) type NewOption = (String, Option<String>);
 
-const TABLE_OPTIONS: [TableOption; 5] = [
-    TableOption {
-        name: "dynamic_columns",
-        set: |options, value| {
-            options.dynamic_columns = boolean(value)?;
-            Some(())
-        },
-        values: "true, false",
-    },
-    TableOption {
-        name: "full_scan",
-        set: |options, value| {
-            (options.full_scan_allowed, options.full_scan_rejected) = match value {
-                "allow" => (true, false),
-                "reject" => (false, true),
-                _ => return None,
-            };
-            Some(())
-        },
-        values: "allow, reject",
-    },
-    TableOption {
-        name: "buckets",
-        set: |options, value| {
-            let buckets = value.parse().ok()?;
-            options.buckets = (2..=BUCKETS_MAX).contains(&buckets).then_some(buckets);
-            options.buckets.map(|_| ())
-        },
-        values: "whole numbers from 2 to 64",
-    },
-    TableOption {
-        name: "ttl",
-        set: |options, value| options.expiry.set_ttl(value),
-        values: "seconds above 0, an interval such as '30 days', or '' for rows that stay",
-    },
-    TableOption {
-        name: "ttl_column",
-        set: |options, value| {
-            options.expiry.set_column(value);
-            Some(())
-        },
-        values: "a column's name, or '' for none",
-    },
-];
+/// The longest value of an option that is only kept, in bytes.
+const VALUE_BYTES_MAX: usize = 1024;
 
-/// The options of a CREATE TABLE, and the storage parameters among them. Errors: 22023 for unknown options and values, naming
-/// those that exist.
+/// The options of a CREATE TABLE, and those among them that do nothing here. Errors: 22023 for options that nobody knows, all of them at
+/// once, and for values; 0A000 for what would change answers and is not supported.
 pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<String>)> {
     let mut read = TableOptions::default();
     let mut unused = Vec::new();
     match options {
         CreateTableOptions::None => {}
-        CreateTableOptions::With(list) => unused = set_all(&mut read, list)?,
+        CreateTableOptions::With(list) => unused = change(&mut read, &written(list)?)?,
         CreateTableOptions::Options(list)
         | CreateTableOptions::Plain(list)
         | CreateTableOptions::TableProperties(list) => {
@@ -82,34 +39,151 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<St
     Ok((read, unused))
 }
 
-/// Changes options by a list; answers the storage parameters in it. Errors: as `read`.
-pub(super) fn set_all(options: &mut TableOptions, list: &[SqlOption]) -> Result<Vec<String>> {
+/// SET and RESET of ALTER TABLE. Errors: as [`read`]; 0A000 for what would make its key another.
+pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[NewOption]) -> Result<()> {
+    let (buckets, expires) = (table.options.buckets, table.options.expiry.clone());
+    let unused = change(&mut table.options, changes)?;
+    storage::tell(ctx, unused);
+    expiry::settle(ctx, table, &expires)?;
+    match table.options.buckets == buckets {
+        true => Ok(()),
+        false => Err(changed_key(table)),
+    }
+}
+
+/// A list of options as the parser has it. Errors: 0A000.
+pub(super) fn written(list: &[SqlOption]) -> Result<Vec<NewOption>> {
+    let option = |option: &SqlOption| match option {
+        SqlOption::KeyValue { key, value } => Ok((names::fold(key), Some(value_text(value)))),
+        SqlOption::Ident(key) => Ok((names::fold(key), Some("true".to_string()))),
+        other => Err(Error::unsupported(format!("the table option {other}"), None)),
+    };
+    list.iter().map(option).collect()
+}
+
+/// Changes options; answers those that were set and do nothing here. Errors: as [`read`].
+pub(super) fn change(options: &mut TableOptions, changes: &[NewOption]) -> Result<Vec<String>> {
+    check_known(changes)?;
     let mut unused = Vec::new();
-    for option in list {
-        let (name, value) = match option {
-            SqlOption::KeyValue { key, value } => (names::fold(key), value_text(value)),
-            SqlOption::Ident(key) => (names::fold(key), "true".to_string()),
-            other => return Err(Error::unsupported(format!("the table option {other}"), None)),
+    for (name, value) in changes {
+        let is_set = match TableOption::named(name) {
+            Some(option) => match value {
+                Some(value) => set(options, option, value.trim())?,
+                None => {
+                    reset(options, option);
+                    true
+                }
+            },
+            None => {
+                set_parameter(options, name, value.as_deref())?;
+                value.is_none()
+            }
         };
-        match storage::is_parameter(StoredKind::Table, &name, &value)? {
-            true => unused.push(name),
-            false => set(options, &name, &value)?,
+        if !is_set {
+            unused.push(name.to_lowercase());
         }
     }
     Ok(unused)
 }
 
-fn set(options: &mut TableOptions, name: &str, value: &str) -> Result<()> {
-    let lower = name.to_lowercase();
-    let Some(option) = TABLE_OPTIONS.iter().find(|option| option.name == lower) else {
-        let known: Vec<_> = TABLE_OPTIONS.iter().map(|option| option.name).collect();
-        return Err(Error::InvalidParameter {
-            message: format!("unrecognized parameter \"{name}\""),
-            hint: Some(format!("The table options are {}.", known.join(", "))),
-        });
+/// Sets an option; whether that does anything. Errors: 0A000, 22023.
+fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<bool> {
+    match &option.verdict {
+        Verdict::Honoured(honoured) => {
+            let folded = value.to_lowercase();
+            let set = (honoured.set)(options, if honoured.keeps_case { value } else { &folded });
+            set.ok_or_else(|| invalid_value(option.name, value, honoured.values))?;
+            Ok(true)
+        }
+        Verdict::Only { value: only, hint } => match value.eq_ignore_ascii_case(only) {
+            true => Ok(true),
+            false => Err(refused(&[format!("{} = '{value}'", option.name)], hint)),
+        },
+        Verdict::Kept(values) => {
+            check_kept(option.name, value, *values)?;
+            options.kept.insert(option.name.to_string(), value.to_string());
+            Ok(false)
+        }
+        Verdict::Refused { hint } => Err(refused(&[option.name.to_string()], hint)),
+    }
+}
+
+fn reset(options: &mut TableOptions, option: &TableOption) {
+    match &option.verdict {
+        Verdict::Honoured(honoured) => (honoured.reset)(options),
+        // Nobody can have set them.
+        Verdict::Only { .. } | Verdict::Refused { .. } => {}
+        Verdict::Kept(_) => {
+            options.kept.remove(option.name);
+        }
+    }
+}
+
+/// Keeps a storage parameter of PostgreSQL's. Errors: 22023.
+fn set_parameter(options: &mut TableOptions, name: &str, value: Option<&str>) -> Result<()> {
+    let name = name.to_lowercase();
+    match value {
+        None => {
+            options.kept.remove(&name);
+        }
+        Some(value) => {
+            storage::is_parameter(StoredKind::Table, &name, value)?;
+            if name != "oids" {
+                options.kept.insert(name, value.to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Errors: 22023, all that nobody knows at once.
+fn check_known(changes: &[NewOption]) -> Result<()> {
+    let is_unknown = |name: &String| TableOption::named(name).is_none() && !storage::is_table_parameter(name);
+    let unknown: Vec<&str> = changes
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| is_unknown(name))
+        .map(String::as_str)
+        .collect();
+    let (first, message) = match unknown.as_slice() {
+        [] => return Ok(()),
+        [one] => (one, format!("unrecognized parameter \"{one}\"")),
+        [first, ..] => (
+            first,
+            format!("unrecognized parameters \"{}\"", unknown.join("\", \"")),
+        ),
     };
-    (option.set)(options, value.trim().to_lowercase().as_str()).ok_or_else(|| Error::InvalidParameter {
-        message: format!("invalid value for table option \"{}\": {value}", option.name),
-        hint: Some(format!("Available values: {}.", option.values)),
+    let known = TABLE_OPTIONS.iter().map(|option| option.name);
+    let near = nearest_name(&first.to_lowercase(), known.clone());
+    let near = near.map_or_else(String::new, |near| format!("Perhaps you meant {near}. "));
+    let known: Vec<&str> = known.collect();
+    Err(Error::InvalidParameter {
+        message,
+        hint: Some(format!("{near}The table options are {}.", known.join(", "))),
     })
+}
+
+/// Errors: 22023.
+pub(super) fn check_kept(name: &str, value: &str, values: Values) -> Result<()> {
+    if value.len() > VALUE_BYTES_MAX {
+        return Err(Error::InvalidParameter {
+            message: format!("value too long for option \"{name}\""),
+            hint: Some(format!("It may have {VALUE_BYTES_MAX} bytes.")),
+        });
+    }
+    match values.take(value) {
+        true => Ok(()),
+        false => Err(invalid_value(name, value, &values.told())),
+    }
+}
+
+pub(super) fn invalid_value(name: &str, value: &str, values: &str) -> Error {
+    Error::InvalidParameter {
+        message: format!("invalid value for option \"{name}\": {value}"),
+        hint: Some(format!("Available values: {values}.")),
+    }
+}
+
+fn refused(options: &[String], hint: &'static str) -> Error {
+    Error::unsupported(format!("the table option {}", options.join(", ")), Some(hint))
 }

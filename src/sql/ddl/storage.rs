@@ -4,6 +4,7 @@
 use sqlparser::ast::{BinaryOperator, Expr, Value as Literal};
 
 use super::notice;
+use crate::catalog::boolean;
 use crate::parse::names;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -28,7 +29,10 @@ const THRESHOLD: Values = Values::Integer(-1, i32::MAX as i64);
 const FACTOR: Values = Values::Real(0.0, 100.0);
 const AGE: Values = Values::Integer(0, 2_000_000_000);
 
-/// Of tables; those that begin with `autovacuum_`, `vacuum_` or `log_` may stand behind `toast.`, too.
+/// What the parameters of tables begin with that may stand behind `toast.`, too.
+const TOAST_PARAMETERS: [&str; 3] = ["autovacuum_", "vacuum_", "log_"];
+
+/// Of tables.
 const TABLE_PARAMETERS: [(&str, Values); 23] = [
     ("autovacuum_analyze_scale_factor", FACTOR),
     ("autovacuum_analyze_threshold", THRESHOLD),
@@ -67,13 +71,7 @@ const INDEX_PARAMETERS: [(&str, Values); 2] = [
 pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<bool> {
     let lower = name.to_lowercase();
     let plain = match lower.strip_prefix("toast.") {
-        Some(plain)
-            if ["autovacuum_", "vacuum_", "log_"]
-                .iter()
-                .any(|start| plain.starts_with(start)) =>
-        {
-            plain
-        }
+        Some(plain) if TOAST_PARAMETERS.iter().any(|start| plain.starts_with(start)) => plain,
         Some(_) => return Err(unrecognized(name)),
         None => &lower,
     };
@@ -90,8 +88,19 @@ pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<
     check_value(plain, *values, value).map(|()| true)
 }
 
-/// A parameter of CREATE INDEX … WITH (…); answers its name. Errors: 22023.
-pub(super) fn index_parameter(written: &Expr) -> Result<String> {
+/// Whether tables have a storage parameter of this name in PostgreSQL.
+pub(super) fn is_table_parameter(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    let plain = match lower.strip_prefix("toast.") {
+        Some(plain) if TOAST_PARAMETERS.iter().any(|start| plain.starts_with(start)) => plain,
+        Some(_) => return false,
+        None => &lower,
+    };
+    TABLE_PARAMETERS.iter().any(|(known, _)| *known == plain)
+}
+
+/// A parameter of CREATE INDEX … WITH (…): its name, and its value.
+pub(super) fn written_parameter(written: &Expr) -> (String, Option<String>) {
     let (name, value) = match written {
         Expr::BinaryOp {
             left,
@@ -102,24 +111,24 @@ pub(super) fn index_parameter(written: &Expr) -> Result<String> {
     };
     let name = match name {
         Expr::Identifier(name) => names::fold(name),
+        Expr::Value(literal) => match &literal.value {
+            Literal::SingleQuotedString(name) => name.clone(),
+            other => other.to_string(),
+        },
         other => other.to_string(),
     };
-    match is_parameter(StoredKind::Index, &name, &value)? {
-        true => Ok(name),
-        false => Err(unrecognized(&name)),
-    }
+    (name, Some(value))
 }
 
-/// A parameter of ALTER INDEX … SET, or of RESET, which gives it no value. Errors: 22023.
-pub(super) fn check_index_parameter(name: &str, value: Option<&str>) -> Result<()> {
-    let is_known = match value {
-        Some(value) => is_parameter(StoredKind::Index, name, value)?,
-        None => INDEX_PARAMETERS.iter().any(|(known, _)| *known == name),
-    };
-    match is_known {
-        true => Ok(()),
-        false => Err(unrecognized(name)),
-    }
+/// Whether indexes have a storage parameter of this name in PostgreSQL.
+pub(super) fn is_index_parameter(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    INDEX_PARAMETERS.iter().any(|(known, _)| *known == lower)
+}
+
+/// Errors: 22023 for a value that a storage parameter of indexes does not take.
+pub(super) fn check_index_value(name: &str, value: &str) -> Result<()> {
+    is_parameter(StoredKind::Index, name, value).map(|_| ())
 }
 
 /// The tablespaces that a definition names. Errors: 42704.
@@ -191,19 +200,10 @@ fn unrecognized(name: &str) -> Error {
 pub(super) fn value_text(value: &Expr) -> String {
     match value {
         Expr::Value(literal) => match &literal.value {
-            Literal::SingleQuotedString(text) => text.clone(),
+            Literal::SingleQuotedString(text) | Literal::EscapedStringLiteral(text) => text.clone(),
             other => other.to_string(),
         },
         Expr::Identifier(ident) => ident.value.clone(),
         other => other.to_string(),
-    }
-}
-
-/// What a word for a truth value means.
-pub(super) fn boolean(value: &str) -> Option<bool> {
-    match value {
-        "true" | "on" | "yes" | "1" | "t" => Some(true),
-        "false" | "off" | "no" | "0" | "f" => Some(false),
-        _ => None,
     }
 }

@@ -1,11 +1,15 @@
 //! ON CONFLICT: the key it names, and DO UPDATE of the rows that are there already.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
-use sqlparser::ast::{self, ConflictTarget, Expr, OnConflictAction, OnInsert, SelectItem};
+use sqlparser::ast::{
+    self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, VisitMut, VisitorMut,
+};
 
 use super::assign::with_columns;
 use super::conflict_keys::ConflictKeys;
@@ -18,6 +22,7 @@ use super::target::Target;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
 use crate::error::StatementFault;
+use crate::parse::duplicate_key::is_primary_key;
 use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
@@ -76,7 +81,8 @@ impl OnConflict {
                 hint: Some("For example, ON CONFLICT (column_name).".to_string()),
             }),
             (OnConflictAction::DoUpdate(update), Some(key)) => {
-                DoUpdate::bind(ctx, target, key.id, update, types).map(OnConflict::DoUpdate)
+                let update = written_update(target, clause, update);
+                DoUpdate::bind(ctx, target, key.id, &update, types).map(OnConflict::DoUpdate)
             }
         }
     }
@@ -112,6 +118,59 @@ impl DoUpdate {
             set,
             expressions,
         }))
+    }
+}
+
+/// The update as ON CONFLICT has it: of ON DUPLICATE KEY, names without a relation are columns of the row that is there.
+fn written_update<'u>(
+    target: &Target,
+    clause: &ast::OnConflict,
+    update: &'u ast::DoUpdate,
+) -> Cow<'u, ast::DoUpdate> {
+    match &clause.conflict_target {
+        Some(ConflictTarget::OnConstraint(name)) if is_primary_key(name) => {
+            let mut update = update.clone();
+            let mut qualifier = Qualifier {
+                relation: target.relation().name,
+                subqueries: 0,
+            };
+            for assignment in &mut update.assignments {
+                let _ = VisitMut::visit(&mut assignment.value, &mut qualifier);
+            }
+            Cow::Owned(update)
+        }
+        _ => Cow::Borrowed(update),
+    }
+}
+
+/// Puts a relation before names that have none, but for those of subqueries, which look for them in their own first.
+struct Qualifier {
+    relation: String,
+    subqueries: usize,
+}
+
+impl VisitorMut for Qualifier {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.subqueries += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &mut ast::Query) -> ControlFlow<()> {
+        self.subqueries -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        if self.subqueries == 0
+            && let Expr::Identifier(name) = expr
+            && !(name.quote_style.is_none() && name.value.eq_ignore_ascii_case("default"))
+        {
+            let relation = Ident::with_quote('"', &self.relation);
+            *expr = Expr::CompoundIdentifier(vec![relation, name.clone()]);
+        }
+        ControlFlow::Continue(())
     }
 }
 
@@ -152,6 +211,7 @@ pub(super) async fn add_new_columns(
     let OnConflictAction::DoUpdate(update) = &clause.action else {
         return Ok(());
     };
+    let update = written_update(target, clause, update);
     if !names_new_columns(target, &update.assignments)? {
         return Ok(());
     }
@@ -182,6 +242,17 @@ fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarg
                 hint: None,
             })
         }
+        ConflictTarget::OnConstraint(name) if is_primary_key(name) => match table.has_hidden_key() {
+            false => Ok(&table.primary_key),
+            true => Err(Error::InvalidStatement {
+                state: StatementFault::InvalidColumnReference,
+                message: format!(
+                    "table \"{}\" has no primary key whose values could be there twice",
+                    table.name
+                ),
+                hint: Some("Write ON CONFLICT (column) DO UPDATE for another unique key.".to_string()),
+            }),
+        },
         ConflictTarget::OnConstraint(name) => {
             let name = names::relation_name(name)?.1;
             let found = table

@@ -48,6 +48,14 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
     if !ddl::would_create(ctx, explained)? {
         return answer(&statement.parsed.ast, Vec::new());
     }
+    if let Some(instead) = options.instead {
+        let lines = query::lines_instead(ctx, explained, instead)?;
+        let lines = match options.json {
+            true => vec![json!(lines).to_string()],
+            false => lines,
+        };
+        return answer(&statement.parsed.ast, lines);
+    }
     let explained = match explained.as_ref() {
         making @ ast::Statement::CreateTable(ast::CreateTable {
             query: Some(query), ..

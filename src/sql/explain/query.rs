@@ -8,12 +8,16 @@ use sqlparser::ast;
 
 use super::short::short_node;
 use super::{BoundForm, Explained, Run};
-use crate::Result;
 use crate::operators::explain::{PlanNode, plan_examples, plan_node};
-use crate::parse::explain_options::Options;
+use crate::parse::explain_options::{Instead, Options};
+use crate::parse::kind::is_select_into;
+use crate::parse::quoting::quote_ident;
+use crate::parse::with_write::has_writes;
 use crate::query::known_types;
 use crate::query::{self, Observation, QueryPlan};
+use crate::scan::OutputColumn;
 use crate::system::StatementContext;
+use crate::{Error, Result};
 
 pub(super) async fn explain_query(
     ctx: &StatementContext,
@@ -35,6 +39,35 @@ pub(super) async fn explain_query(
     let run = Run::after(begun);
     while rows.try_next().await?.is_some() {}
     ran(ctx, &plan, (&observation, run.end()), options).await
+}
+
+/// What TYPES and LOGICAL show of a query. Errors: those of binding it; 0A000 for what is no query.
+pub(super) fn lines_instead(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+    instead: Instead,
+) -> Result<Vec<String>> {
+    let ast::Statement::Query(query) = statement else {
+        return Err(Error::unsupported(
+            "EXPLAIN of the types or the logical plan of what is no query",
+            Some("Write EXPLAIN alone: it shows the plan of every statement."),
+        ));
+    };
+    if has_writes(query) || is_select_into(query) {
+        return Err(Error::unsupported(
+            "EXPLAIN of the types or the logical plan of a query that writes",
+            Some("Write EXPLAIN alone: it shows the plan of every statement."),
+        ));
+    }
+    let plan = QueryPlan::new(query::plan_query(ctx, query, &known_types(ctx))?);
+    Ok(match instead {
+        Instead::Types => {
+            let columns = plan.columns();
+            let line = |column: &OutputColumn| format!("{} {}", quote_ident(&column.name), column.ty);
+            columns.iter().map(line).collect()
+        }
+        Instead::BoundTree => plan.bound().text().lines().map(str::to_string).collect(),
+    })
 }
 
 /// What a query that has run is explained as.

@@ -21,11 +21,21 @@ const AMPLE_TIMES: u64 = 2;
 
 /// Has the thread look at once.
 #[derive(Debug, Clone)]
-pub(super) struct Waker(Arc<State>);
+pub(super) struct Waker {
+    state: Arc<State>,
+    has_thread: bool,
+}
 
 impl Waker {
     pub(super) fn look_now(&self) {
-        self.0.set(|wanted| wanted.look = true);
+        self.state.set(|wanted| wanted.look = true);
+    }
+
+    /// Has it make a checkpoint; whether there is anybody who does.
+    pub(super) fn make_now(&self) -> bool {
+        self.state
+            .set(|wanted| (wanted.look, wanted.checkpoint) = (true, true));
+        self.has_thread
     }
 }
 
@@ -46,6 +56,8 @@ struct State {
 #[derive(Debug, Default, Clone, Copy)]
 struct Wanted {
     look: bool,
+    /// Whatever has come since the last.
+    checkpoint: bool,
     stop: bool,
 }
 
@@ -82,7 +94,10 @@ impl Checkpointer {
 
     /// A way to it for sessions.
     pub(super) fn waker(&self) -> Waker {
-        Waker(Arc::clone(&self.state))
+        Waker {
+            state: Arc::clone(&self.state),
+            has_thread: self.thread.is_some(),
+        }
     }
 
     /// Has the thread look at once when a spare segment is missing. Called after each sync of the log.
@@ -115,7 +130,7 @@ impl State {
             .wait_timeout_while(wanted, INTERVAL, |wanted| !wanted.look && !wanted.stop)
             .unwrap_or_else(PoisonError::into_inner);
         let found = *wanted;
-        wanted.look = false;
+        (wanted.look, wanted.checkpoint) = (false, false);
         found
     }
 }
@@ -140,9 +155,11 @@ impl Checkpoints {
                 self.shared.fail(error);
                 break;
             }
-            if state.wait().stop || self.shared.failure().is_some() {
+            let wanted = state.wait();
+            if wanted.stop || self.shared.failure().is_some() {
                 break;
             }
+            self.is_due |= wanted.checkpoint;
         }
         // Nobody is to wait for another look.
         self.shared.checkpointed.send_replace(u64::MAX);

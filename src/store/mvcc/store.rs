@@ -151,6 +151,20 @@ impl MvccStore {
         }
     }
 
+    /// Has checkpoints made until one has seen all that is committed now.
+    async fn make_checkpoint(&self) -> Result<()> {
+        self.shared.check_open()?;
+        let committed = self.shared.undo.visible();
+        let mut checkpointed = self.shared.checkpointed.subscribe();
+        while *checkpointed.borrow_and_update() < committed {
+            // The applier may not have got so far yet: then another follows.
+            if !self.checkpoints.make_now() || checkpointed.changed().await.is_err() {
+                break;
+            }
+        }
+        self.shared.check_open()
+    }
+
     /// Commits on the caller's own thread when nobody else waits: two hops between threads take as long as the disk. Gives
     /// the batch back when it has to wait for its turn.
     fn commit_here(&self, batch: Batch) -> Result<Result<()>, Box<Batch>> {
@@ -300,6 +314,10 @@ impl Store for MvccStore {
 
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>> {
         self.delete_pages(range).boxed()
+    }
+
+    fn checkpoint(&self) -> BoxFuture<'_, Result<()>> {
+        self.make_checkpoint().boxed()
     }
 
     fn split_points(&self, range: KeyRange, parts: usize) -> BoxFuture<'_, Result<Vec<Vec<u8>>>> {

@@ -8,6 +8,6 @@ pub(crate) mod default_text;
 pub(crate) mod definitions;
 pub(crate) mod objects;
 mod system_objects;
-mod user_column;
+pub(crate) mod user_column;
 mod user_index;
 pub(crate) mod version;

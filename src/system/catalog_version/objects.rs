@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, Relation, SequenceDef, TableDef, TypeDef, UserTypes, ViewDef,
-    is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, UserTypes,
+    ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -48,6 +48,8 @@ pub(crate) struct UserRelation {
     pub(crate) constraints: Vec<UserConstraint>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
+    /// ON COMMIT, of a temporary table.
+    pub(crate) on_commit: Option<OnCommit>,
     /// pg_class.relispopulated.
     pub(crate) is_populated: bool,
     /// A view's SELECT.
@@ -316,17 +318,6 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         indexes.push(index(&table.primary_key, true));
     }
     indexes.extend(table.indexes.iter().map(|secondary| index(secondary, false)));
-    let mut options = Vec::new();
-    if table.options.dynamic_columns {
-        options.push("dynamic_columns=true".to_string());
-    }
-    if table.options.full_scan_allowed {
-        options.push("full_scan=allow".to_string());
-    }
-    if table.options.full_scan_rejected {
-        options.push("full_scan=reject".to_string());
-    }
-    options.extend(table.options.buckets.map(|buckets| format!("buckets={buckets}")));
     UserRelation {
         oid: i64::from(table.oid),
         namespace: namespace_oid(catalog, &table.schema),
@@ -338,7 +329,8 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
-        options,
+        options: table.options.texts(),
+        on_commit: table.options.on_commit,
         is_populated: table.require_populated().is_ok(),
         query: table.stored_query.as_ref().map(|stored| stored.query.clone()),
         sequence: None,
@@ -358,6 +350,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
             sequences: Vec::new(),
             identity: "",
             is_generated: false,
+            options: Vec::new(),
             comment: view.column_comments.get(name).cloned(),
         })
         .collect();
@@ -373,6 +366,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        on_commit: None,
         is_populated: true,
         query: Some(view.query.clone()),
         sequence: None,
@@ -396,6 +390,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         sequences: Vec::new(),
         identity: "",
         is_generated: false,
+        options: Vec::new(),
         comment: None,
     };
     UserRelation {
@@ -410,6 +405,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         indexes: Vec::new(),
         constraints: Vec::new(),
         options: Vec::new(),
+        on_commit: None,
         is_populated: true,
         query: None,
         sequence: Some(sequence.clone()),

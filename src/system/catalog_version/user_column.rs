@@ -22,6 +22,8 @@ pub(crate) struct UserColumn {
     pub(crate) identity: &'static str,
     /// `default` is the expression of GENERATED ALWAYS AS … STORED.
     pub(crate) is_generated: bool,
+    /// pg_attribute.attoptions.
+    pub(crate) options: Vec<String>,
     pub(crate) comment: Option<String>,
 }
 
@@ -41,6 +43,11 @@ pub(super) fn user_column(sequences: &SequencesByOid<'_>, column: &ColumnDef) ->
         sequences: column.sequences_used(),
         identity,
         is_generated: column.generation().is_some(),
+        options: column
+            .dynamic
+            .then(|| "dynamic=true".to_string())
+            .into_iter()
+            .collect(),
         comment: column.comment.clone(),
     }
 }

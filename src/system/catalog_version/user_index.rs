@@ -25,6 +25,10 @@ pub(crate) struct UserIndex {
     pub(crate) valid: bool,
     /// Whether writes keep its entries.
     pub(crate) ready: bool,
+    /// Whether plans are kept from it, though its entries are kept.
+    pub(crate) inactive: bool,
+    /// pg_class.reloptions.
+    pub(crate) options: Vec<String>,
     /// COMMENT ON INDEX.
     pub(crate) comment: Option<String>,
     /// COMMENT ON CONSTRAINT.
@@ -106,6 +110,12 @@ pub(super) fn user_index(
         constraint: primary || index.constraint,
         valid: index.is_complete(),
         ready: index.is_kept(),
+        inactive: index.inactive,
+        options: index
+            .options
+            .iter()
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect(),
     }
 }
 

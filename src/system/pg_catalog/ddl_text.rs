@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::parse::quoting::{qualified, quote_ident};
+use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 
@@ -28,6 +28,15 @@ pub(crate) fn index_definition(
     let created = match included.is_empty() {
         true => created,
         false => format!("{created} INCLUDE ({})", included.join(", ")),
+    };
+    let options = index.options.iter().map(|option| match option.split_once('=') {
+        Some((name, value)) => format!("{name}={}", quote_literal(value)),
+        None => option.clone(),
+    });
+    let options: Vec<String> = options.collect();
+    let created = match options.is_empty() {
+        true => created,
+        false => format!("{created} WITH ({})", options.join(", ")),
     };
     match &index.predicate {
         Some((_, pretty_text)) if pretty => format!("{created} WHERE {pretty_text}"),
@@ -71,7 +80,7 @@ fn direction(descending: bool, nulls_first: bool) -> &'static str {
 }
 
 /// `PRIMARY KEY (a, b)`; a key column that is stored descending says so.
-fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
+pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) -> String {
     let keys = index.keys.iter().filter_map(|key| {
         let column = relation.columns.get(key.attribute - 1)?;
         Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })

@@ -161,6 +161,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 sequences: Vec::new(),
                 identity: "",
                 is_generated: false,
+                options: Vec::new(),
                 comment: None,
             };
             column_row(

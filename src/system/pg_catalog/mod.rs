@@ -29,6 +29,7 @@ mod relation_rows;
 pub(crate) mod relations;
 mod sequence_rows;
 pub(crate) mod session_rows;
+pub(crate) mod table_text;
 mod type_cells;
 mod type_rows;
 

@@ -206,6 +206,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relhasrules", boolean(false)),
                 ("relispopulated", boolean(true)),
                 ("relreplident", text('n')),
+                ("reloptions", array_or_null(&index.options)),
             ]);
         }
     }
@@ -270,6 +271,14 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
             text(if column.is_generated && !of_index { "s" } else { "" }),
         ),
         ("attcollation", text(facts.collation)),
+        (
+            "attoptions",
+            if of_index {
+                None
+            } else {
+                array_or_null(&column.options)
+            },
+        ),
     ]);
 }
 
@@ -293,7 +302,6 @@ const INDEX: Constants = &[
     ("indisexclusion", "f"),
     ("indimmediate", "t"),
     ("indisclustered", "f"),
-    ("indcheckxmin", "f"),
     ("indislive", "t"),
     ("indisreplident", "f"),
 ];
@@ -313,6 +321,8 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indisprimary", boolean(index.primary)),
                 ("indisvalid", boolean(index.valid)),
                 ("indisready", boolean(index.ready)),
+                // An index that is complete and not to be read.
+                ("indcheckxmin", boolean(index.inactive)),
                 ("indkey", vector(index.attributes())),
                 ("indexprs", expressions(index)),
                 ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),

@@ -71,6 +71,8 @@ fn catalog() -> Catalog {
         built: true,
         building: false,
         invalid: false,
+        inactive: false,
+        options: Default::default(),
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),

@@ -53,6 +53,8 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         built: !unique || id == 0,
         building: false,
         invalid: false,
+        inactive: false,
+        options: Default::default(),
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),

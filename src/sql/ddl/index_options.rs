@@ -1,0 +1,116 @@
+//! `WITH (…)` options of indexes: by CREATE INDEX, in CREATE TABLE and by ALTER INDEX. What options there are stands in
+//! `catalog::index_options`; PostgreSQL's storage parameters are in `storage`.
+
+use std::collections::BTreeMap;
+
+use sqlparser::ast::Expr;
+
+use super::options::{NewOption, check_kept, invalid_value};
+use super::storage;
+use crate::catalog::{INDEX_OPTIONS, IndexOption, IndexVerdict};
+use crate::error::nearest_name;
+use crate::{Error, Result};
+
+/// What `INDEX_COVERED_TYPE` takes.
+const COVERED_TYPES: &str = "COVERED_ALL_COLUMNS_IN_SCHEMA";
+
+/// The options of a new index.
+#[derive(Debug, Default)]
+pub(super) struct NewIndexOptions {
+    /// Those that are only told.
+    pub(super) kept: BTreeMap<String, String>,
+    /// Its entries hold all columns.
+    pub(super) covers_all: bool,
+}
+
+impl NewIndexOptions {
+    /// As CREATE INDEX writes them. Errors: 22023, all that nobody knows at once; 0A000.
+    pub(super) fn read(written: &[Expr]) -> Result<NewIndexOptions> {
+        let mut read = NewIndexOptions::default();
+        let options: Vec<NewOption> = written.iter().map(storage::written_parameter).collect();
+        check_known(&options)?;
+        for (name, value) in &options {
+            read.covers_all |= set(&mut read.kept, name, value.as_deref())?;
+        }
+        Ok(read)
+    }
+
+    /// The names of those that do nothing.
+    pub(super) fn unused(&self) -> Vec<String> {
+        self.kept.keys().cloned().collect()
+    }
+}
+
+/// Changes options of an index that is there; answers those that were set and do nothing. Errors: as [`NewIndexOptions::read`].
+pub(super) fn change(kept: &mut BTreeMap<String, String>, changes: &[NewOption]) -> Result<Vec<String>> {
+    check_known(changes)?;
+    for (name, value) in changes {
+        if set(kept, name, value.as_deref())? {
+            return Err(Error::unsupported(
+                "ALTER INDEX ... SET (index_covered_type)",
+                Some("Make another index, with INCLUDE, and drop this one."),
+            ));
+        }
+    }
+    let set = changes.iter().filter(|(_, value)| value.is_some());
+    Ok(set.map(|(name, _)| name.to_lowercase()).collect())
+}
+
+/// Sets or resets an option; whether it says that the index covers all columns. Errors: 22023, 0A000.
+fn set(kept: &mut BTreeMap<String, String>, name: &str, value: Option<&str>) -> Result<bool> {
+    let lower = name.to_lowercase();
+    let Some(value) = value else {
+        kept.remove(&lower);
+        return Ok(false);
+    };
+    match IndexOption::named(name).map(|option| &option.verdict) {
+        Some(IndexVerdict::Covers) => return covers_all(value),
+        Some(IndexVerdict::Kept(values)) => check_kept(&lower, value, *values)?,
+        None => {
+            storage::check_index_value(&lower, value)?;
+        }
+    }
+    kept.insert(lower, value.to_string());
+    Ok(false)
+}
+
+/// Errors: 0A000 for the columns that writes will add, 22023.
+fn covers_all(value: &str) -> Result<bool> {
+    if value.eq_ignore_ascii_case(COVERED_TYPES) {
+        Ok(true)
+    } else if value.eq_ignore_ascii_case("COVERED_DYNAMIC_COLUMNS") {
+        Err(Error::unsupported(
+            "an index that covers the columns which writes add",
+            Some("Name the columns that it is to hold: INCLUDE (a, b)."),
+        ))
+    } else {
+        Err(invalid_value("index_covered_type", value, COVERED_TYPES))
+    }
+}
+
+/// Errors: 22023.
+fn check_known(options: &[NewOption]) -> Result<()> {
+    let names = options.iter().map(|(name, _)| name.as_str());
+    let unknown: Vec<&str> = names
+        .filter(|name| IndexOption::named(name).is_none() && !storage::is_index_parameter(name))
+        .collect();
+    let (first, message) = match unknown.as_slice() {
+        [] => return Ok(()),
+        [one] => (one, format!("unrecognized parameter \"{one}\"")),
+        [first, ..] => (
+            first,
+            format!("unrecognized parameters \"{}\"", unknown.join("\", \"")),
+        ),
+    };
+    let known = INDEX_OPTIONS.iter().map(|option| option.name);
+    let near = nearest_name(&first.to_lowercase(), known.clone());
+    let near = near.map_or_else(String::new, |near| format!("Perhaps you meant {near}. "));
+    let known: Vec<&str> = known.collect();
+    Err(Error::InvalidParameter {
+        message,
+        hint: Some(format!(
+            "{near}The options of indexes are PostgreSQL's storage parameters, {}.",
+            known.join(", ")
+        )),
+    })
+}
