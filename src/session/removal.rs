@@ -9,7 +9,7 @@ use super::instance::Instance;
 use crate::catalog::{Catalog, SettingsOwner, TableDef};
 use crate::codec::expiry::NEVER;
 use crate::codec::keyspace::Keyspace;
-use crate::store::{Batch, Write};
+use crate::store::{BRIEF_SESSION, Batch, Write};
 use crate::table::remove_over_page;
 use crate::txn::TransactionOptions;
 use crate::{Error, Result};
@@ -175,7 +175,41 @@ impl Instance {
     fn removal_options(&self) -> TransactionOptions {
         TransactionOptions {
             is_unseen: true,
+            session: BRIEF_SESSION,
             ..self.transaction_options()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::memory::MemoryEngine;
+    use crate::store::mvcc::MvccStore;
+    use crate::store::{Store, StoreOptions};
+    use crate::system::Settings;
+
+    #[tokio::test]
+    async fn the_time_goes_on_where_the_last_run_left_it() {
+        let engine = Arc::new(MemoryEngine::new());
+        let open = || -> Arc<dyn Store> {
+            let engine = Arc::clone(&engine);
+            Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap())
+        };
+        let store = open();
+        let instance = Instance::new(Arc::clone(&store), Settings::default());
+        store.clock().set(5000);
+        instance.record_clock().await.unwrap();
+        let commits = store.stats().commits;
+        assert_eq!(commits, 0, "nobody has judged anything");
+        store.clock().note_judged();
+        instance.record_clock().await.unwrap();
+        store.close().await.unwrap();
+        drop((instance, store));
+        let store = open();
+        store.clock().set(100);
+        let instance = Instance::new(Arc::clone(&store), Settings::default());
+        instance.resume_clock().await.unwrap();
+        assert_eq!(store.clock().now(), 5000);
     }
 }

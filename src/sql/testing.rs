@@ -15,7 +15,7 @@ use crate::store::{Store, StoreOptions};
 use crate::system::{Notice, Settings, StatementContext};
 use crate::table::Sequences;
 use crate::table::check::check_store;
-use crate::txn::{Savepoint, Transaction};
+use crate::txn::{Savepoint, Transaction, TransactionOptions};
 use crate::types::value_at;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -85,6 +85,18 @@ impl Client {
 
     pub(super) fn rollback(&mut self) {
         self.open = None;
+    }
+
+    /// As `begin`, with what REPEATABLE READ or SERIALIZABLE begin with.
+    pub(super) async fn begin_keeping(&mut self, is_serializable: bool) {
+        let options = TransactionOptions {
+            bytes_max: TXN_BYTES_MAX,
+            keeps_snapshot: true,
+            is_serializable,
+            ..TransactionOptions::default()
+        };
+        let txn = Transaction::begin_with(Arc::clone(&self.store), options).await;
+        self.open = Some(Arc::new(txn.unwrap()));
     }
 
     /// A mark of the open transaction, if one is.

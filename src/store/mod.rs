@@ -51,7 +51,8 @@ pub use check_log::check_log;
 pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
 pub use locks::{
-    HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait, Unlocked, Wanted,
+    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait,
+    Unlocked, Wanted,
 };
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;

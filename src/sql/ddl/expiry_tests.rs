@@ -540,3 +540,104 @@ async fn a_random_walk_sees_what_the_model_does() {
         assert_eq!(faults, Vec::<String>::new(), "{}", walk.log.join("\n"));
     }
 }
+
+/// A table whose row 1 is over 11 seconds after the beginning, and row 2 never.
+async fn two_rows() -> Client {
+    let client = Client::new();
+    client.store.clock().set(BEGIN);
+    client
+        .ok("CREATE TABLE t (k int PRIMARY KEY, v int, ts bigint) WITH (ttl_column = 'ts')")
+        .await;
+    let at = (BEGIN + 11 * SECOND) / 1000;
+    client
+        .ok(&format!("INSERT INTO t VALUES (1, 1, {at}), (2, 2, NULL)"))
+        .await;
+    client
+}
+
+#[tokio::test]
+async fn a_block_that_keeps_its_snapshot_sees_and_changes_what_is_over_since() {
+    for is_serializable in [false, true] {
+        let mut client = two_rows().await;
+        let other = client.other();
+        client.begin_keeping(is_serializable).await;
+        client.store.clock().set(BEGIN + 12 * SECOND);
+        assert_eq!(other.rows("SELECT k FROM t").await, ["2"]);
+        assert_eq!(remove_over(&client.store).await, 0, "somebody sees it");
+        assert_eq!(client.rows("SELECT k FROM t").await, ["1", "2"]);
+        assert_eq!(client.ok("UPDATE t SET ts = NULL WHERE k = 1").await, "UPDATE 1");
+        client.commit().await.unwrap();
+        assert_eq!(other.rows("SELECT k FROM t").await, ["1", "2"]);
+    }
+}
+
+#[tokio::test]
+async fn the_removal_disturbs_no_serializable_transaction() {
+    let mut client = two_rows().await;
+    client.store.clock().set(BEGIN + 12 * SECOND);
+    client.begin_keeping(true).await;
+    assert_eq!(client.rows("SELECT count(*) FROM t").await, ["1"]);
+    assert_eq!(remove_over(&client.store).await, 1);
+    client.ok("INSERT INTO t VALUES (3, 3, NULL)").await;
+    client.commit().await.unwrap();
+    assert_eq!(client.rows("SELECT k FROM t").await, ["2", "3"]);
+    assert_eq!(client.check().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn the_removal_waits_for_nobody_and_nobody_for_it() {
+    let mut client = two_rows().await;
+    client.begin().await;
+    assert_eq!(client.rows("SELECT k FROM t WHERE k = 1 FOR UPDATE").await, ["1"]);
+    client.store.clock().set(BEGIN + 12 * SECOND);
+    assert_eq!(remove_over(&client.store).await, 0, "it is locked");
+    client.rollback();
+    assert_eq!(remove_over(&client.store).await, 1);
+    // A table that somebody else has for himself is left alone.
+    client.ok("INSERT INTO t VALUES (1, 1, 0)").await;
+    client.begin().await;
+    client.ok("LOCK TABLE t IN ACCESS EXCLUSIVE MODE").await;
+    client.settle().await.unwrap();
+    assert_eq!(remove_over(&client.store).await, 0);
+    client.rollback();
+    assert_eq!(remove_over(&client.store).await, 1);
+}
+
+#[tokio::test]
+async fn a_first_key_column_bounds_what_the_removal_reads() {
+    for (ty, direction) in [
+        ("timestamptz", ""),
+        ("bigint", "DESC"),
+        ("date", "DESC"),
+        ("timestamp", ""),
+    ] {
+        let client = Client::new();
+        client.store.clock().set(BEGIN);
+        let table = format!(
+            "CREATE TABLE t (ts {ty}, k int, PRIMARY KEY (ts {direction}, k)) WITH (ttl = 86400, ttl_column = 'ts')"
+        );
+        client.ok(&table).await;
+        for day in -4..4 {
+            let micros = BEGIN + day * 86_400 * SECOND;
+            let value = match ty {
+                "bigint" => (micros / 1000).to_string(),
+                _ => format!("(to_timestamp({}) AT TIME ZONE 'UTC')::{ty}", micros / SECOND),
+            };
+            client.ok(&format!("INSERT INTO t SELECT {value}, {day}")).await;
+        }
+        let over = 8 - client.rows("SELECT k FROM t").await.len();
+        let table = client.table("t").await;
+        assert!(table.range_over(BEGIN).is_some());
+        let txn = Transaction::begin(Arc::clone(&client.store), 1 << 20)
+            .await
+            .unwrap();
+        Catalog::load(&txn, None).await.unwrap();
+        let page = remove_over_page(&txn, &table, None, BEGIN, 100).await.unwrap();
+        assert_eq!((page.read, page.removed), (over, over), "{ty} {direction}");
+        assert_eq!(
+            client.rows("SELECT count(*) FROM t").await,
+            [(8 - over).to_string()]
+        );
+        assert_eq!(client.check().await, Vec::<String>::new());
+    }
+}

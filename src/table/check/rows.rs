@@ -45,6 +45,7 @@ pub(super) async fn check(
         }
         figures.rows += page.len() as u64;
         figures.bytes += page.size_bytes() as u64;
+        figures.over += rows_over(table, &page, check.now);
         let batch = rows.decode_sound(check, &page, &figures.name)?;
         check_row_ids(check, table, &batch, next_row_id, &figures.name);
         for (index, matched) in table.kept_indexes().zip(&mut matched) {
@@ -76,6 +77,16 @@ fn holds_the_same(table: &TableDef, found: &[u8], expected: &[u8]) -> bool {
         && pairs.all(|((id, one), (other_id, other))| {
             id == other_id && (one == other || reads_the_same(id, one, other))
         })
+}
+
+/// How many rows of a page are over by now; damaged ones are told of elsewhere.
+fn rows_over(table: &TableDef, page: &Page, now: i64) -> u64 {
+    let Some(rule) = table.expiry_rule() else { return 0 };
+    let is_over = |(key, value)| {
+        let moment = RowReader::new(value).and_then(|row| rule.over_at(key, &row));
+        moment.is_ok_and(|moment| moment <= now)
+    };
+    page.iter().filter(|row| is_over(*row)).count() as u64
 }
 
 /// Looks up the entries of the rows in one index; answers how many are there as they must be.
