@@ -238,8 +238,10 @@ fn not_taken(name: &str, argument: Option<&str>, example: &str) -> Error {
 pub(super) fn check_used(hints: &Hints, inserts: bool) -> Result<()> {
     match hints.row_lifetime.is_some() && !inserts {
         true => Err(Error::unsupported(
-            "the hint _l_ttl_ in a statement that inserts no rows",
-            Some("Write it behind INSERT or UPSERT; an UPDATE lets a row live as long as its table says."),
+            "the hint _l_ttl_ outside INSERT and UPSERT",
+            Some(
+                "Write it behind INSERT or UPSERT; any other write lets a row live as long as its table says.",
+            ),
         )),
         false => Ok(()),
     }
