@@ -143,7 +143,7 @@ fn parse_one(
 fn may_insert(ast: &ast::Statement) -> bool {
     match ast {
         ast::Statement::Query(query) => has_writes(query),
-        ast::Statement::Update { .. } | ast::Statement::Delete(_) | ast::Statement::Merge { .. } => false,
+        ast::Statement::Update { .. } | ast::Statement::Delete(_) | ast::Statement::Merge(_) => false,
         ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
             may_insert(statement)
         }
