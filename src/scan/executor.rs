@@ -271,9 +271,14 @@ impl PageScan {
         let Some(mut rows) = self.rows.take() else {
             return self.next_entries(page).await;
         };
-        let more = self.next_entries(&mut rows.entries).await?;
-        if more {
+        let mut more = self.next_entries(&mut rows.entries).await?;
+        while more {
             rows.fetch(&self.txn, page, &self.metrics).await?;
+            if !page.is_empty() {
+                break;
+            }
+            // Of all of them the rows are over.
+            more = self.next_entries(&mut rows.entries).await?;
         }
         self.rows = Some(rows);
         Ok(more)

@@ -20,7 +20,7 @@ pub struct WallClock {
     began: Instant,
     /// What is added to the time since it began, in microseconds: it only rises.
     offset: AtomicI64,
-    /// Rows were judged by the time since somebody asked.
+    /// Rows were found over by the time since this was asked last.
     is_judged: AtomicBool,
     /// What the machine's clock says, in tests.
     machine: AtomicI64,
@@ -71,14 +71,14 @@ impl WallClock {
             .fetch_max(moment.saturating_sub(elapsed), Ordering::AcqRel);
     }
 
-    /// Somebody judges rows by the time.
+    /// Somebody was told by the time that a row is over.
     pub fn note_judged(&self) {
         if !self.is_judged.load(Ordering::Relaxed) {
             self.is_judged.store(true, Ordering::Relaxed);
         }
     }
 
-    /// The time, if rows were judged by it since this was asked last: it is to be recorded.
+    /// The time, if rows were found over by it since this was asked last: it is to be recorded, so that no later start goes back behind it.
     pub fn take_judged(&self) -> Option<i64> {
         self.is_judged.swap(false, Ordering::Relaxed).then(|| self.now())
     }

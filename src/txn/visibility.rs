@@ -100,8 +100,8 @@ impl Visibility {
     pub(super) fn judge_of(&self, key: &[u8]) -> Option<Judge> {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         let rule = rules.as_ref().filter(|_| !self.sees_all)?.of_key(key)?;
-        self.clock.note_judged();
         Some(Judge {
+            clock: Arc::clone(&self.clock),
             rule: rule.clone(),
             time: self.time,
         })
@@ -121,8 +121,8 @@ impl Visibility {
         for (at, key) in keys.iter().enumerate() {
             let Some(rule) = rules.of_key(key) else { continue };
             let Some(value) = values.get(at) else { continue };
-            self.clock.note_judged();
             if rule.over_at(key, &RowReader::new(value)?)? <= self.time {
+                self.clock.note_judged();
                 over.insert(at, value.to_vec());
                 values.forget(at);
             }
@@ -138,6 +138,7 @@ impl Visibility {
 /// What judges the rows of a table in a scan.
 #[derive(Debug)]
 pub(super) struct Judge {
+    clock: Arc<WallClock>,
     rule: ExpiryRule,
     time: i64,
 }
@@ -146,6 +147,9 @@ impl Judge {
     /// Leaves out of a page, whose rows have their values, those that are over. Errors: `Corrupt`.
     pub(super) fn keep_seen(&self, page: &mut Page) -> Result<()> {
         let over = self.places_over(page)?;
+        if !over.is_empty() {
+            self.clock.note_judged();
+        }
         leave_out(page, &over);
         // Each was checked just now, or before.
         page.set_verified();

@@ -17,6 +17,7 @@ mod data_format;
 mod definitions;
 mod durability;
 mod edges;
+mod expiry;
 mod fairness;
 mod faults;
 mod formats;
