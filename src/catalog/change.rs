@@ -419,6 +419,14 @@ impl<'a> CatalogWriter<'a> {
         known.find(|relation| relation.oid() == oid)
     }
 
+    /// Records that rows of a table may say themselves when they are over.
+    pub fn let_rows_expire(&self, table: &TableDef) -> Result<Arc<TableDef>> {
+        let mut table = table.clone();
+        table.options.expiry.by_row = true;
+        // Rows of those who do not know it yet say nothing.
+        self.put_table_in(table, LockMode::ShareUpdateExclusive)
+    }
+
     /// Adds the columns that a write named to a table that gets them, at its end. `columns_max`: the columns that it may have then.
     /// Errors: 54011.
     pub fn add_dynamic_columns(

@@ -29,13 +29,18 @@ const SINGLE_PARTS: u32 = 1 << 31;
 
 impl Catalog {
     /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else `cached` with those
-    /// parts read anew that are others, and the definitions of `cached` for records that did not change.
+    /// parts read anew that are others, and the definitions of `cached` for records that did not change. From then on the transaction
+    /// judges by it which rows are over.
     pub async fn load(txn: &Transaction, cached: Option<Arc<Catalog>>) -> Result<Arc<Catalog>> {
         let version = version(txn).await?;
-        match cached {
-            Some(cached) if cached.version == version => Ok(cached),
-            cached => load_changed(txn, version, cached.as_deref()).await.map(Arc::new),
-        }
+        let catalog = match cached {
+            Some(cached) if cached.version == version => cached,
+            cached => load_changed(txn, version, cached.as_deref())
+                .await
+                .map(Arc::new)?,
+        };
+        txn.judge_by(catalog.expiry_rules());
+        Ok(catalog)
     }
 }
 

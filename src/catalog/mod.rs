@@ -53,6 +53,8 @@ mod change;
 pub mod check;
 mod check_constraint;
 mod column_types;
+mod expiry;
+mod expiry_rule;
 mod foreign_key;
 mod generation;
 mod index_options;
@@ -81,6 +83,8 @@ use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use check_constraint::CheckConstraint;
+pub use expiry::Expiry;
+use expiry_rule::ExpiryCache;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
@@ -129,6 +133,8 @@ pub struct Catalog {
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
     parts: BTreeMap<u32, u64>,
+    /// See [`Catalog::expiry_rules`].
+    expiry: ExpiryCache,
 }
 
 /// A schema's record.
@@ -266,6 +272,7 @@ impl Catalog {
             types: UserTypes::default(),
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
+            expiry: ExpiryCache::default(),
         }
     }
 

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use super::expiry::Expiry;
+
 /// WITH (…) options of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct TableOptions {
@@ -28,6 +30,9 @@ pub struct TableOptions {
     /// BUCKETS: the primary key begins with a hidden column of so many values, 0 and up, which the rest of it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u16>,
+    /// TTL, TTL_COLUMN: when rows are over.
+    #[serde(default, skip_serializing_if = "Expiry::is_default")]
+    pub expiry: Expiry,
     /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, String>,
@@ -84,8 +89,10 @@ pub enum Verdict {
 /// How an option that does what it says is set.
 #[derive(Debug)]
 pub struct Honoured {
-    /// Sets it by a value without blanks around it, in lower case; `None` for a value that it does not take.
+    /// Sets it by a value without blanks around it, in lower case unless it `keeps_case`; `None` for a value that it does not take.
     pub set: fn(&mut TableOptions, &str) -> Option<()>,
+    /// Its value is taken as it is written.
+    pub keeps_case: bool,
     /// Makes it what it is of a table of which nobody said it.
     pub reset: fn(&mut TableOptions),
     /// Its value, if it is another than that.
@@ -123,6 +130,7 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
                 options.dynamic_columns = options.update_adds_columns || boolean(value)?;
                 Some(())
             },
+            keeps_case: false,
             reset: |options| (options.dynamic_columns, options.update_adds_columns) = (false, false),
             value: |options| match (options.dynamic_columns, options.update_adds_columns) {
                 (true, true) => Some("any".to_string()),
@@ -145,6 +153,7 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
                 };
                 Some(())
             },
+            keeps_case: false,
             reset: |options| (options.full_scan_allowed, options.full_scan_rejected) = (false, false),
             value: |options| match (options.full_scan_allowed, options.full_scan_rejected) {
                 (true, _) => Some("allow".to_string()),
@@ -164,6 +173,7 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
                 options.buckets = (2..=BUCKETS_MAX).contains(&buckets).then_some(buckets);
                 options.buckets.map(|_| ())
             },
+            keeps_case: false,
             reset: |options| options.buckets = None,
             value: |options| options.buckets.map(|buckets| buckets.to_string()),
             default: "",
@@ -219,11 +229,33 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
     kept("startkey", ONE_SERVER, Values::Text),
     kept("endkey", ONE_SERVER, Values::Text),
     kept("splitkeys", ONE_SERVER, Values::Text),
-    refused(
-        "ttl",
-        "When rows expire.",
-        "Delete rows by their time, as in DELETE FROM t WHERE ts < now() - interval '30 days'.",
-    ),
+    TableOption {
+        name: "ttl",
+        meaning: "How long a row lives after its last write, or after the moment in TTL_COLUMN.",
+        verdict: Verdict::Honoured(Honoured {
+            set: |options, value| options.expiry.set_ttl(value),
+            keeps_case: true,
+            reset: |options| options.expiry.ttl = None,
+            value: |options| options.expiry.ttl_text(),
+            default: "",
+            values: "seconds above 0, an interval such as '30 days', or '' for rows that stay",
+        }),
+    },
+    TableOption {
+        name: "ttl_column",
+        meaning: "The column from whose moment a row's TTL counts; without a TTL, the moment when the row is over.",
+        verdict: Verdict::Honoured(Honoured {
+            set: |options, value| {
+                options.expiry.set_column(value);
+                Some(())
+            },
+            keeps_case: true,
+            reset: |options| options.expiry.column = None,
+            value: |options| options.expiry.column.clone(),
+            default: "",
+            values: "a column's name, or '' for none",
+        }),
+    },
     TableOption {
         name: WILDCARD_COLUMN,
         meaning: "The types of columns that writes add, by patterns of their names.",
@@ -232,6 +264,7 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
                 options.wildcard_column = Some(value.to_string());
                 Some(())
             },
+            keeps_case: true,
             // Patterns are dropped one by one, as columns are.
             reset: |_| {},
             // The table's definition has it.

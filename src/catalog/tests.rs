@@ -217,6 +217,12 @@ async fn every_kind_of_definition_reads_back() {
         full_scan_rejected: false,
         unlogged: true,
         on_commit: None,
+        expiry: Expiry {
+            ttl: Some(90_000_000),
+            column: Some("ts".to_string()),
+            since: 5,
+            by_row: true,
+        },
         kept: [("compression".to_string(), "ZSTD".to_string())].into(),
     };
     table.indexes.push(IndexDef {

@@ -38,6 +38,7 @@ const SETTINGS: u16 = 11;
 const CATALOG_PART: u16 = 12;
 const TYPE: u16 = 13;
 const TYPE_NAME: u16 = 14;
+const CLOCK: u16 = 15;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -118,6 +119,9 @@ pub enum Keyspace<'a> {
         /// The name.
         name: &'a str,
     },
+    /// The latest time by which rows were found over (i64 BE, microseconds since 1970): the next start goes on from there. (An older
+    /// release left none.)
+    Clock,
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
@@ -141,6 +145,7 @@ impl<'a> Keyspace<'a> {
     pub fn encode(&self) -> Vec<u8> {
         match self {
             Keyspace::Format => system_key(FORMAT, &[]),
+            Keyspace::Clock => system_key(CLOCK, &[]),
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
             Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
             Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
@@ -201,6 +206,7 @@ impl<'a> Keyspace<'a> {
         let last_u16 = || rest.last_chunk::<2>().map(|bytes| u16::from_be_bytes(*bytes));
         let found = match (index, rest.len()) {
             (FORMAT, 0) => Some(Keyspace::Format),
+            (CLOCK, 0) => Some(Keyspace::Clock),
             (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
             (CATALOG_PART, 4) => id_and(rest).map(|part| Keyspace::CatalogPart { part }),
             (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),

@@ -31,6 +31,7 @@
 //! 00 00 00 00 | 00 0C | part u32 BE                   CatalogPart    names the state of a part of the catalog
 //! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made
 //! 00 00 00 00 | 00 0E | schema | 00 | name            TypeName       of such a type
+//! 00 00 00 00 | 00 0F                                 Clock          the time by which rows were found over
 //! ```
 //!
 //! ## Key fields
@@ -114,6 +115,7 @@
 #[cfg(test)]
 mod arbitrary;
 mod column_builder;
+pub mod expiry;
 pub mod key;
 pub mod keyspace;
 pub mod row;

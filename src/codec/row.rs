@@ -41,10 +41,17 @@ pub struct RowWriter {
     ends: Vec<u32>,
     nulls: Vec<bool>,
     data: Vec<u8>,
+    write_time: Option<i64>,
+    expiry: Option<i64>,
 }
 
 impl RowWriter {
-    /// Forgets the row before.
+    /// What the rows tell from now on: when they were written, and when they are over, in microseconds since 1970.
+    pub fn set_times(&mut self, write_time: Option<i64>, expiry: Option<i64>) {
+        (self.write_time, self.expiry) = (write_time, expiry);
+    }
+
+    /// Forgets the row before, but for what [`RowWriter::set_times`] said.
     pub fn clear(&mut self) {
         self.ids.clear();
         self.ends.clear();
@@ -88,7 +95,8 @@ impl RowWriter {
             0
         };
         let offset_bytes = if self.is_wide() { 4 } else { 2 };
-        HEADER_BYTES + columns * (2 + offset_bytes) + nulls + self.data.len() + CHECKSUM_BYTES
+        let times = 8 * (usize::from(self.write_time.is_some()) + usize::from(self.expiry.is_some()));
+        HEADER_BYTES + times + columns * (2 + offset_bytes) + nulls + self.data.len() + CHECKSUM_BYTES
     }
 
     fn is_wide(&self) -> bool {
@@ -108,13 +116,21 @@ impl RowWriter {
         out.reserve(self.encoded_len());
         let has_nulls = self.nulls.contains(&true);
         let mut flags = 0;
-        for (flag, is_set) in [(FLAG_WIDE_OFFSETS, self.is_wide()), (FLAG_NULLS, has_nulls)] {
+        for (flag, is_set) in [
+            (FLAG_WIDE_OFFSETS, self.is_wide()),
+            (FLAG_NULLS, has_nulls),
+            (FLAG_WRITE_TIME, self.write_time.is_some()),
+            (FLAG_EXPIRY, self.expiry.is_some()),
+        ] {
             if is_set {
                 flags |= flag;
             }
         }
         out.extend_from_slice(&[FORMAT_VERSION, flags]);
         out.extend_from_slice(&(self.ids.len() as u16).to_le_bytes());
+        for time in [self.write_time, self.expiry].into_iter().flatten() {
+            out.extend_from_slice(&time.to_le_bytes());
+        }
         for id in &self.ids {
             out.extend_from_slice(&id.to_le_bytes());
         }

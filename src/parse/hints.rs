@@ -73,10 +73,16 @@ const HINTS: &[Hint] = &[
         "_l_hot_only_",
         "There is no cold storage, all data are hot: leave the hint out.",
     ),
-    refused(
-        "_l_ttl_",
-        "Rows do not expire: delete them by their time, as in DELETE FROM t WHERE ts < now() - interval '30 days'.",
-    ),
+    Hint {
+        name: "_l_ttl_",
+        verdict: Verdict::Obeyed {
+            example: "_l_ttl_(60000) for a row that lives a minute; without the hint it lives as long as its table says",
+            note: |hints, argument| {
+                hints.row_lifetime = Some(row_lifetime(argument?)?);
+                Some(())
+            },
+        },
+    },
 ];
 
 const TIMEOUT: Verdict = Verdict::Obeyed {
@@ -102,6 +108,8 @@ pub struct Hints {
     pub allow_filtering: bool,
     /// Which keys there are to choose from.
     pub index: Option<IndexHint>,
+    /// `_l_ttl_(ms)`: how long the rows live that are written, in microseconds.
+    pub row_lifetime: Option<i64>,
     /// `_l_operation_timeout_(ms)`: in place of statement_timeout, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
@@ -155,10 +163,8 @@ impl Hints {
             };
             match &hint.verdict {
                 Verdict::Obeyed { example, note } => {
-                    note(self, argument(rest)).ok_or_else(|| Error::InvalidParameter {
-                        message: format!("the hint {name} does not take what is written behind it"),
-                        hint: Some(format!("Write {example}.")),
-                    })?;
+                    let argument = argument(rest);
+                    note(self, argument).ok_or_else(|| not_taken(&name, argument, example))?;
                 }
                 Verdict::Refused(way_out) => {
                     return Err(Error::unsupported(format!("the hint {name}"), Some(way_out)));
@@ -206,6 +212,39 @@ fn hints_of(comment: &str) -> Vec<(String, &str)> {
         }
     }
     found
+}
+
+/// The microseconds that a number of milliseconds, above 0, is.
+fn row_lifetime(argument: &str) -> Option<i64> {
+    let millis: i64 = argument.trim().parse().ok().filter(|millis| *millis > 0)?;
+    millis.checked_mul(1000)
+}
+
+/// What is said of a hint that does not take what stands behind it. `_l_ttl_` may name columns elsewhere.
+fn not_taken(name: &str, argument: Option<&str>, example: &str) -> Error {
+    if name == "_l_ttl_" && argument.is_some_and(|argument| argument.contains([',', ':', '='])) {
+        return Error::unsupported(
+            "the hint _l_ttl_ for columns",
+            Some("A row is over as a whole: write _l_ttl_(60000), the milliseconds that the row lives."),
+        );
+    }
+    Error::InvalidParameter {
+        message: format!("the hint {name} does not take what is written behind it"),
+        hint: Some(format!("Write {example}.")),
+    }
+}
+
+/// Errors: 0A000 for a hint that a statement, which `inserts` no rows, has no use for.
+pub(super) fn check_used(hints: &Hints, inserts: bool) -> Result<()> {
+    match hints.row_lifetime.is_some() && !inserts {
+        true => Err(Error::unsupported(
+            "the hint _l_ttl_ outside INSERT and UPSERT",
+            Some(
+                "Write it behind INSERT or UPSERT; any other write lets a row live as long as its table says.",
+            ),
+        )),
+        false => Ok(()),
+    }
 }
 
 fn unknown(name: &str) -> Error {

@@ -9,7 +9,7 @@ use sqlparser::tokenizer::Tokenizer;
 use super::advice::advise;
 use super::command::Command;
 use super::dialect::KeyspanDialect;
-use super::hints::Hints;
+use super::hints::{Hints, check_used};
 use super::kind::StatementKind;
 use super::position::Cursor;
 use super::row_locks::LockStrength;
@@ -125,6 +125,7 @@ fn parse_one(
         Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
+    check_used(&read.hints, may_insert(&ast))?;
     Ok(ParsedStatement {
         ast,
         command,
@@ -136,6 +137,18 @@ fn parse_one(
         current_of: read.current_of,
         warnings,
     })
+}
+
+/// Whether it may write new rows.
+fn may_insert(ast: &ast::Statement) -> bool {
+    match ast {
+        ast::Statement::Query(query) => has_writes(query),
+        ast::Statement::Update { .. } | ast::Statement::Delete(_) | ast::Statement::Merge(_) => false,
+        ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
+            may_insert(statement)
+        }
+        _ => true,
+    }
 }
 
 fn warnings(read: &StatementTokens) -> Arc<[Warning]> {

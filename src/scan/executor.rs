@@ -28,6 +28,8 @@ const PAGE_ROWS_MAX: usize = 2048;
 pub(crate) const PAGE_BYTES_MAX: usize = 128 << 10;
 /// Entries at most whose rows are fetched together.
 pub(crate) const ENTRIES_MAX: usize = 1024;
+/// Entries at least, where the rows of some may be over.
+const ENTRIES_MIN: usize = 64;
 /// Keys fetched by one multi-get call.
 const GET_KEYS_MAX: usize = 512;
 
@@ -244,6 +246,9 @@ impl PageScan {
                 let mut request = request(&path, ranges, keys_only, demand);
                 if rows.is_some() {
                     request.page_rows_max = request.page_rows_max.min(ENTRIES_MAX);
+                    if path.table.options.expiry.may_be_over() {
+                        request.page_rows_max = request.page_rows_max.max(ENTRIES_MIN);
+                    }
                 }
                 match &path.merge {
                     Some(merge) => Source::Merged(Box::new(MergedScan::new(&txn, &merge.parts, &request))),
@@ -266,9 +271,14 @@ impl PageScan {
         let Some(mut rows) = self.rows.take() else {
             return self.next_entries(page).await;
         };
-        let more = self.next_entries(&mut rows.entries).await?;
-        if more {
+        let mut more = self.next_entries(&mut rows.entries).await?;
+        while more {
             rows.fetch(&self.txn, page, &self.metrics).await?;
+            if !page.is_empty() {
+                break;
+            }
+            // Of all of them the rows are over.
+            more = self.next_entries(&mut rows.entries).await?;
         }
         self.rows = Some(rows);
         Ok(more)

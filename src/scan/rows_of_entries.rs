@@ -23,7 +23,7 @@ impl RowsOfEntries {
         }
     }
 
-    /// Fetches the rows of the entries, in their order. Errors: `Corrupt` for an entry without a row.
+    /// Fetches the rows of the entries, in their order, but for those that are over. Errors: `Corrupt` for an entry without a row.
     pub(crate) async fn fetch(
         &mut self,
         txn: &Transaction,
@@ -34,13 +34,18 @@ impl RowsOfEntries {
         let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         rows.clear();
-        let values = txn.get_many(&keys).await?;
+        let (values, over) = txn.get_many_and_over(&keys).await?;
         for (at, key) in keys.iter().enumerate() {
-            let value = values.get(at).ok_or_else(|| Error::Corrupt {
-                what: "index entry".to_string(),
-                reason: "there is no row of it".to_string(),
-            })?;
-            rows.push(key, value);
+            match values.get(at) {
+                Some(value) => rows.push(key, value),
+                None if over.contains(&at) => {}
+                None => {
+                    return Err(Error::Corrupt {
+                        what: "index entry".to_string(),
+                        reason: "there is no row of it".to_string(),
+                    });
+                }
+            }
         }
         metrics.gets.fetch_add(keys.len() as u64, Ordering::Relaxed);
         metrics

@@ -12,6 +12,7 @@ mod cursors;
 mod instance;
 mod prepared;
 mod prepared_statement;
+mod removal;
 mod rows;
 mod run;
 mod settings;

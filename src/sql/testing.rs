@@ -14,7 +14,8 @@ use crate::store::mvcc::MvccStore;
 use crate::store::{Store, StoreOptions};
 use crate::system::{Notice, Settings, StatementContext};
 use crate::table::Sequences;
-use crate::txn::Transaction;
+use crate::table::check::check_store;
+use crate::txn::{Savepoint, Transaction, TransactionOptions};
 use crate::types::value_at;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -84,6 +85,39 @@ impl Client {
 
     pub(super) fn rollback(&mut self) {
         self.open = None;
+    }
+
+    /// As `begin`, with what REPEATABLE READ or SERIALIZABLE begin with.
+    pub(super) async fn begin_keeping(&mut self, is_serializable: bool) {
+        let options = TransactionOptions {
+            bytes_max: TXN_BYTES_MAX,
+            keeps_snapshot: true,
+            is_serializable,
+            ..TransactionOptions::default()
+        };
+        let txn = Transaction::begin_with(Arc::clone(&self.store), options).await;
+        self.open = Some(Arc::new(txn.unwrap()));
+    }
+
+    /// A mark of the open transaction, if one is.
+    pub(super) fn savepoint(&self) -> Option<Savepoint> {
+        self.open.as_ref().map(|txn| txn.savepoint())
+    }
+
+    /// Back to a mark of it.
+    pub(super) fn rollback_to(&self, savepoint: Option<Savepoint>) {
+        if let (Some(txn), Some(savepoint)) = (&self.open, savepoint) {
+            txn.rollback_to(savepoint);
+        }
+    }
+
+    /// What is wrong in the store.
+    pub(super) async fn check(&self) -> Vec<String> {
+        let report = check_store(&*self.store, &mut |_| ()).await.unwrap();
+        let faults = report.faults.by_kind();
+        faults
+            .flat_map(|(_, _, kept)| kept.iter().map(|fault| format!("{fault:?}")).collect::<Vec<_>>())
+            .collect()
     }
 
     async fn transaction(&self) -> Arc<Transaction> {

@@ -115,6 +115,7 @@ impl Mirror<'_> {
         let batch = Batch {
             untouched: Vec::new(),
             known: Vec::new(),
+            unseen: false,
             snapshot: over.map(|at| Arc::clone(&self.snapshots[at].0)),
             writes: writes
                 .iter()
@@ -416,6 +417,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
     let batch = Batch {
         untouched: Vec::new(),
         known: Vec::new(),
+        unseen: false,
         snapshot: Some(snapshot),
         writes: vec![write(from, source - amount), write(to, target + amount)],
         checked: vec![0, 1],

@@ -24,6 +24,7 @@ mod page;
 mod permissions;
 mod server_memory;
 pub mod sled;
+mod wall_clock;
 
 #[cfg(test)]
 pub(crate) mod conformance;
@@ -50,7 +51,8 @@ pub use check_log::check_log;
 pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
 pub use locks::{
-    HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait, Unlocked, Wanted,
+    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait,
+    Unlocked, Wanted,
 };
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
@@ -60,6 +62,7 @@ pub use permissions::{create_data_dir, restrict};
 pub use server_memory::{
     ACCOUNT_BYTES_SMALL, CountedBytes, MemoryAccount, ProcessBytes, ServerMemory, out_of_server_memory,
 };
+pub use wall_clock::{KeptMoment, WallClock};
 
 /// What a scan walks, and how.
 #[derive(Debug, Clone)]
@@ -118,6 +121,8 @@ pub struct Batch {
     pub relaxed: bool,
     /// It frees space, or will: taken even when the disk is nearly full. A batch that only deletes always is.
     pub reclaims: bool,
+    /// It changes nothing that anybody reads, now or at a moment that is kept: it touches no range of [`Batch::untouched`].
+    pub unseen: bool,
 }
 
 impl Batch {
@@ -162,6 +167,8 @@ pub struct StoreStats {
     pub snapshots: usize,
     /// Bytes that the undo map holds for them.
     pub undo_bytes: usize,
+    /// Above so many the oldest snapshots end.
+    pub undo_bytes_max: usize,
     /// Commits since start, and the groups (fsyncs) they took.
     pub commits: u64,
     /// See `commits`.
@@ -194,6 +201,8 @@ pub trait Store: Debug + Send + Sync {
     fn require_untouched(&self, since: &Arc<dyn Snapshot>, ranges: &[KeyRange]) -> Result<()>;
     /// The locks of all transactions.
     fn lock_table(&self) -> &Arc<LockTable>;
+    /// The time of day by which its rows are over.
+    fn clock(&self) -> &Arc<WallClock>;
     /// Removes every key of the range by pages (each page one commit); for dropped tables, in whose range nobody reads or writes from
     /// now on but with snapshots that are open. Safe to repeat.
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>>;
@@ -274,6 +283,12 @@ impl Values {
     pub fn get(&self, index: usize) -> Option<&[u8]> {
         let (start, end) = (*self.spans.get(index)?)?;
         Some(&self.bytes[start..end])
+    }
+    /// The key at `index` has no value any more.
+    pub fn forget(&mut self, index: usize) {
+        if let Some(span) = self.spans.get_mut(index) {
+            *span = None;
+        }
     }
     /// How many keys were asked for.
     pub fn len(&self) -> usize {

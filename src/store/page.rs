@@ -69,6 +69,23 @@ impl Page {
             self.rows.truncate(rows);
         }
     }
+    /// Drops the rows that `keep`, asked for each once from the first on, does not keep.
+    pub fn retain(&mut self, mut keep: impl FnMut(usize) -> bool) {
+        let (mut end, mut kept) = (0, 0);
+        for at in 0..self.rows.len() {
+            if !keep(at) {
+                continue;
+            }
+            let [start, middle, stop] = self.rows[at];
+            self.bytes
+                .copy_within(start as usize..stop as usize, end as usize);
+            self.rows[kept] = [end, end + (middle - start), end + (stop - start)];
+            end += stop - start;
+            kept += 1;
+        }
+        self.rows.truncate(kept);
+        self.bytes.truncate(end as usize);
+    }
     /// Rows in the page.
     pub fn len(&self) -> usize {
         self.rows.len()

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::advisory_locks::AdvisoryLocks;
 use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
+use super::expiry_figures::ExpiryFigures;
 use super::exported_snapshots::ExportedSnapshots;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
@@ -23,6 +24,8 @@ pub struct ServerState {
     pub channels: Arc<Channels>,
     /// Snapshots that transactions let others begin at.
     pub snapshots: Arc<ExportedSnapshots>,
+    /// What is removed of rows that are over.
+    pub expiry: ExpiryFigures,
     /// What the system catalogs say of the versions of the catalog that statements see.
     pub catalog_versions: KnownVersions,
     /// Live sessions by process id.
@@ -44,6 +47,7 @@ impl ServerState {
             locks: Arc::new(AdvisoryLocks::new(Arc::clone(locks))),
             channels: Arc::default(),
             snapshots: Arc::default(),
+            expiry: ExpiryFigures::default(),
             catalog_versions: KnownVersions::default(),
             sessions: Mutex::default(),
         }

@@ -516,6 +516,7 @@ impl Settings {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),
             key_bytes_max: self.number("keyspan.key_bytes_max"),
             value_bytes_max: self.number("keyspan.value_bytes_max"),
+            row_lifetime: None,
         };
         self.result_limits = ResultLimits {
             value_bytes_max: self.number("keyspan.function_value_bytes_max"),
@@ -535,7 +536,7 @@ impl Settings {
         }
     }
 
-    fn value(&self, name: &str) -> &str {
+    pub(crate) fn value(&self, name: &str) -> &str {
         let (index, _) = find(name).expect("typed settings have a row in the table");
         &self.values[index]
     }

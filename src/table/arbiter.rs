@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use arrow::array::RecordBatch;
 
-use super::write::{require_seen, sorted, whole_rows};
+use super::read::whole_rows;
+use super::sorted_keys::sorted;
+use super::write::require_seen;
 use super::{EntryEncoder, EntryReader, Limits, RowEncoder};
 use crate::Result;
 use crate::catalog::{IndexDef, TableDef};
@@ -29,6 +31,11 @@ impl<'a> Arbiter<'a> {
             index: table.indexes.iter().find(|index| index.id == id),
             limits,
         }
+    }
+
+    /// The index that it is the key of; `None`: the primary key.
+    pub fn index(&self) -> Option<&'a IndexDef> {
+        self.index
     }
 
     /// For each row of a batch the stored key that no other row may have; `None` where a NULL is in it.

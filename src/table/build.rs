@@ -18,19 +18,15 @@ use std::collections::HashMap;
 
 use arrow::array::{Array, RecordBatch};
 
-use super::write::whole_rows;
+use super::over::{RowsKept, remove_from_page};
+use super::read::whole_rows;
+use super::rows_request::{PAGE_ROWS_MAX, rows_request};
 use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
-use crate::codec::keyspace::entry_prefix;
 use crate::codec::successor;
-use crate::store::{KeyRange, LockMode, Page, ScanRequest, Write};
+use crate::store::{LockMode, Page, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
-
-/// Bytes of a page at most.
-const PAGE_BYTES_MAX: usize = 1 << 20;
-/// Rows of a page at most, where only one column is looked at, or nobody else writes.
-pub(super) const PAGE_ROWS_MAX: usize = 4096;
 
 /// A page of rows that has its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,13 +50,17 @@ pub async fn build_index_page(
     limits: Limits,
 ) -> Result<Option<BuiltPage>> {
     let mut page = Page::new();
-    let mut scan = txn.scan(rows_request(table, from, false, rows_max));
+    // A row that is over may be seen again one day: it gets no entry, so it goes.
+    let all = txn.with_rows_that_are_over();
+    let mut scan = all.scan(rows_request(table, from, false, rows_max));
     scan.next_page(&mut page).await?;
     drop(scan);
-    let Some((last, _)) = page.iter().last() else {
+    let Some((last, _)) = page.last() else {
         return Ok(None);
     };
     let next = successor(last);
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
+    remove_from_page(txn, table, &mut page, Some(LockMode::Replace)).await?;
     let mut decoder = whole_rows(table);
     page.iter()
         .try_for_each(|(key, value)| decoder.push(key, value))?;
@@ -72,7 +72,6 @@ pub async fn build_index_page(
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
     let mut in_page: HashMap<Vec<u8>, usize> = HashMap::new();
-    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
     for (row, (entry, (row_key, _))) in entries.into_iter().zip(page.iter()).enumerate() {
         let is_other = standing.get(row).is_some_and(|value| value != entry.value);
         if entry.exclusive && (is_other || in_page.insert(entry.key.clone(), row).is_some()) {
@@ -111,12 +110,10 @@ pub async fn build_index(
     }
 }
 
-/// Whether the table has no row.
+/// Whether the table has no row; those that are over are removed.
 pub async fn is_empty(txn: &Transaction, table: &TableDef) -> Result<bool> {
-    let mut scan = txn.scan(rows_request(table, None, true, 1));
-    let mut page = Page::new();
-    scan.next_page(&mut page).await?;
-    Ok(page.is_empty())
+    let mut rows = RowsKept::new(txn, table, rows_request(table, None, true, 1));
+    rows.next_page(&mut Page::new()).await.map(|more| !more)
 }
 
 /// Whether any row is NULL in the column at `position`. `go_on` is asked before each page; its error ends the search.
@@ -126,13 +123,12 @@ pub async fn has_null(
     position: usize,
     go_on: impl Fn() -> Result<()>,
 ) -> Result<bool> {
-    let mut scan = txn.scan(rows_request(table, None, false, PAGE_ROWS_MAX));
+    let mut rows = RowsKept::new(txn, table, rows_request(table, None, false, PAGE_ROWS_MAX));
     let mut page = Page::new();
     let mut decoder = RowDecoder::new(table, &[position]);
     loop {
         go_on()?;
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
+        if !rows.next_page(&mut page).await? {
             return Ok(false);
         }
         page.iter()
@@ -150,26 +146,5 @@ fn duplicate(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize
         table: table.name.clone(),
         index: index.name.clone(),
         key: constraint_key(table, index, batch, row),
-    }
-}
-
-pub(super) fn rows_request(
-    table: &TableDef,
-    from: Option<&[u8]>,
-    keys_only: bool,
-    page_rows_max: usize,
-) -> ScanRequest {
-    let all = KeyRange::of_prefix(&entry_prefix(table.id, table.primary_key.id));
-    let range = KeyRange {
-        start: from.map_or(all.start, <[u8]>::to_vec),
-        end: all.end,
-    };
-    ScanRequest {
-        read_ahead: false,
-        ranges: vec![range],
-        reverse: false,
-        keys_only,
-        page_rows_max,
-        page_bytes_max: PAGE_BYTES_MAX,
     }
 }

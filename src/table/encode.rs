@@ -8,6 +8,7 @@ use crate::catalog::{ColumnDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
 use crate::codec::row::{ColumnId, RowReader, RowWriter, Stored};
+use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
@@ -19,12 +20,25 @@ pub struct RowEncoder<'a> {
 }
 
 impl<'a> RowEncoder<'a> {
-    /// For one table.
+    /// For one table, to know what its rows are under.
     pub fn new(table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
         RowEncoder {
             key: KeyEncoder::new(table, limits, &table.primary_key.columns),
             value: ValueEncoder::new(table, limits, |id| !table.is_key_column(id)),
         }
+    }
+
+    /// For one table, to write rows in a transaction: where its rows may be over, they tell when they were written.
+    pub fn of_write(txn: &Transaction, table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
+        let mut encoder = RowEncoder::new(table, limits);
+        if table.options.expiry.may_be_over() {
+            let written = txn.write_time();
+            let expiry = limits
+                .row_lifetime
+                .map(|lifetime| written.saturating_add(lifetime));
+            encoder.value.writer.set_times(Some(written), expiry);
+        }
+        encoder
     }
 
     /// The stored key of a row. Errors: 23502 for NULL in a key column, 54000 above the size limits.

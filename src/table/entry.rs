@@ -86,6 +86,14 @@ impl<'a> EntryEncoder<'a> {
     }
 }
 
+/// In the order of `TableDef::kept_indexes`.
+pub(super) fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
+    let indexes = table.kept_indexes();
+    indexes
+        .map(|index| EntryEncoder::new(table, index, limits))
+        .collect()
+}
+
 /// Finds the rows of an index's entries.
 #[derive(Debug)]
 pub struct EntryReader {

@@ -1,6 +1,7 @@
-//! `Limits`: how large keys and values may be. Settings of the session (`keyspan.*_bytes_max`) fill it in.
+//! `Limits`: how large keys and values may be, and how long rows live that a statement writes. Settings of the session
+//! (`keyspan.*_bytes_max`) and the statement's hints fill it in.
 
-/// Sizes at most, in bytes; the defaults are Lindorm's.
+/// What rows may be at most; the defaults of the sizes, in bytes, are Lindorm's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The value of one column of a key (`keyspan.key_column_bytes_max`).
@@ -9,6 +10,18 @@ pub struct Limits {
     pub key_bytes_max: usize,
     /// A row value, encoded (`keyspan.value_bytes_max`).
     pub value_bytes_max: usize,
+    /// How long the rows live that are written, in microseconds (`_l_ttl_`); `None`: as their table says.
+    pub row_lifetime: Option<i64>,
+}
+
+impl Limits {
+    /// Of what was stored under others.
+    pub const NONE: Limits = Limits {
+        key_column_bytes_max: usize::MAX,
+        key_bytes_max: usize::MAX,
+        value_bytes_max: usize::MAX,
+        row_lifetime: None,
+    };
 }
 
 impl Default for Limits {
@@ -17,6 +30,7 @@ impl Default for Limits {
             key_column_bytes_max: 2 << 10,
             key_bytes_max: 30 << 10,
             value_bytes_max: 2 << 20,
+            row_lifetime: None,
         }
     }
 }

@@ -10,6 +10,7 @@
 
 mod arbiter;
 mod build;
+mod carried_times;
 pub mod check;
 mod describe;
 mod encode;
@@ -17,17 +18,23 @@ mod entry;
 mod format;
 mod layout;
 mod limits;
+mod over;
 mod read;
+mod removal;
 mod row_count;
 mod row_id;
 mod row_pages;
+mod rows_request;
 mod sequence;
 mod sequence_state;
+mod sorted_keys;
+mod table_lock;
 mod update;
 mod write;
 
 pub use arbiter::Arbiter;
 pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
+pub use carried_times::carry_times;
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
@@ -35,14 +42,16 @@ pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
 pub use read::RowDecoder;
-pub use row_count::{begin_count, committed_row_counts, correct_count, row_count};
+pub use removal::{RemovedPage, remove_over_page};
+pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
+pub use table_lock::lock_for_writes;
 pub use update::{RowUpdate, update_rows};
 pub use write::{
-    Conflicts, RowFault, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows,
-    lock_for_writes, put_rows, upsert_rows,
+    Conflicts, RowFault, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, put_rows,
+    upsert_rows,
 };
 
 #[cfg(test)]

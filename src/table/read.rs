@@ -124,6 +124,11 @@ impl RowDecoder {
     }
 }
 
+/// A decoder of every column of the table.
+pub(super) fn whole_rows(table: &TableDef) -> RowDecoder {
+    RowDecoder::new(table, &(0..table.columns.len()).collect::<Vec<_>>())
+}
+
 /// What a row, or entry of an index, holds. Errors: `Corrupt`.
 #[inline]
 pub(super) fn row_of(entry: Entry<'_>) -> Result<RowReader<'_>> {

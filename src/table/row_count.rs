@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::write::begin_write;
+use super::table_lock::begin_write;
 use crate::Result;
 use crate::catalog::{TableDef, record_key, written_key};
 use crate::codec::keyspace::index_range;
@@ -17,7 +17,7 @@ pub fn begin_count(txn: &Transaction, table: &TableDef) -> Result<()> {
     put_count(txn, table, 0)
 }
 
-/// States how many rows the table has at the transaction's snapshot, in which they were counted: nobody may have written any
+/// States how many rows are stored of the table at the transaction's snapshot, in which they were counted: nobody may have written any
 /// since.
 pub async fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Result<()> {
     begin_write(txn, table).await?;
@@ -27,8 +27,16 @@ pub async fn correct_count(txn: &Transaction, table: &TableDef, rows: u64) -> Re
     put_count(txn, table, rows)
 }
 
-/// How many rows of the table the transaction sees, its own among them. `None`: nobody has counted them yet.
+/// How many rows of the table the transaction sees, its own among them. `None`: nobody has counted them yet, or some may be over.
 pub async fn row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64>> {
+    match table.options.expiry.may_be_over() {
+        true => Ok(None),
+        false => stored_row_count(txn, table).await,
+    }
+}
+
+/// The same, with those that are over.
+pub async fn stored_row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64>> {
     let key = [written_key(table.id)];
     // What the transaction has put itself is a count only if it made the table: for others it is what its commit becomes.
     let own = read_count(txn.get_many(&key).await?.get(0));
@@ -49,7 +57,7 @@ pub async fn row_count(txn: &Transaction, table: &TableDef) -> Result<Option<u64
     Ok(u64::try_from(rows).ok())
 }
 
-/// How many rows tables have at the transaction's snapshot, its own not among them; `None` where nobody has counted them.
+/// How many rows tables have at the transaction's snapshot, its own not among them, and those that are over are; `None` where nobody has counted them.
 pub async fn committed_row_counts(txn: &Transaction, tables: &[&Arc<TableDef>]) -> Result<Vec<Option<u64>>> {
     let keys: Vec<Vec<u8>> = tables.iter().map(|table| written_key(table.id)).collect();
     let values = txn.get_stored(&keys).await?;

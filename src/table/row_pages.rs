@@ -3,25 +3,26 @@
 use arrow::array::RecordBatch;
 
 use super::RowDecoder;
-use super::build::{PAGE_ROWS_MAX, rows_request};
-use super::write::whole_rows;
+use super::over::RowsKept;
+use super::read::whole_rows;
+use super::rows_request::{PAGE_ROWS_MAX, rows_request};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::store::Page;
-use crate::txn::{Transaction, TransactionScan};
+use crate::txn::Transaction;
 
-/// The rows of a table as a transaction sees them, in the order of its key.
-pub struct RowPages {
-    scan: TransactionScan,
+/// The rows of a table as a transaction sees them, in the order of its key; those that are over are removed as they come by.
+pub struct RowPages<'a> {
+    rows: RowsKept<'a>,
     page: Page,
     decoder: RowDecoder,
 }
 
-impl RowPages {
+impl<'a> RowPages<'a> {
     /// From the first on.
-    pub fn new(txn: &Transaction, table: &TableDef) -> RowPages {
+    pub fn new(txn: &'a Transaction, table: &'a TableDef) -> RowPages<'a> {
         RowPages {
-            scan: txn.scan(rows_request(table, None, false, PAGE_ROWS_MAX)),
+            rows: RowsKept::new(txn, table, rows_request(table, None, false, PAGE_ROWS_MAX)),
             page: Page::new(),
             decoder: whole_rows(table),
         }
@@ -29,8 +30,7 @@ impl RowPages {
 
     /// The next page, every column of the table in its order; `None` behind the last.
     pub async fn next(&mut self) -> Result<Option<RecordBatch>> {
-        self.scan.next_page(&mut self.page).await?;
-        if self.page.is_empty() {
+        if !self.rows.next_page(&mut self.page).await? {
             return Ok(None);
         }
         tokio::task::yield_now().await;

@@ -15,9 +15,10 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
-use super::write::{
-    EncodedRow, encode_rows, lock_for_writes, sorted, take_turns, unique_violation, vacated_keys, write_rows,
-};
+use super::over::lock_unique_keys;
+use super::sorted_keys::sorted;
+use super::table_lock::lock_for_writes;
+use super::write::{EncodedRow, encode_rows, take_turns, unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
 use crate::store::{LockMode, Values, Write};
@@ -78,7 +79,7 @@ impl<'a> RowUpdate<'a> {
 
     /// Rows whose keys and entries stay as they are.
     async fn replace_values(&self, new: &RecordBatch) -> Result<()> {
-        let mut encoder = RowEncoder::new(self.table, self.limits);
+        let mut encoder = RowEncoder::of_write(self.txn, self.table, self.limits);
         let keys = (0..new.num_rows()).map(|row| encoder.key(new, row));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         self.txn.lock(&keys, LockMode::Change).await?;
@@ -106,10 +107,10 @@ impl<'a> RowUpdate<'a> {
     }
 
     async fn move_rows(&self, moves: &mut Moves, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
-        let mut rows = encode_rows(self.table, new, self.limits).await?;
+        let mut rows = encode_rows(self.txn, self.table, new, self.limits).await?;
         let keys: Vec<Vec<u8>> = rows.iter().map(|row| row.key.clone()).collect();
         if let Some(values) = self.standing_values(&keys).await? {
-            let mut encoder = RowEncoder::new(self.table, self.limits);
+            let mut encoder = RowEncoder::of_write(self.txn, self.table, self.limits);
             for (at, row) in rows.iter_mut().enumerate() {
                 row.value = encoder.merged_value(standing_value(&values, at)?, None, new, at)?;
             }
@@ -151,7 +152,7 @@ impl<'a> RowUpdate<'a> {
             return Ok(HashSet::new());
         }
         let keys = sorted(&keys);
-        let locked = self.txn.lock_newest(&keys, LockMode::Insert).await?;
+        let locked = lock_unique_keys(self.txn, self.table, &keys).await?;
         let held = keys.into_iter().enumerate();
         Ok(held
             .filter(|(at, _)| locked.values.get(*at).is_some())

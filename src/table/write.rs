@@ -11,8 +11,13 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
-use super::{EntryEncoder, IndexEntry, Limits, RowDecoder, RowEncoder, constraint_key};
-use crate::catalog::{IndexDef, TableDef, record_key, written_key};
+use super::entry::entry_encoders;
+use super::over::{lock_unique_keys, remove_over};
+use super::read::whole_rows;
+use super::sorted_keys::sorted;
+use super::table_lock::{begin_write, lock_for_writes};
+use super::{IndexEntry, Limits, RowEncoder, constraint_key};
+use crate::catalog::{IndexDef, TableDef, written_key};
 use crate::codec::keyspace::IndexId;
 use crate::store::{LockMode, Write};
 use crate::txn::{LockedValues, Transaction};
@@ -58,7 +63,7 @@ pub async fn insert_told_rows(
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<(), RowFault> {
-    let rows = encode_rows(table, batch, limits).await?;
+    let rows = encode_rows(txn, table, batch, limits).await?;
     begin_write(txn, table).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
     for (at, row) in rows.iter().enumerate() {
@@ -83,7 +88,7 @@ pub async fn insert_missing_rows(
     conflicts: Conflicts,
     limits: Limits,
 ) -> Result<Vec<bool>> {
-    let rows = encode_rows(table, batch, limits).await?;
+    let rows = encode_rows(txn, table, batch, limits).await?;
     lock_for_writes(txn, table).await?;
     let before = txn.lock_mark();
     let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
@@ -113,7 +118,7 @@ pub async fn insert_missing_rows(
         take_turns(at).await;
     }
     if inserted.contains(&false) {
-        txn.unlock_after(before, |key| kept.contains(key));
+        txn.unlock_after(before, |key| kept.contains(key) || txn.has_written(key));
     }
     Ok(inserted)
 }
@@ -138,7 +143,7 @@ pub async fn upsert_rows(
     limits: Limits,
 ) -> Result<()> {
     begin_write(txn, table).await?;
-    let mut encoder = RowEncoder::new(table, limits);
+    let mut encoder = RowEncoder::of_write(txn, table, limits);
     let keys: Vec<_> = (0..batch.num_rows())
         .map(|row| encoder.key(batch, row))
         .collect::<Result<_>>()?;
@@ -159,6 +164,7 @@ pub async fn upsert_rows(
     let keys_locked = sorted(&keys);
     let locked = txn.lock_newest(&keys_locked, LockMode::Change).await?;
     require_seen(txn, &keys_locked, &locked)?;
+    remove_over(txn, table, &keys_locked, locked.over).await?;
     let values = locked.values;
     let mut order = Vec::new();
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
@@ -238,18 +244,6 @@ pub async fn get_rows(
     Ok((found, decoder.finish()?))
 }
 
-/// What every write to a table does first: it lets no change of the table's record pass by, and leaves its mark. Errors: `Conflict` when
-/// the record has changed.
-pub(super) async fn begin_write(txn: &Transaction, table: &TableDef) -> Result<()> {
-    lock_for_writes(txn, table).await?;
-    txn.mark(written_key(table.id))
-}
-
-/// Locks the table as those do who write its rows. Errors: as [`begin_write`].
-pub async fn lock_for_writes(txn: &Transaction, table: &TableDef) -> Result<()> {
-    txn.lock(&[record_key(table.id)], LockMode::RowExclusive).await
-}
-
 /// Called after each row: lets other tasks run once in a while.
 pub(super) async fn take_turns(row: usize) {
     if row % ROWS_PER_TURN == ROWS_PER_TURN - 1 {
@@ -301,7 +295,7 @@ impl UniqueKeys {
             return Ok(unique);
         }
         let keys = sorted(&keys);
-        let locked = txn.lock_newest(&keys, LockMode::Insert).await?;
+        let locked = lock_unique_keys(txn, table, &keys).await?;
         let unseen = locked.changed.iter().map(|at| keys[*at].clone());
         unique.unseen.extend(unseen);
         let taken = keys.into_iter().enumerate();
@@ -371,11 +365,12 @@ impl EncodedRow {
 }
 
 pub(super) async fn encode_rows(
+    txn: &Transaction,
     table: &TableDef,
     batch: &RecordBatch,
     limits: Limits,
 ) -> Result<Vec<EncodedRow>, RowFault> {
-    let mut encoder = RowEncoder::new(table, limits);
+    let mut encoder = RowEncoder::of_write(txn, table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut encode = |row: usize| {
         let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
@@ -406,14 +401,6 @@ impl From<RowFault> for Error {
     fn from(fault: RowFault) -> Error {
         fault.error
     }
-}
-
-/// Keys in their order, each once.
-pub(super) fn sorted(keys: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let mut keys = keys.to_vec();
-    keys.sort_unstable();
-    keys.dedup();
-    keys
 }
 
 /// Errors: `Conflict` where a transaction that keeps its snapshot does not see what it has locked.
@@ -493,14 +480,6 @@ pub(super) async fn vacated_keys(
     Ok(vacated)
 }
 
-/// In the order of `TableDef::kept_indexes`.
-fn entry_encoders(table: &TableDef, limits: Limits) -> Vec<EntryEncoder<'_>> {
-    let indexes = table.kept_indexes();
-    indexes
-        .map(|index| EntryEncoder::new(table, index, limits))
-        .collect()
-}
-
 pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
     for (at, row) in rows.into_iter().enumerate() {
         write_row(txn, row)?;
@@ -548,7 +527,7 @@ async fn replace_entries(
         new_rows.push(key, new)?;
     }
     let new_batch = new_rows.finish()?;
-    let rows = encode_rows(table, &new_batch, limits).await?;
+    let rows = encode_rows(txn, table, &new_batch, limits).await?;
     let stays = |old: usize, key: &Vec<u8>| rows[places[old]].unique_keys().any(|kept| kept == key);
     let vacated = vacated_keys(txn, table, &old_rows.finish()?, limits, stays).await?;
     let mut unique = UniqueKeys::lock(txn, table, &rows, &vacated).await?;
@@ -575,11 +554,6 @@ async fn replace_entries(
         )?;
     }
     Ok(())
-}
-
-/// A decoder of every column of the table.
-pub(super) fn whole_rows(table: &TableDef) -> RowDecoder {
-    RowDecoder::new(table, &(0..table.columns.len()).collect::<Vec<_>>())
 }
 
 pub(super) fn unique_violation(table: &TableDef, index: &IndexDef, batch: &RecordBatch, row: usize) -> Error {

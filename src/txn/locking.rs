@@ -1,5 +1,6 @@
 //! What a transaction locks: rows before they are written, and at a statement's end what it has read and rests on.
 
+use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::Transaction;
@@ -9,10 +10,12 @@ use crate::{Error, Result};
 /// What is committed under keys that were locked, with the transaction's own writes over it.
 #[derive(Debug)]
 pub struct LockedValues {
-    /// One a key.
+    /// One a key; none for a row that is over.
     pub values: Values,
     /// Places of the keys, rising, that others put or deleted since the snapshot, and of which `values` tells.
     pub changed: Vec<usize>,
+    /// The rows that are over, by their places: who writes in their stead removes them.
+    pub over: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Rows that were locked, and what became of them since they were read.
@@ -89,28 +92,17 @@ impl Transaction {
         self.locks().acquire(self.wanted(keys, mode, wait)).await
     }
 
-    /// Locks keys and tells what is there then, whatever the snapshot sees. Errors: 40P01, 55P03, 53200.
+    /// Locks keys and tells what is there then, whatever the snapshot sees, but for rows that are over. Errors: 40P01, 55P03, 53200.
     pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
         let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
         locked.changed.retain(|at| !self.is_known(&keys[*at]));
         self.locks().note_read(keys.iter().map(Vec::as_slice));
-        let own = self.lock_buffer().get_many(keys, self.seen());
-        if own.is_empty() {
-            return Ok(LockedValues {
-                values: locked.values,
-                changed: locked.changed,
-            });
-        }
-        let mut values = Values::with_capacity(keys.len());
-        for (at, own) in own.iter().enumerate() {
-            values.push(match own {
-                Some(own) => own.as_deref(),
-                None => locked.values.get(at),
-            });
-        }
+        let mut values = self.with_own(keys, locked.values);
+        let over = self.visibility.keep_seen(keys, &mut values)?;
         Ok(LockedValues {
             values,
             changed: locked.changed,
+            over,
         })
     }
 

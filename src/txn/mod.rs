@@ -24,6 +24,8 @@
 //! 5. A key that the transaction has locked, and has read since or has found unchanged, is committed as the transaction knows it until
 //!    the transaction ends.
 //! 6. Locks are given up after the commit is visible, never before.
+//! 7. No read sees a row that is over at the statement's time, by the rules of the catalog that it has loaded (`visibility`): this is the one
+//!    place where that is judged.
 
 mod buffer;
 mod locking;
@@ -31,16 +33,19 @@ mod reads;
 mod scan;
 mod shared_snapshot;
 mod view;
+mod visibility;
 
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::codec::expiry::{ExpiryRules, NEVER};
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, ServerMemory, Snapshot, Store, Values,
-    Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, Page, ScanRequest, ServerMemory, Snapshot, Store,
+    Values, Write, WriteWatch,
 };
 use crate::{Error, Result};
 use buffer::Buffer;
@@ -50,6 +55,7 @@ pub use reads::is_data;
 pub use scan::TransactionScan;
 pub use shared_snapshot::SharedSnapshot;
 use view::View;
+use visibility::Visibility;
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
@@ -66,6 +72,7 @@ pub struct Transaction {
     snapshot: Arc<dyn Snapshot>,
     /// Of a view: what its reads see.
     view: Option<View>,
+    visibility: Visibility,
     whole: Arc<Whole>,
 }
 
@@ -103,6 +110,8 @@ pub struct TransactionOptions {
     pub memory: Option<Arc<ServerMemory>>,
     /// The process id of its session, as others see who holds locks; 0: none.
     pub session: i32,
+    /// It changes nothing that anybody reads: see [`Batch::unseen`].
+    pub is_unseen: bool,
     /// All its statements read the snapshot that it begins with (REPEATABLE READ).
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
@@ -162,9 +171,10 @@ impl Transaction {
                 number: shared.number,
                 snapshot: shared.snapshot,
                 view: None,
+                visibility: shared.visibility.next(whole.store.clock(), true),
                 whole,
             }),
-            None => Transaction::at_newest_of(whole).await,
+            None => Transaction::at_newest_of(whole, None).await,
         }
     }
 
@@ -175,15 +185,16 @@ impl Transaction {
                 number: self.number,
                 snapshot: Arc::clone(&self.snapshot),
                 view: None,
+                visibility: self.visibility.next(self.whole.store.clock(), true),
                 whole: Arc::clone(&self.whole),
             }),
-            false => Transaction::at_newest_of(Arc::clone(&self.whole)).await,
+            false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
         }
     }
 
     /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
     pub async fn again(&self) -> Result<Transaction> {
-        Transaction::at_newest_of(Arc::clone(&self.whole)).await
+        Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await
     }
 
     /// Another transaction of the same session, for what is done in several.
@@ -194,7 +205,8 @@ impl Transaction {
         Ok(other)
     }
 
-    async fn at_newest_of(whole: Arc<Whole>) -> Result<Transaction> {
+    /// `before`: what the statement before it judged rows by.
+    async fn at_newest_of(whole: Arc<Whole>, before: Option<&Visibility>) -> Result<Transaction> {
         let mut snapshot = whole.store.snapshot().await?;
         while let Some(reads) = &whole.reads
             && !reads.watch.covers(&snapshot)
@@ -202,10 +214,17 @@ impl Transaction {
             // A commit was on its way when the watch began.
             snapshot = whole.store.snapshot().await?;
         }
+        // Behind the snapshot: what was removed before it is over at the time.
+        let clock = whole.store.clock();
+        let visibility = match before {
+            Some(before) => before.next(clock, false),
+            None => Visibility::now(clock, whole.keeps_snapshot),
+        };
         Ok(Transaction {
             number: SNAPSHOTS.fetch_add(1, Ordering::Relaxed),
             snapshot,
             view: None,
+            visibility,
             whole,
         })
     }
@@ -225,8 +244,21 @@ impl Transaction {
         self.whole.keeps_snapshot
     }
 
-    /// Values of keys, own writes first.
+    /// Values of keys, own writes first, but for rows that are over.
     pub async fn get_many(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        let mut values = self.get_all(keys).await?;
+        self.visibility.keep_seen(keys, &mut values)?;
+        Ok(values)
+    }
+
+    /// The same, with the places of the rows that are over: those are there, though nobody sees them.
+    pub async fn get_many_and_over(&self, keys: &[Vec<u8>]) -> Result<(Values, BTreeSet<usize>)> {
+        let mut values = self.get_all(keys).await?;
+        let over = self.visibility.keep_seen(keys, &mut values)?;
+        Ok((values, over.into_keys().collect()))
+    }
+
+    async fn get_all(&self, keys: &[Vec<u8>]) -> Result<Values> {
         self.note_reads(|reads| reads.add_keys(keys));
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
@@ -257,9 +289,63 @@ impl Transaction {
         Ok(values)
     }
 
-    /// Values of keys as the snapshot has them, own writes left out.
+    /// Values that are committed under keys by now, whatever the snapshot sees, own writes first, but for rows that are over: what they are
+    /// a moment later nobody knows.
+    pub async fn get_newest(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        if keys.is_empty() {
+            return Ok(Values::default());
+        }
+        let newest = self.whole.store.snapshot().await?;
+        let stored = newest.get_many(keys).await?;
+        let mut values = self.with_own(keys, stored);
+        self.visibility.keep_seen(keys, &mut values)?;
+        Ok(values)
+    }
+
+    /// When the rows of a page are over, those that are already among them, in microseconds since 1970. Errors: `Corrupt`.
+    pub fn moments_over(&self, page: &Page) -> Result<Vec<i64>> {
+        let judge = page.last().and_then(|(key, _)| self.visibility.judge_of(key));
+        match judge {
+            Some(judge) => judge.moments_over(page),
+            None => Ok(vec![NEVER; page.len()]),
+        }
+    }
+
+    /// Takes the rows that are over out of a page of rows; answers their keys and values. Errors: `Corrupt`.
+    pub fn take_over_rows(&self, page: &mut Page) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+        let judge = page.last().and_then(|(key, _)| self.visibility.judge_of(key));
+        match judge {
+            Some(judge) => judge.take_over(page),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// What the transaction has written itself over values that are stored.
+    fn with_own(&self, keys: &[Vec<u8>], stored: Values) -> Values {
+        let own = self.lock_buffer().get_many(keys, self.seen());
+        if own.is_empty() {
+            return stored;
+        }
+        let mut values = Values::with_capacity(keys.len());
+        for (at, own) in own.iter().enumerate() {
+            values.push(match own {
+                Some(own) => own.as_deref(),
+                None => stored.get(at),
+            });
+        }
+        values
+    }
+
+    /// Values of keys as the snapshot has them, own writes left out, and rows that are over among them.
     pub async fn get_stored(&self, keys: &[Vec<u8>]) -> Result<Values> {
         self.snapshot.get_many(keys).await
+    }
+
+    /// The same, without rows that are over.
+    pub async fn get_stored_rows(&self, keys: &[Vec<u8>]) -> Result<Values> {
+        let mut values = self.get_stored(keys).await?;
+        self.visibility.keep_seen(keys, &mut values)?;
+        Ok(values)
     }
 
     /// The keys of a range that the transaction has written, in their order, and whether it put (`true`) or deleted them.
@@ -272,12 +358,15 @@ impl Transaction {
         self.lock_buffer().mark(key)
     }
 
-    /// A scan of snapshot and own writes merged, in key order (or reverse).
+    /// A scan of snapshot and own writes merged, in key order (or reverse), without rows that are over. All its ranges are of one key.
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
         self.note_reads(|reads| reads.add_ranges(&request.ranges));
+        let first = request.ranges.first();
+        let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
+            judge,
             request,
         )
     }
@@ -288,6 +377,7 @@ impl Transaction {
             number: self.number,
             snapshot: Arc::clone(&self.snapshot),
             view: Some(View::open(&self.whole.buffer)),
+            visibility: self.visibility.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -298,8 +388,36 @@ impl Transaction {
             number: self.number,
             snapshot: Arc::clone(&self.snapshot),
             view: None,
+            visibility: self.visibility.clone(),
             whole: Arc::clone(&self.whole),
         }
+    }
+
+    /// The same transaction, whose reads see all that it has written by then, and rows that are over as well: for who must know all that
+    /// is stored.
+    pub fn with_rows_that_are_over(&self) -> Transaction {
+        Transaction {
+            number: self.number,
+            snapshot: Arc::clone(&self.snapshot),
+            view: None,
+            visibility: self.visibility.of_all(),
+            whole: Arc::clone(&self.whole),
+        }
+    }
+
+    /// From now on rows are over by the rules of the catalog that it has loaded.
+    pub fn judge_by(&self, rules: Option<&Arc<ExpiryRules>>) {
+        self.visibility.judge_by(rules);
+    }
+
+    /// The time by which its reads judge whether rows are over, in microseconds since 1970.
+    pub fn read_time(&self) -> i64 {
+        self.visibility.time()
+    }
+
+    /// The time that rows which it writes have, in microseconds since 1970: when the statement began.
+    pub fn write_time(&self) -> i64 {
+        self.visibility.write_time()
     }
 
     /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.
@@ -430,6 +548,7 @@ impl Transaction {
             writes,
             relaxed,
             reclaims: frees_space == Some(true),
+            unseen: self.whole.options.is_unseen,
             ..Batch::default()
         };
         self.whole.store.commit(batch).await

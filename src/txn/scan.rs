@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex};
 
 use super::buffer::{Buffer, OwnRow};
 use super::lock;
+use super::visibility::Judge;
 use crate::Result;
 use crate::codec::successor;
 use crate::store::{KeyRange, Page, Scan, ScanRequest, Snapshot};
 
 /// Buffered rows are fetched this many at a time, so that the buffer's lock is held shortly.
 const OWN_ROWS_MAX: usize = 256;
+/// Rows of a page at least, where some may be over.
+const JUDGED_ROWS_MIN: usize = 64;
 
 /// A scan that sees the transaction's own writes as they were when it was opened, or when the view that it is of was made.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct TransactionScan {
     stored: Box<dyn Scan>,
     /// `None` when the transaction had no write within the ranges: pages then pass through untouched.
     own: Option<OwnRows>,
+    /// What judges the rows, where they may be over.
+    judge: Option<Judge>,
     /// A page of the snapshot, and how many of its rows were taken.
     page: Page,
     taken: usize,
@@ -52,11 +57,18 @@ impl TransactionScan {
     pub(super) fn new(
         snapshot: &dyn Snapshot,
         (buffer, mark): (Arc<Mutex<Buffer>>, Option<usize>),
-        request: ScanRequest,
+        judge: Option<Judge>,
+        mut request: ScanRequest,
     ) -> TransactionScan {
+        if judge.is_some() {
+            // The value tells whether a row is over, and there may be many that are before the first that is not.
+            request.keys_only = false;
+            request.page_rows_max = request.page_rows_max.max(JUDGED_ROWS_MIN);
+        }
         let own = OwnRows::open(buffer, mark, &request);
         TransactionScan {
             own,
+            judge,
             page: Page::new(),
             taken: 0,
             stored_is_done: false,
@@ -68,8 +80,24 @@ impl TransactionScan {
         }
     }
 
-    /// As [`crate::store::Scan::next_page`].
+    /// As [`crate::store::Scan::next_page`]; where rows may be over a page may be longer than was asked for, and holds values in any case.
     pub async fn next_page(&mut self, page: &mut Page) -> Result<()> {
+        loop {
+            self.next_stored_page(page).await?;
+            let Some(judge) = self.judge.as_ref().filter(|_| !page.is_empty()) else {
+                return Ok(());
+            };
+            judge.keep_seen(page)?;
+            if !page.is_empty() {
+                return Ok(());
+            }
+            // Nothing of it is seen: the next, after others had their turn.
+            tokio::task::coop::consume_budget().await;
+        }
+    }
+
+    /// The next page of what stands there, over or not.
+    async fn next_stored_page(&mut self, page: &mut Page) -> Result<()> {
         if self.own.is_none() {
             return self.stored.next_page(page).await;
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::Transaction;
+use super::visibility::Visibility;
 use crate::store::{Snapshot, WriteWatch};
 
 /// The snapshot of a transaction.
@@ -12,6 +13,8 @@ pub struct SharedSnapshot {
     /// See [`Transaction::number`].
     pub(super) number: u64,
     pub(super) snapshot: Arc<dyn Snapshot>,
+    /// At which moment it is read.
+    pub(super) visibility: Visibility,
     /// Of a serializable transaction: what has been written since is known.
     pub(super) watch: Option<Arc<dyn WriteWatch>>,
 }
@@ -23,6 +26,7 @@ impl Transaction {
         SharedSnapshot {
             number: self.number,
             snapshot: Arc::clone(&self.snapshot),
+            visibility: self.visibility.clone(),
             watch: reads.map(|reads| Arc::clone(&reads.watch)),
         }
     }

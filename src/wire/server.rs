@@ -112,6 +112,7 @@ pub struct Server {
     accepting: JoinHandle<()>,
     reclaiming: JoinHandle<()>,
     building: JoinHandle<()>,
+    removing: JoinHandle<()>,
 }
 
 impl Server {
@@ -159,8 +160,10 @@ impl Server {
         instance.undo_unfinished().await;
         instance.drop_left_temporary().await;
         instance.make_missing_sequences().await?;
+        instance.resume_clock().await?;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let building = tokio::spawn(instance.clone().build_indexes());
+        let removing = tokio::spawn(instance.clone().remove_over());
         let listening = Arc::new(Listening::new(instance, limits));
         let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
@@ -169,6 +172,7 @@ impl Server {
             accepting,
             reclaiming,
             building,
+            removing,
         })
     }
 
@@ -218,10 +222,12 @@ impl Server {
         self.listening.end().await;
         self.reclaiming.abort();
         self.building.abort();
+        self.removing.abort();
         // The tasks end by themselves or by the abort; there is nothing to learn from how.
         let _ = self.accepting.await;
         let _ = self.reclaiming.await;
         let _ = self.building.await;
+        let _ = self.removing.await;
         self.listening.instance.store().close().await
     }
 }

@@ -19,6 +19,7 @@ mod definitions;
 mod durability;
 mod dynamic_columns;
 mod edges;
+mod expiry;
 mod fairness;
 mod faults;
 mod formats;

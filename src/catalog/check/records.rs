@@ -163,7 +163,7 @@ impl Records {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
             Keyspace::CatalogVersion => self.version = Some(u64::from_be_bytes(fixed(value)?)),
-            Keyspace::CatalogPart { .. } => fixed::<8>(value).map(drop)?,
+            Keyspace::CatalogPart { .. } | Keyspace::Clock => fixed::<8>(value).map(drop)?,
             Keyspace::NextTableId => self.next_id = Some(TableId::from_be_bytes(fixed(value)?)),
             Keyspace::Schema { .. } => {
                 let head_id = record::id_of(value)?;
@@ -235,6 +235,7 @@ impl Records {
 pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
     match kind {
         Keyspace::Format => "format".to_string(),
+        Keyspace::Clock => "clock".to_string(),
         Keyspace::CatalogVersion => "catalog version".to_string(),
         Keyspace::CatalogPart { part } => format!("version of part {part} of the catalog"),
         Keyspace::NextTableId => "next table id".to_string(),

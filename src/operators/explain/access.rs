@@ -110,6 +110,10 @@ impl<'a> TableRead<'a> {
                 .with_property("Covering", is_covering)
                 .with_note("Lookup", (!is_covering).then(primary));
         }
+        let expires = path.table.options.expiry.may_be_over() && path.class != AccessClass::Empty;
+        if expires {
+            node = node.with_note("Expiry", Some("each row is asked".to_string()));
+        }
         node = node
             .with_property("Filter", Json::Null)
             .with_filters(own.chain(filters));

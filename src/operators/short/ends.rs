@@ -45,7 +45,7 @@ impl Ends {
                 if !orders.contains(&order) {
                     orders.push(order);
                 }
-            } else if !table.has_conditions() && total.counts_rows(|column| table.is_never_null(column)) {
+            } else if table.knows_its_rows() && total.counts_rows(|column| table.is_never_null(column)) {
                 counts.push(at);
             } else {
                 return None;

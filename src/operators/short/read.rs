@@ -82,6 +82,11 @@ impl TableRead {
         !self.conditions.is_empty()
     }
 
+    /// Whether the number of the table's rows is the number of those that are read: there are no conditions, and no row may be over.
+    pub(super) fn knows_its_rows(&self) -> bool {
+        !self.has_conditions() && !self.table.options.expiry.may_be_over()
+    }
+
     /// Whether a condition asks the catalogs.
     pub(super) fn reads_catalogs(&self) -> bool {
         let written = self.conditions.iter().map(Condition::written);

@@ -14,7 +14,7 @@ use super::schema::moved_schema;
 use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column,
+    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
     foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
     view_text, wildcard,
 };
@@ -513,6 +513,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     generation::rename_input(table, &old, &new)?;
     let id = table.columns[at].id;
     table.columns[at].name.clone_from(&new);
+    expiry::follow_rename(table, &old, &new);
     index_expression::print(ctx, table, id)?;
     check::rename_column(ctx, table, id, (&old, &new))
 }

@@ -8,7 +8,7 @@ use crate::catalog::TableDef;
 use crate::codec::keyspace::index_range;
 use crate::store::{Page, ScanRequest};
 use crate::system::StatementContext;
-use crate::table::{correct_count, row_count};
+use crate::table::{correct_count, stored_row_count};
 
 /// Rows read at a time.
 const PAGE_ROWS_MAX: usize = 4096;
@@ -28,7 +28,9 @@ pub(super) async fn recount_all(ctx: &StatementContext, tables: &[Arc<TableDef>]
 }
 
 async fn recount(ctx: &StatementContext, table: &TableDef) -> Result<()> {
-    let mut scan = ctx.txn.scan(ScanRequest {
+    // The store counts what it holds.
+    let stored = ctx.txn.with_rows_that_are_over();
+    let mut scan = stored.scan(ScanRequest {
         ranges: vec![index_range(table.id, table.primary_key.id)],
         reverse: false,
         keys_only: true,
@@ -44,7 +46,7 @@ async fn recount(ctx: &StatementContext, table: &TableDef) -> Result<()> {
         }
         rows += page.len() as u64;
     }
-    match row_count(&ctx.txn, table).await? == Some(rows) {
+    match stored_row_count(&ctx.txn, table).await? == Some(rows) {
         true => Ok(()),
         false => correct_count(&ctx.txn, table, rows).await,
     }

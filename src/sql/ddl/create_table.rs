@@ -12,9 +12,9 @@ use super::key::{self, KeyKind, NewUnique};
 use super::like::{self, LikeIndex};
 use super::new_relation::{NewRelation, make_schema};
 use super::table_index::{define_computed, index_name, own_indexes};
-use super::{advice, generation, options, sequence, storage, wildcard};
+use super::{advice, expiry, generation, options, sequence, storage, wildcard};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
+    CatalogWriter, ColumnDef, ColumnDefault, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
     TableCache, TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
@@ -475,6 +475,9 @@ pub(super) async fn create_described(
         (description.checks, description.foreign_keys),
     )
     .await?;
+    // Options that are those of another table say this of its rows.
+    table.options.expiry.by_row = false;
+    expiry::settle(ctx, &mut table, &Expiry::default())?;
     let table = writer.put_table(table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;

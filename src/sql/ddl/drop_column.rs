@@ -7,7 +7,7 @@ use super::default_dependents::{self, DependentDefault};
 use super::described;
 use super::drop::{drop_with_dependents, views_over};
 use super::table_change::{changed_key, undefined_column};
-use super::{foreign_key, generation, notice, notice_cascade, sequence};
+use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence};
 use crate::catalog::{CatalogWriter, ColumnDef, Relation, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
@@ -39,6 +39,7 @@ pub(super) async fn drop(
     if table.is_key_column(id) {
         return Err(changed_key(table));
     }
+    expiry::check_drop(table, &name)?;
     drop_views(ctx, table, id, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
     drop_dependents(table, id, &name, cascade)?;

@@ -23,6 +23,7 @@ mod domain;
 mod drop;
 mod drop_column;
 mod drop_schema;
+mod expiry;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -244,6 +245,8 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
         .unwrap_or(base)
 }
 
+#[cfg(test)]
+mod expiry_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

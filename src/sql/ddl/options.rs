@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{CreateTableOptions, SqlOption};
 
+use super::expiry;
 use super::storage::{self, StoredKind, value_text};
 use super::table_change::changed_key;
 use super::wildcard;
@@ -41,13 +42,14 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<St
 
 /// SET and RESET of ALTER TABLE. Errors: as [`read`]; 0A000 for what would make its key another.
 pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[NewOption]) -> Result<()> {
-    let buckets = table.options.buckets;
+    let (buckets, expires) = (table.options.buckets, table.options.expiry.clone());
     let mut names = changes.iter().map(|(name, _)| name);
     if names.any(|name| name.eq_ignore_ascii_case(WILDCARD_COLUMN)) {
         return Err(wildcard::refused());
     }
     let unused = change(&mut table.options, changes)?;
     storage::tell(ctx, unused);
+    expiry::settle(ctx, table, &expires)?;
     match table.options.buckets == buckets {
         true => Ok(()),
         false => Err(changed_key(table)),
@@ -93,12 +95,8 @@ pub(super) fn change(options: &mut TableOptions, changes: &[NewOption]) -> Resul
 fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<bool> {
     match &option.verdict {
         Verdict::Honoured(honoured) => {
-            let in_lower_case = value.to_lowercase();
-            let taken = match option.name == WILDCARD_COLUMN {
-                true => value,
-                false => &in_lower_case,
-            };
-            let set = (honoured.set)(options, taken);
+            let folded = value.to_lowercase();
+            let set = (honoured.set)(options, if honoured.keeps_case { value } else { &folded });
             set.ok_or_else(|| invalid_value("table", option.name, value, honoured.values))?;
             Ok(true)
         }

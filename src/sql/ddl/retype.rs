@@ -6,7 +6,7 @@ use sqlparser::ast::{DataType, Expr};
 use super::column_users;
 use super::rewrite::becomes;
 use super::table_change::Change;
-use super::{check, default, foreign_key, generation, index_expression, sequence};
+use super::{check, default, expiry, foreign_key, generation, index_expression, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
@@ -47,6 +47,7 @@ pub(super) async fn set_type(
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
     column_users::check_none(ctx, &change.table, column.id, &column.name)?;
     check_keys(change, &column, &ty)?;
+    expiry::check_retype(&change.table, &column.name, &ty)?;
     if column.is_serial() && !ty.is_integer() {
         return Err(match column.default {
             Some(ColumnDefault::Identity { .. }) => Error::InvalidParameter {

@@ -18,7 +18,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::table::begin_count;
+use crate::table::{begin_count, carry_times};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -82,9 +82,8 @@ pub(super) async fn run(
         }
     }
     let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
-    copied
-        .map(drop)
-        .map_err(|error| as_definition_error(error, &new, rewrite))
+    copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
+    carry_times(&ctx.txn, old, &new).await
 }
 
 /// What a column's new value is computed of.

@@ -27,7 +27,9 @@ use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{Arbiter, Conflicts, RowEncoder, get_rows, insert_rows, update_rows, write_schema};
+use crate::table::{
+    Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, update_rows, write_schema,
+};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -272,10 +274,10 @@ pub(super) async fn insert_or_update(
     ctx: &StatementContext,
     target: &Target,
     batch: &RecordBatch,
-    update: &DoUpdate,
+    (update, limits): (&DoUpdate, Limits),
     references: &References,
 ) -> Result<RecordBatch> {
-    let (txn, table, limits) = (&ctx.txn, &target.table, ctx.settings.limits);
+    let (txn, table) = (&ctx.txn, &target.table);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
     // Who refers to a row that is there minds only that it gets another key.
@@ -327,10 +329,10 @@ pub(super) struct WholeRows<'a> {
 pub(super) async fn upsert_whole_rows(
     ctx: &StatementContext,
     batch: &RecordBatch,
-    WholeRows { table, named, checks }: WholeRows<'_>,
+    (WholeRows { table, named, checks }, limits): (WholeRows<'_>, Limits),
     references: &References,
 ) -> Result<RecordBatch> {
-    let (txn, limits) = (&ctx.txn, ctx.settings.limits);
+    let txn = &ctx.txn;
     let mut written = Vec::with_capacity(batch.num_rows());
     // One by one: a key may come twice.
     for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {

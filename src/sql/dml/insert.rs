@@ -29,7 +29,7 @@ use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{self, Observation, PlannedQuery, QueryPlan};
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
+use crate::table::{Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -42,6 +42,8 @@ pub(super) struct InsertPlan {
     checks: RowChecks,
     pub(super) mode: Mode,
     pub(super) returning: Option<Returning>,
+    /// How long its rows live, if it says so.
+    lifetime: Option<i64>,
 }
 
 /// Where the rows come from.
@@ -104,6 +106,9 @@ impl InsertPlan {
         narrows: bool,
     ) -> Result<InsertPlan> {
         let (mut target, names) = target_of(ctx, insert, narrows)?;
+        if ctx.hints.row_lifetime.is_some() {
+            target.let_rows_expire(ctx)?;
+        }
         target.add_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
         let mut source = Source::bind(ctx, &target, insert, &names, types)?;
         if target.table.gets_columns() {
@@ -158,7 +163,16 @@ impl InsertPlan {
             rows,
             mode,
             returning,
+            lifetime: ctx.hints.row_lifetime,
         })
+    }
+
+    /// What holds for the rows that it writes.
+    fn limits(&self, ctx: &StatementContext) -> Limits {
+        Limits {
+            row_lifetime: self.lifetime,
+            ..ctx.settings.limits
+        }
     }
 
     /// Whether it may run again as long as catalog and settings are the same.
@@ -350,6 +364,7 @@ async fn write_rows(
         source: Source::Query(source),
         mode: Mode::Insert,
         returning: None,
+        lifetime: None,
     };
     // What they refer to is as it was.
     let written = plan.run(ctx, observation, &References::default()).await?;
@@ -496,7 +511,7 @@ impl Writer<'_> {
             mode,
             ..
         } = self.plan;
-        let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
+        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx));
         let table = &*target.table;
         let batch = rows.fill(self.ctx, table, given, count).await?;
         if !self.changes_standing_rows() {
@@ -521,7 +536,8 @@ impl Writer<'_> {
                 inserted
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
-                conflict::insert_or_update(self.ctx, target, &batch, update, self.references).await?
+                conflict::insert_or_update(self.ctx, target, &batch, (update, limits), self.references)
+                    .await?
             }
         };
         self.written += written.num_rows() as u64;
@@ -542,7 +558,7 @@ impl Writer<'_> {
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let (txn, limits) = (&self.ctx.txn, self.ctx.settings.limits);
+        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx));
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
         if self.changes_standing_rows() {
             let (table, checks) = (&self.plan.target.table, &self.plan.checks);
@@ -551,11 +567,14 @@ impl Writer<'_> {
                 named: &named,
                 checks,
             };
-            return conflict::upsert_whole_rows(self.ctx, &batch, rows, self.references).await;
+            return conflict::upsert_whole_rows(self.ctx, &batch, (rows, limits), self.references).await;
         }
         upsert_rows(txn, table, &batch, &with_dependents(table, &named), limits).await?;
         match self.plan.returning.is_some() {
-            true => Ok(get_rows(txn, table, &batch, limits).await?.1),
+            // Also those that are over already.
+            true => Ok(get_rows(&txn.with_rows_that_are_over(), table, &batch, limits)
+                .await?
+                .1),
             false => Ok(batch),
         }
     }

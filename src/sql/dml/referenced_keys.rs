@@ -6,12 +6,12 @@ use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow::compute::take;
 
 use super::generated_columns::with_generated;
-use crate::catalog::{ForeignKey, TableDef, record_key};
+use crate::catalog::{ForeignKey, IndexDef, TableDef, record_key};
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{Arbiter, RowPages, key_text, write_schema};
+use crate::table::{Arbiter, EntryReader, RowPages, key_text, write_schema};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -128,7 +128,12 @@ pub(super) async fn absent_keys(
     let mut sorted = keys.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    let is_there = present(ctx, &sorted, locks).await?;
+    let is_there = match arbiter.index() {
+        Some(index) if referenced.options.expiry.may_be_over() => {
+            present_by_entries(ctx, (referenced, index), &sorted, locks).await?
+        }
+        _ => present(ctx, &sorted, locks).await?,
+    };
     let absent = held.into_iter().zip(&keys).filter(|(_, key)| {
         let at = sorted.binary_search(key);
         !at.is_ok_and(|at| is_there[at])
@@ -152,13 +157,44 @@ async fn present(ctx: &StatementContext, keys: &[Vec<u8>], locks: bool) -> Resul
         .collect();
     if txn.keeps_snapshot() {
         // What it does not see is not there for it.
-        let seen = txn.get_stored(keys).await?;
+        let seen = txn.get_stored_rows(keys).await?;
         for (at, key) in keys.iter().enumerate().filter(|(_, key)| !txn.has_written(key)) {
             match (seen.get(at).is_some(), is_there[at]) {
                 (true, false) => return Err(Error::Conflict { key: key.clone() }),
                 (is_seen, _) => is_there[at] = is_seen,
             }
         }
+    }
+    Ok(is_there)
+}
+
+/// Whether rows stand behind the entries under these stored keys, which are sorted, of a table whose rows may be over: an entry does not
+/// tell.
+async fn present_by_entries(
+    ctx: &StatementContext,
+    (referenced, index): (&TableDef, &IndexDef),
+    keys: &[Vec<u8>],
+    locks: bool,
+) -> Result<Vec<bool>> {
+    let mut is_there = present(ctx, keys, locks).await?;
+    // What is there now, if they are locked: it stays.
+    let entries = match locks {
+        true => ctx.txn.get_newest(keys).await?,
+        false => ctx.txn.get_many(keys).await?,
+    };
+    let mut reader = EntryReader::new(referenced, index);
+    let mut rows = Vec::new();
+    for (at, key) in keys.iter().enumerate() {
+        match entries.get(at).filter(|_| is_there[at]) {
+            Some(value) => rows.push((reader.row_key(key, value)?, at)),
+            None => is_there[at] = false,
+        }
+    }
+    rows.sort_unstable();
+    let row_keys: Vec<Vec<u8>> = rows.iter().map(|(key, _)| key.clone()).collect();
+    let found = present(ctx, &row_keys, locks).await?;
+    for ((_, at), found) in rows.into_iter().zip(found) {
+        is_there[at] = found;
     }
     Ok(is_there)
 }

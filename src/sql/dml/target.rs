@@ -31,6 +31,8 @@ pub(super) struct Target {
     pub(super) alias: Option<String>,
     /// The columns that the statement has added to it.
     pub(super) added: Vec<String>,
+    /// The statement has changed what else is recorded of it.
+    is_changed: bool,
     /// Whether the statement is an UPDATE.
     updates: bool,
 }
@@ -44,6 +46,7 @@ impl Target {
             named: None,
             alias: None,
             added: Vec::new(),
+            is_changed: false,
             updates: false,
         }
     }
@@ -70,6 +73,7 @@ impl Target {
             named: None,
             alias: alias.map(names::fold),
             added: Vec::new(),
+            is_changed: false,
             updates: access == Access::Update,
         })
     }
@@ -186,6 +190,17 @@ impl Target {
         table.may_get_column(name) && (adds_any || table.pattern_of(name).is_some())
     }
 
+    /// Rows that the write gives may say themselves when they are over: from now on those of the table are asked.
+    pub(super) fn let_rows_expire(&mut self, ctx: &StatementContext) -> Result<()> {
+        if !self.whole.options.expiry.by_row {
+            let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+            self.whole = writer.let_rows_expire(&self.whole)?;
+            self.table = self.narrowed();
+            self.is_changed = true;
+        }
+        Ok(())
+    }
+
     /// Adds columns to the table and finds their positions. Errors: 0A000 for a type that no row stores, 54011.
     pub(super) fn add_columns(&mut self, ctx: &StatementContext, new: Vec<NewDynamicColumn>) -> Result<()> {
         if !new.is_empty() {
@@ -241,14 +256,14 @@ impl Target {
         new
     }
 
-    /// Whether the statement has added columns.
+    /// Whether the statement has added columns, or changed what else is recorded of the table.
     pub(super) fn is_widened(&self) -> bool {
-        !self.added.is_empty()
+        !self.added.is_empty() || self.is_changed
     }
 
     /// Tells the client which columns the statement has added: who misspelt one must hear of it.
     pub(super) fn tell_added(&self, ctx: &StatementContext) {
-        if self.is_widened() {
+        if !self.added.is_empty() {
             ctx.notice(added_columns(&self.whole, &self.added));
         }
     }

@@ -110,6 +110,11 @@ impl HeldLocks {
             }
             let locked = match (self.table.try_lock(self.owner, key, wanted.mode), wanted.wait) {
                 (Some(key), _) => key,
+                (None, LockWait::NoWait) if self.table.waits_briefly(self.owner, key, wanted.mode) => {
+                    self.table
+                        .lock(self.owner, key, wanted.mode, wanted.policy)
+                        .await?
+                }
                 (None, LockWait::Block) => {
                     self.table
                         .lock(self.owner, key, wanted.mode, wanted.policy)

@@ -38,12 +38,16 @@ use waits::Waits;
 /// Parts of the table that are locked on their own.
 const SHARDS: usize = 64;
 
+/// The session of a task of the server's own that holds its locks for one commit, which waits for no disk: who would rather fail than wait
+/// waits for it nevertheless.
+pub const BRIEF_SESSION: i32 = -1;
+
 /// Who holds and waits: a transaction of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LockOwner {
     /// Its own; see [`LockTable::new_owner`].
     pub number: u64,
-    /// The session's process id, as others see it; 0: none.
+    /// The session's process id, as others see it; 0: none, or [`BRIEF_SESSION`].
     pub session: i32,
 }
 
@@ -187,6 +191,17 @@ impl LockTable {
     pub fn would_wait(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
         let shard = self.shard(key);
         shard.get(key).is_some_and(|lock| !lock.is_free_now(owner, mode))
+    }
+
+    /// Whether only such are in the way of the owner as hold their locks for a moment.
+    pub fn waits_briefly(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+        let is_brief = |held: &Held| {
+            let is_in_the_way = held.owner != owner && held.modes.conflict(mode);
+            !is_in_the_way || held.owner.session == BRIEF_SESSION
+        };
+        let shard = self.shard(key);
+        let lock = shard.get(key);
+        lock.is_none_or(|lock| lock.waiting.is_empty() && lock.held.iter().all(is_brief))
     }
 
     /// Whether one who waits holds of a relation what another needs who holds it and waits, too: neither can go on.

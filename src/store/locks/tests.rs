@@ -301,3 +301,23 @@ async fn random_owners_never_hold_what_conflicts() {
     drop(owners);
     assert!(table.rows().is_empty());
 }
+
+#[tokio::test]
+async fn who_would_not_wait_waits_for_what_is_held_for_a_moment() {
+    let table = table();
+    let [brief, other, asks] = [BRIEF_SESSION, 1, 2].map(|session| HeldLocks::new(&table, session));
+    let key = keys(&["k"]);
+    let exclusive = wanted(&key, LockMode::AccessExclusive, LockWait::NoWait);
+    let shared = wanted(&key, LockMode::RowExclusive, LockWait::Block);
+    brief.acquire(shared).await.unwrap();
+    let mut waits = Box::pin(asks.acquire(exclusive));
+    assert!(waits.as_mut().now_or_never().is_none());
+    brief.release_all();
+    let unlocked = waits.as_mut().now_or_never().unwrap().unwrap();
+    assert_eq!(unlocked, Unlocked::default());
+    drop(waits);
+    asks.release_all();
+    brief.acquire(shared).await.unwrap();
+    other.acquire(shared).await.unwrap();
+    assert_eq!(asks.acquire(exclusive).await.unwrap().refused, Some(0));
+}

@@ -2,7 +2,7 @@
 //! One thread at a time has it: the [commit thread](super::commit_thread), or a session that commits by itself. It knows
 //! nothing of sessions.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -137,8 +137,9 @@ impl Committer {
         let mut group = Group::new(&shared, &mut self.counts);
         group.admit(&batch)?;
         let changed = group.into_changed();
+        let unseen = unseen_keys(&batch).collect();
         let Batch { writes, relaxed, .. } = batch;
-        let committed = self.commit_writes((writes, changed), 1, !relaxed);
+        let committed = self.commit_writes((writes, changed), &unseen, 1, !relaxed);
         self.hand_over();
         committed
     }
@@ -164,16 +165,18 @@ impl Committer {
         let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
         // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
         let (mut answers, mut writes) = (Vec::new(), Vec::new());
+        let mut unseen = HashSet::new();
         for (Waiting { batch, answer, place }, verdict) in waiting.into_iter().zip(&verdicts) {
             answers.push((answer, place));
             if verdict.is_ok() {
+                unseen.extend(unseen_keys(&batch));
                 writes.extend(batch.writes);
             }
         }
         let committed = if admitted == 0 {
             Ok(())
         } else {
-            self.commit_writes((writes, changed), admitted, durable)
+            self.commit_writes((writes, changed), &unseen, admitted, durable)
         };
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
@@ -182,10 +185,12 @@ impl Committer {
         self.hand_over();
     }
 
-    /// Commits the writes of so many admitted batches, and the counts that they change, as one record.
+    /// Commits the writes of so many admitted batches, and the counts that they change, as one record. `unseen`: the keys of those that
+    /// nobody reads.
     fn commit_writes(
         &mut self,
         (writes, changed): (Vec<Write>, Changed),
+        unseen: &HashSet<Vec<u8>>,
         batches: u64,
         durable: bool,
     ) -> Result<()> {
@@ -194,7 +199,7 @@ impl Committer {
         match writes.is_empty() {
             true if durable => self.sync()?,
             true => {}
-            false => self.append(writes, durable)?,
+            false => self.append(writes, unseen, durable)?,
         }
         self.counts.note(changed);
         self.shared.commits.fetch_add(batches, Ordering::Relaxed);
@@ -202,7 +207,7 @@ impl Committer {
     }
 
     /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
-    fn append(&mut self, writes: Vec<Write>, durable: bool) -> Result<()> {
+    fn append(&mut self, writes: Vec<Write>, unseen: &HashSet<Vec<u8>>, durable: bool) -> Result<()> {
         let timestamp = self.clock + 1;
         if let Some(log) = &mut self.log {
             self.body.commit(timestamp);
@@ -214,14 +219,16 @@ impl Committer {
         if let Some(large) = &mut self.large {
             large.note_commit(&writes);
         }
-        self.enter(Commit::new(timestamp, writes, false), durable)
+        self.enter(Commit::new(timestamp, writes, false), unseen, durable)
     }
 
     /// Makes a commit whose last record is appended durable, if it is to be, and visible.
-    fn enter(&mut self, commit: Commit, durable: bool) -> Result<()> {
+    fn enter(&mut self, commit: Commit, unseen: &HashSet<Vec<u8>>, durable: bool) -> Result<()> {
         let timestamp = commit.timestamp;
         self.clock = timestamp;
-        self.shared.recent.note(timestamp, &commit.writes);
+        let is_seen = |write: &&Write| unseen.is_empty() || !unseen.contains(write.key());
+        let seen = commit.writes.iter().filter(is_seen).map(Write::key);
+        self.shared.recent.note(timestamp, seen);
         let commit = Arc::new(commit);
         self.shared.memtable.insert(&commit);
         self.unsynced.push(commit);
@@ -333,7 +340,7 @@ impl Committer {
         if let (Some(log), Some(first)) = (&self.log, first) {
             log.files().end_large(first, Some(timestamp));
         }
-        self.enter(Commit::new(timestamp, writes, true), true)?;
+        self.enter(Commit::new(timestamp, writes, true), &HashSet::new(), true)?;
         self.counts.note(changed);
         self.shared.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())
@@ -381,4 +388,10 @@ impl Committer {
         }
         Ok(())
     }
+}
+
+/// The keys of a batch that nobody reads.
+fn unseen_keys(batch: &Batch) -> impl Iterator<Item = Vec<u8>> + '_ {
+    let writes = batch.writes.iter().filter(|_| batch.unseen);
+    writes.map(|write| write.key().to_vec())
 }

@@ -1,7 +1,7 @@
 //! A commit group: batches that go into the log as one record. Decides which of them conflict; called by the committer,
 //! and by the large commit for its own keys.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::counts::{Changed, Counts, count, counts_row};
@@ -17,6 +17,8 @@ pub(super) struct Group<'a> {
     counts: &'a mut Counts,
     /// The keys that they write, and whether they leave a value there.
     written: HashMap<&'a [u8], bool>,
+    /// Those of them that nobody reads: [`Batch::unseen`].
+    unseen: HashSet<&'a [u8]>,
     /// The counts that they change.
     changed: Changed,
 }
@@ -27,6 +29,7 @@ impl<'a> Group<'a> {
             shared,
             counts,
             written: HashMap::new(),
+            unseen: HashSet::new(),
             changed: Changed::new(),
         }
     }
@@ -59,6 +62,9 @@ impl<'a> Group<'a> {
         }
         let changed = self.count(batch, &checked)?;
         self.changed.extend(changed);
+        if batch.unseen {
+            self.unseen.extend(batch.writes.iter().map(Write::key));
+        }
         let written = batch.writes.iter();
         self.written
             .extend(written.map(|write| (write.key(), write.value().is_some())));
@@ -69,7 +75,8 @@ impl<'a> Group<'a> {
     fn require_untouched(&self, batch: &Batch) -> Result<()> {
         require_untouched(self.shared, batch)?;
         let contains = |key: &[u8]| batch.untouched.iter().any(|range| range.contains(key));
-        match !batch.untouched.is_empty() && self.written.keys().any(|key| contains(key)) {
+        let mut seen = self.written.keys().filter(|key| !self.unseen.contains(*key));
+        match !batch.untouched.is_empty() && seen.any(|key| contains(key)) {
             true => Err(Error::ReadConflict),
             false => Ok(()),
         }

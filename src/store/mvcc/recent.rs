@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::store::KeyRange;
 use crate::store::log::Timestamp;
-use crate::store::{KeyRange, Write};
 use crate::{Error, Result};
 
 /// What a key costs beside its bytes.
@@ -62,14 +62,14 @@ impl RecentKeys {
         Watch(Arc::clone(self))
     }
 
-    /// Notes the keys of a commit, which are sorted, before it is visible.
-    pub(super) fn note(&self, timestamp: Timestamp, writes: &[Write]) {
+    /// Notes the keys of a commit that somebody may read, which are sorted, before it is visible.
+    pub(super) fn note<'a>(&self, timestamp: Timestamp, keys: impl Iterator<Item = &'a [u8]>) {
         let mut state = self.lock();
         if state.watches == 0 {
             state.floor = timestamp;
             return;
         }
-        let keys: Vec<Box<[u8]>> = writes.iter().map(|write| write.key().into()).collect();
+        let keys: Vec<Box<[u8]>> = keys.map(Box::from).collect();
         let bytes = keys.iter().map(|key| key.len() + KEY_OVERHEAD_BYTES).sum();
         state.bytes += bytes;
         state.commits.push_back(Keys {
@@ -135,12 +135,8 @@ impl Drop for Watch {
 mod tests {
     use super::*;
 
-    fn puts(keys: &[&str]) -> Vec<Write> {
-        let put = |key: &&str| Write::Put {
-            key: key.as_bytes().to_vec(),
-            value: Vec::new(),
-        };
-        keys.iter().map(put).collect()
+    fn keys<'a>(keys: &'a [&str]) -> impl Iterator<Item = &'a [u8]> {
+        keys.iter().map(|key| key.as_bytes())
     }
 
     fn range(start: &str, end: &str) -> Vec<KeyRange> {
@@ -153,11 +149,11 @@ mod tests {
     #[test]
     fn what_was_written_behind_a_commit_is_known_while_there_is_a_watch() {
         let recent = RecentKeys::new(1, 1 << 20);
-        recent.note(2, &puts(&["a"]));
+        recent.note(2, keys(&["a"]));
         assert!(!recent.knows_since(1) && recent.knows_since(2));
         let watch = recent.watch();
-        recent.note(3, &puts(&["b", "d"]));
-        recent.note(4, &puts(&["c"]));
+        recent.note(3, keys(&["b", "d"]));
+        recent.note(4, keys(&["c"]));
         for (since, (start, end), is_touched) in [
             (2, ("a", "b"), false),
             (2, ("a", "b\0"), true),
@@ -184,7 +180,7 @@ mod tests {
         let recent = RecentKeys::new(0, 2 * (1 + KEY_OVERHEAD_BYTES));
         let _watch = recent.watch();
         for timestamp in 1..=3 {
-            recent.note(timestamp, &puts(&["k"]));
+            recent.note(timestamp, keys(&["k"]));
         }
         assert!(recent.knows_since(1) && !recent.knows_since(0));
         assert!(recent.require_untouched(0, &range("x", "y")).is_err());

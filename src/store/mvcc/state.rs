@@ -12,7 +12,7 @@ use super::stored::split_stored;
 use super::undo::Undo;
 use crate::store::engine::Engine;
 use crate::store::log::{Origin, Position, Timestamp};
-use crate::store::{Batch, LockTable, StoreOptions};
+use crate::store::{Batch, LockTable, StoreOptions, WallClock};
 use crate::{Error, Result};
 
 /// What the store's threads, snapshots and scans share.
@@ -23,6 +23,7 @@ pub(super) struct Shared {
     pub(super) undo: Undo,
     pub(super) locks: Arc<LockTable>,
     pub(super) recent: Arc<RecentKeys>,
+    pub(super) wall_clock: Arc<WallClock>,
     pub(super) options: StoreOptions,
     /// Whose the commits of this process are.
     pub(super) origin: Origin,
@@ -61,6 +62,7 @@ impl Shared {
             undo: Undo::new(clock, options.undo_bytes_max),
             locks: Arc::default(),
             recent: RecentKeys::new(clock, options.recent_keys_bytes_max),
+            wall_clock: Arc::default(),
             options: options.clone(),
             origin,
             applied: AtomicU64::new(clock),

@@ -28,8 +28,8 @@ use crate::codec::successor;
 use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats, Wanted,
-    Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats,
+    WallClock, Wanted, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -308,6 +308,10 @@ impl Store for MvccStore {
         &self.shared.locks
     }
 
+    fn clock(&self) -> &Arc<WallClock> {
+        &self.shared.wall_clock
+    }
+
     fn delete_range(&self, range: KeyRange) -> BoxFuture<'_, Result<()>> {
         self.delete_pages(range).boxed()
     }
@@ -339,6 +343,7 @@ impl Store for MvccStore {
             size_bytes: self.shared.engine.size_bytes().unwrap_or_default(),
             snapshots,
             undo_bytes,
+            undo_bytes_max: self.shared.options.undo_bytes_max,
             commits: self.shared.commits.load(Ordering::Relaxed),
             commit_groups: self.shared.commit_groups.load(Ordering::Relaxed),
         }

@@ -19,7 +19,7 @@ pub(crate) const PG_CATALOG_OID: i64 = 11;
 pub(crate) struct Definition {
     /// pg_class.oid, PostgreSQL's.
     pub(crate) oid: i64,
-    /// `pg_catalog` or `information_schema`.
+    /// `pg_catalog`, `information_schema` or `keyspan`.
     pub(crate) schema: &'static str,
     /// Its name.
     pub(crate) name: &'static str,
@@ -75,8 +75,9 @@ struct Definitions {
 }
 
 static DEFINITIONS: LazyLock<Definitions> = LazyLock::new(|| {
-    let list: Vec<Definition> = include_str!("postgres15/relations.txt")
-        .lines()
+    let of_postgres = include_str!("postgres15/relations.txt").lines();
+    let list: Vec<Definition> = of_postgres
+        .chain(include_str!("keyspan_relations.txt").lines())
         .filter_map(read_definition)
         .collect();
     let by_name = list

@@ -24,6 +24,7 @@ pub(crate) mod ddl_text;
 mod information_schema;
 pub(crate) mod naming;
 pub(crate) mod object_class;
+mod own_relations;
 mod relation_rows;
 pub(crate) mod relations;
 mod sequence_rows;
@@ -151,6 +152,7 @@ impl CatalogContext {
         };
         let parts = match relation.schema {
             "pg_catalog" => relations::batches(&source, relation),
+            "keyspan" => own_relations::batches(&source, relation),
             _ => information_schema::batches(&source, relation),
         };
         let rows = concat_batches(&relation.fields, &parts).map_err(Error::arrow)?;
@@ -206,6 +208,7 @@ impl CatalogContext {
 fn is_of_statement(relation: &Definition, catalog: &Catalog) -> bool {
     match relation.schema {
         "pg_catalog" => relations::is_of_statement(relation.name),
+        "keyspan" => true,
         _ => {
             let mut schemas = catalog.schemas.keys();
             information_schema::is_of_statement(relation.name, schemas.any(|name| is_temporary_schema(name)))

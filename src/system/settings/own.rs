@@ -108,6 +108,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Memory for notifications that sessions which listen have not taken yet.",
     ),
     server(
+        "keyspan.ttl_rows_per_second",
+        "10000",
+        number(0, 10_000_000, Unit::None),
+        "Most rows a second that the background removes of those that are over (TTL); 0: none. ALTER SYSTEM changes it at once.",
+    ),
+    server(
         "keyspan.cache_bytes",
         "268435456",
         ROOMY_BYTES,

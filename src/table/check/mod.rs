@@ -49,6 +49,8 @@ pub struct CheckProgress<'a> {
 /// A check under way.
 struct Check<'a> {
     snapshot: Arc<dyn Snapshot>,
+    /// In microseconds since 1970.
+    now: i64,
     faults: Faults,
     observe: &'a mut dyn FnMut(CheckProgress<'_>),
 }
@@ -101,6 +103,7 @@ async fn check_contents(
 ) -> Result<CheckReport> {
     let mut check = Check {
         snapshot: store.snapshot().await?,
+        now: store.clock().now(),
         faults,
         observe,
     };

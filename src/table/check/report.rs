@@ -31,6 +31,8 @@ pub struct RelationFigures {
     pub name: String,
     /// Rows, damaged ones included.
     pub rows: u64,
+    /// Those of them that are over, and still to be removed.
+    pub over: u64,
     /// Entries of its indexes.
     pub entries: u64,
     /// Bytes of keys and values of both.
@@ -44,6 +46,7 @@ impl RelationFigures {
         RelationFigures {
             name: format!("{}.{}", table.schema, table.name),
             rows: 0,
+            over: 0,
             entries: 0,
             bytes: 0,
             faults: 0,
@@ -68,6 +71,10 @@ impl fmt::Display for CheckReport {
             self.views,
             self.schemas
         )?;
+        let over: u64 = self.relations.iter().map(|relation| relation.over).sum();
+        if over > 0 {
+            writeln!(f, "over and still to be removed: {over} rows")?;
+        }
         if self.dropped_ranges > 0 {
             writeln!(
                 f,

@@ -18,13 +18,6 @@ use crate::table::{
 use crate::types::Value;
 use crate::{Error, Result};
 
-/// What is stored was within the limits of the session that wrote it.
-const UNLIMITED: Limits = Limits {
-    key_column_bytes_max: usize::MAX,
-    key_bytes_max: usize::MAX,
-    value_bytes_max: usize::MAX,
-};
-
 /// Decodes rows of one table whole, and encodes what else must be stored of them.
 pub(super) struct RowCheck<'a> {
     table: &'a TableDef,
@@ -52,6 +45,7 @@ pub(super) async fn check(
         }
         figures.rows += page.len() as u64;
         figures.bytes += page.size_bytes() as u64;
+        figures.over += rows_over(table, &page, check.now);
         let batch = rows.decode_sound(check, &page, &figures.name)?;
         check_row_ids(check, table, &batch, next_row_id, &figures.name);
         for (index, matched) in table.kept_indexes().zip(&mut matched) {
@@ -85,6 +79,16 @@ fn holds_the_same(table: &TableDef, found: &[u8], expected: &[u8]) -> bool {
         })
 }
 
+/// How many rows of a page are over by now; damaged ones are told of elsewhere.
+fn rows_over(table: &TableDef, page: &Page, now: i64) -> u64 {
+    let Some(rule) = table.expiry_rule() else { return 0 };
+    let is_over = |(key, value)| {
+        let moment = RowReader::new(value).and_then(|row| rule.over_at(key, &row));
+        moment.is_ok_and(|moment| moment <= now)
+    };
+    page.iter().filter(|row| is_over(*row)).count() as u64
+}
+
 /// Looks up the entries of the rows in one index; answers how many are there as they must be.
 async fn look_up_entries(
     check: &mut Check<'_>,
@@ -93,7 +97,7 @@ async fn look_up_entries(
     batch: &RecordBatch,
     name: &str,
 ) -> Result<u64> {
-    let mut encoder = EntryEncoder::new(rows.table, index, UNLIMITED);
+    let mut encoder = EntryEncoder::new(rows.table, index, Limits::NONE);
     let expected: Vec<IndexEntry> = (0..batch.num_rows())
         .map(|row| encoder.entry(batch, row))
         .collect::<Result<_>>()?;
@@ -157,7 +161,7 @@ impl<'a> RowCheck<'a> {
                 table,
                 &(0..table.columns.len()).collect::<Vec<_>>(),
             )),
-            encoder: RowEncoder::new(table, UNLIMITED),
+            encoder: RowEncoder::new(table, Limits::NONE),
         }
     }
 
@@ -200,7 +204,7 @@ impl<'a> RowCheck<'a> {
     /// The entry that a stored row must have in an index. Errors: `Corrupt` when the row does not decode.
     pub(super) fn entry(&mut self, index: &IndexDef, key: &[u8], value: &[u8]) -> Result<IndexEntry> {
         let batch = self.decode(&[(key, value)])?;
-        EntryEncoder::new(self.table, index, UNLIMITED).entry(&batch, 0)
+        EntryEncoder::new(self.table, index, Limits::NONE).entry(&batch, 0)
     }
 
     /// A row holds columns that the table has had, and none of its key.
