@@ -21,6 +21,8 @@ pub enum DuplicateKind {
     Check,
     /// A type.
     Type,
+    /// An extension.
+    Extension,
     /// Any other object.
     Object,
 }
@@ -75,6 +77,10 @@ pub enum StatementFault {
     InvalidName,
     /// 42883: a function that is looked for by what it does, not by its name.
     UndefinedRoutine,
+    /// 42P13: a function that cannot be.
+    InvalidFunctionDefinition,
+    /// 42723: a function that is there with the same types of arguments.
+    DuplicateFunction,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.
@@ -105,6 +111,7 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::Cursor => "cursor",
             DuplicateKind::Constraint => "constraint",
             DuplicateKind::Check => "check constraint",
+            DuplicateKind::Extension => "extension",
             DuplicateKind::Type => "type",
             DuplicateKind::Object => "object",
         })

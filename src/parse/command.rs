@@ -97,6 +97,8 @@ pub enum Command {
     Keep(Upkeep),
     /// COPY.
     Copy(Box<Copy>),
+    /// DO.
+    Do { language: String, code: String },
 }
 
 impl Command {
@@ -108,6 +110,7 @@ impl Command {
                 | Command::Define(_)
                 | Command::Keep(_)
                 | Command::Copy(_)
+                | Command::Do { .. }
                 | Command::SetConstraints { .. }
         )
     }
@@ -133,6 +136,7 @@ impl Command {
             Command::Define(definition) => definition.tag(),
             Command::Keep(upkeep) => upkeep.kind.tag(),
             Command::SetConstraints { .. } => "SET CONSTRAINTS",
+            Command::Do { .. } => "DO",
             _ => "",
         }
     }

@@ -30,7 +30,8 @@ impl Binder<'_> {
             let (table, name) = &column;
             self.ctx.notice(Notice {
                 severity: "NOTICE",
-                sqlstate: "00000",
+                sqlstate: "00000".into(),
+            detail: None,
                 message: format!(
                     "column \"{name}\" of relation \"{table}\" has not been written yet, it reads as NULL"
                 ),

@@ -8,11 +8,14 @@ pub mod ddl;
 pub mod dml;
 mod effort;
 mod explain;
+mod plpgsql;
 #[cfg(test)]
 mod kept_plans_tests;
 #[cfg(test)]
 mod read_fields;
 mod relation;
+mod routine;
+mod routine_run;
 mod statement;
 #[cfg(test)]
 mod testing;
@@ -35,6 +38,7 @@ use crate::types::SqlType;
 pub use copy::CopyIn;
 pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_cursor};
 pub(crate) use dml::compile_generated;
+pub(crate) use routine::call_routine;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
 use statement::KeptPlan;
@@ -100,7 +104,8 @@ fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
     for warning in statement.parsed.warnings.iter() {
         ctx.notice(Notice {
             severity: "WARNING",
-            sqlstate: "01000",
+            sqlstate: "01000".into(),
+            detail: None,
             message: warning.message.clone(),
             hint: Some(warning.hint.clone()),
         });
@@ -111,10 +116,13 @@ fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
 async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Result<Outcome> {
     let jobs = Arc::clone(&ctx.jobs);
     let writes = statement.parsed.kind.write().is_some();
+    let calls = statement.parsed.runs_code() || !ctx.catalog.routines.is_empty();
     let work = async move { execute_here(&ctx, &statement).await };
-    let outcome = match writes {
-        true => jobs.run_on_query_threads(work).await?,
-        false => query_threads::run(work).await?,
+    let outcome = match (calls, writes) {
+        // A function may write, and nothing of it goes on when the statement has been dropped.
+        (true, _) => jobs.run_on_query_threads(query_threads::in_own_task(work)).await?,
+        (false, true) => jobs.run_on_query_threads(work).await?,
+        (false, false) => query_threads::run(work).await?,
     };
     Ok(match outcome {
         Outcome::Rows { columns, stream } => Outcome::Rows {
@@ -167,7 +175,7 @@ async fn execute_query(
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
     let mut stream = plan.run(ctx).await?;
-    if plan.locks_rows() || ctx.txn.may_be_refused() {
+    if plan.locks_rows() || plan.calls_routines() || ctx.txn.may_be_refused() {
         stream = held_back(ctx, stream).await?;
     }
     if plan.is_of_constants() {
@@ -191,8 +199,12 @@ async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsS
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    if let Some(Command::Do { language, code }) = &statement.parsed.command {
+        return routine::execute_block(ctx, language, code).await;
+    }
     match &statement.parsed.ast {
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        ast::Statement::Call(function) => routine::execute_call(ctx, function).await,
         ast::Statement::Query(query) => Ok(Outcome::Done {
             tag: ddl::select_into(ctx, query).await?,
         }),
@@ -267,6 +279,13 @@ async fn tell(
             })
         }
         (write, KeptPlan::Write(kept)) => WritePlan::describe(ctx, write, kept, &types),
+        (ast::Statement::Call(function), _) => {
+            let (parameters, columns) = routine::describe_call(ctx, function, &types)?;
+            Ok(Description {
+                parameters,
+                columns: (!columns.is_empty()).then(|| columns.into()),
+            })
+        }
         (
             ast::Statement::Explain {
                 statement: explained, ..

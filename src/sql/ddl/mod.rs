@@ -20,6 +20,7 @@ mod create_table_as;
 mod default;
 mod default_dependents;
 mod domain;
+mod extension;
 mod drop;
 mod drop_column;
 mod drop_schema;
@@ -41,6 +42,11 @@ mod rename_schema;
 mod retype;
 mod rewrite;
 mod role;
+mod routine;
+mod routine_definition;
+mod routine_dependents;
+mod routine_ref;
+mod routine_type;
 mod row_expression;
 mod schema;
 mod sequence;
@@ -171,6 +177,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
+        Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
@@ -187,7 +194,8 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
 fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint: Option<String>) {
     ctx.notice(Notice {
         severity: "NOTICE",
-        sqlstate,
+        sqlstate: sqlstate.into(),
+        detail: None,
         message,
         hint,
     });
