@@ -26,6 +26,7 @@ pub(crate) mod naming;
 pub(crate) mod object_class;
 mod relation_rows;
 pub(crate) mod relations;
+mod routine_rows;
 mod sequence_rows;
 pub(crate) mod session_rows;
 mod type_cells;
