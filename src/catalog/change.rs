@@ -211,12 +211,22 @@ impl<'a> CatalogWriter<'a> {
     /// Writes an extension's record.
     pub fn put_extension(&self, extension: &ExtensionDef) -> Result<()> {
         let value = extension::encode(extension, self.version)?;
-        self.write_record(Keyspace::Extension { name: &extension.name }, Some(value))
+        self.write_record(
+            Keyspace::Extension {
+                name: &extension.name,
+            },
+            Some(value),
+        )
     }
 
     /// Removes an extension's record.
     pub fn drop_extension(&self, extension: &ExtensionDef) -> Result<()> {
-        self.write_record(Keyspace::Extension { name: &extension.name }, None)
+        self.write_record(
+            Keyspace::Extension {
+                name: &extension.name,
+            },
+            None,
+        )
     }
 
     /// Removes the record of a type that nothing is of.

@@ -178,5 +178,8 @@ impl Lookup {
 }
 
 fn versions(found: &[Arc<RoutineDef>]) -> Vec<(u32, u64)> {
-    found.iter().map(|routine| (routine.oid, routine.version)).collect()
+    found
+        .iter()
+        .map(|routine| (routine.oid, routine.version))
+        .collect()
 }

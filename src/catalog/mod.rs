@@ -83,6 +83,7 @@ use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
 pub use check_constraint::CheckConstraint;
+pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use lookups::{Answers, Lookups};
@@ -90,10 +91,9 @@ pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
 pub use relations::Relations;
-pub use extension::ExtensionDef;
 pub use routine::{
-    ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType,
-    Routines, Volatile, signature,
+    ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, Routines, Volatile, signature,
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};

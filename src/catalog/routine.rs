@@ -184,12 +184,18 @@ pub enum ArgumentMode {
 impl ArgumentMode {
     /// Whether a caller gives it.
     pub fn is_input(self) -> bool {
-        matches!(self, ArgumentMode::In | ArgumentMode::InOut | ArgumentMode::Variadic)
+        matches!(
+            self,
+            ArgumentMode::In | ArgumentMode::InOut | ArgumentMode::Variadic
+        )
     }
 
     /// Whether it is of the result.
     pub fn is_output(self) -> bool {
-        matches!(self, ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table)
+        matches!(
+            self,
+            ArgumentMode::Out | ArgumentMode::InOut | ArgumentMode::Table
+        )
     }
 }
 

@@ -106,7 +106,7 @@ fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
             statement.notice(Notice {
                 severity: "WARNING",
                 sqlstate: "01000".into(),
-            detail: None,
+                detail: None,
                 message: format!("PID {process_id} is not a PostgreSQL server process"),
                 hint: None,
             });

@@ -281,7 +281,9 @@ impl ScalarUDFImpl for BoundFunction {
                 .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
         let statement = match self.body {
-            Body::Catalog(_) | Body::CatalogRows(_) | Body::Routine(..) => Some(installed(&args.config_options)?),
+            Body::Catalog(_) | Body::CatalogRows(_) | Body::Routine(..) => {
+                Some(installed(&args.config_options)?)
+            }
             Body::Batch(_) | Body::Spread(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
         let result = match rows_at_once(&args.args) {

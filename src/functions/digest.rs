@@ -6,8 +6,8 @@ use rand::Rng;
 use sha2::{Digest, Sha224, Sha256, Sha384, Sha512};
 
 use super::definition::{FunctionDef, T};
-use crate::error::Raised;
 use crate::Result;
+use crate::error::Raised;
 
 /// The most bytes that `gen_random_bytes` gives; pgcrypto's.
 const RANDOM_BYTES_MAX: i32 = 1024;
@@ -18,7 +18,9 @@ pub(super) const FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded(),
     FunctionDef::new("digest", &[T::Text, T::Text], T::Bytea, |b| {
-        b.map2(|text: &str, name: &str| Algorithm::named(name).map(|algorithm| algorithm.digest(text.as_bytes())))
+        b.map2(|text: &str, name: &str| {
+            Algorithm::named(name).map(|algorithm| algorithm.digest(text.as_bytes()))
+        })
     })
     .bounded(),
     FunctionDef::new("hmac", &[T::Bytea, T::Bytea, T::Text], T::Bytea, |b| {
@@ -173,7 +175,10 @@ mod tests {
     fn digests_are_those_of_their_standards() {
         assert_eq!(hex(&sha1(b"abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
         assert_eq!(hex(&sha1(b"")), "da39a3ee5e6b4b0d3255bfef95601890afd80709");
-        assert_eq!(hex(&sha1(&[b'a'; 200])), "e61cfffe0d9195a525fc6cf06ca2d77119c24a40");
+        assert_eq!(
+            hex(&sha1(&[b'a'; 200])),
+            "e61cfffe0d9195a525fc6cf06ca2d77119c24a40"
+        );
         assert_eq!(
             hex(&Algorithm::Sha256.hmac(b"what do ya want for nothing?", b"Jefe")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"

@@ -99,7 +99,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         |b, catalog| b.map1(|oid| signature(catalog, oid, false)),
     ),
     FunctionDef::catalog("pg_get_functiondef", &[T::Oid], T::Text, |b, catalog| {
-        b.map1(|oid| user_routine(catalog, oid).map(|routine| routine_text::definition(known(catalog), routine)))
+        b.map1(|oid| {
+            user_routine(catalog, oid).map(|routine| routine_text::definition(known(catalog), routine))
+        })
     }),
     FunctionDef::catalog("pg_get_function_sqlbody", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| user_routine(catalog, oid).and_then(|routine| routine_text::sql_body(routine)))

@@ -64,11 +64,16 @@ static FUNCTIONS: LazyLock<Routines> = LazyLock::new(|| {
 /// The functions that users made.
 fn users(catalog: &CatalogContext) -> Routines {
     let routines = catalog.statement().catalog.routines.iter();
-    Routines::new(routines.map(|routine| Routine {
-        oid: i64::from(routine.oid),
-        namespace: catalog.objects().schema_oid(&routine.schema).unwrap_or(0),
-        name: routine.name.clone(),
-        arguments: routine.inputs().map(|input| i64::from(type_oid(&input.ty))).collect(),
+    Routines::new(routines.map(|routine| {
+        Routine {
+            oid: i64::from(routine.oid),
+            namespace: catalog.objects().schema_oid(&routine.schema).unwrap_or(0),
+            name: routine.name.clone(),
+            arguments: routine
+                .inputs()
+                .map(|input| i64::from(type_oid(&input.ty)))
+                .collect(),
+        }
     }))
 }
 
@@ -77,7 +82,9 @@ pub(super) fn routine_is_visible(catalog: &CatalogContext, oid: i64) -> Option<b
     let known = &catalog.statement().catalog.routines;
     let routine = known.by_oid(u32::try_from(oid).ok()?)?;
     let found = known.find(None, &routine.name, catalog.search_path());
-    let first = found.iter().find(|other| other.signature() == routine.signature());
+    let first = found
+        .iter()
+        .find(|other| other.signature() == routine.signature());
     Some(first.is_some_and(|first| first.oid == routine.oid))
 }
 
@@ -167,8 +174,13 @@ pub(super) fn routine_oid(
             .collect(),
         false => vec![namespace],
     };
-    let own = paths.iter().map(|schema| users.named(*schema, &name).filter(fits).collect::<Vec<_>>());
-    let own = own.into_iter().find(|found| !found.is_empty()).unwrap_or_default();
+    let own = paths
+        .iter()
+        .map(|schema| users.named(*schema, &name).filter(fits).collect::<Vec<_>>());
+    let own = own
+        .into_iter()
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
     let mut found = all.named(namespace, &name).filter(fits).chain(own);
     match (found.next(), found.next()) {
         (Some(routine), None) => Ok(routine.oid),

@@ -40,7 +40,11 @@ fn words(text: &str) -> impl Iterator<Item = Vec<char>> {
 fn trigrams(text: &str) -> Result<BTreeSet<String>> {
     check(text)?;
     Ok(words(text)
-        .flat_map(|word| word.windows(3).map(|three| three.iter().collect()).collect::<Vec<String>>())
+        .flat_map(|word| {
+            word.windows(3)
+                .map(|three| three.iter().collect())
+                .collect::<Vec<String>>()
+        })
         .collect())
 }
 

@@ -70,7 +70,9 @@ fn versioned(mut bytes: [u8; 16], version: u8) -> Uuid {
 /// One of the time, at a node of chance.
 fn by_time() -> Uuid {
     let tenths = u64::try_from(now_us()).unwrap_or_default().wrapping_mul(10);
-    let tenths = tenths.wrapping_add(GREGORIAN_TENTHS).wrapping_add(u64::from(rand::random::<u8>() % 10));
+    let tenths = tenths
+        .wrapping_add(GREGORIAN_TENTHS)
+        .wrapping_add(u64::from(rand::random::<u8>() % 10));
     let [h0, h1, m0, m1, l0, l1, l2, l3] = tenths.to_be_bytes();
     let mut bytes: [u8; 16] = rand::random();
     bytes[..8].copy_from_slice(&[l0, l1, l2, l3, m0, m1, h0, h1]);

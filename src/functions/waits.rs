@@ -176,7 +176,7 @@ fn unlock_rows(batch: &Batch<'_>, catalog: &CatalogContext, mode: LockMode) -> R
             statement.notice(Notice {
                 severity: "WARNING",
                 sqlstate: "01000".into(),
-            detail: None,
+                detail: None,
                 message: format!("you don't own a lock of type {}", mode.name()),
                 hint: None,
             });

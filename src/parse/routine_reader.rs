@@ -22,7 +22,8 @@ pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
     let names = |at: usize| is(at, "FUNCTION") || is(at, "PROCEDURE") || is(at, "ROUTINE");
     if is(0, "CREATE") {
         let at = behind_replace(tokens);
-        let is_trigger = is(at, "TRIGGER") || (is(at + 1, "TRIGGER") && (is(at, "CONSTRAINT") || is(at, "EVENT")));
+        let is_trigger =
+            is(at, "TRIGGER") || (is(at + 1, "TRIGGER") && (is(at, "CONSTRAINT") || is(at, "EVENT")));
         let is_language = (at..at + 3).any(|at| is(at, "LANGUAGE"))
             && (is(at, "LANGUAGE") || is(at, "TRUSTED") || is(at, "PROCEDURAL"));
         return names(at) || is_trigger || is_language;
@@ -30,7 +31,8 @@ pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
     if is(0, "COMMENT") {
         return names(2);
     }
-    (is(0, "ALTER") || is(0, "DROP")) && (names(1) || is(1, "TRIGGER") || (is(1, "EVENT") && is(2, "TRIGGER")))
+    (is(0, "ALTER") || is(0, "DROP"))
+        && (names(1) || is(1, "TRIGGER") || (is(1, "EVENT") && is(2, "TRIGGER")))
 }
 
 /// A type that is all of a text. Errors: 42601.
@@ -38,7 +40,9 @@ pub(crate) fn written_type(text: &str) -> Result<WrittenType> {
     let tokens = Tokenizer::new(&KeyspanDialect, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| super::syntax_error::of_tokenizer(error, text))?;
     let tokens = tokens.into_iter();
-    let tokens = tokens.filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let tokens = tokens
+        .filter(|token| !matches!(token.token, Token::Whitespace(_)))
+        .collect();
     let mut reader = TokenReader::new(tokens, text);
     let ty = reader.written_type()?;
     match reader.peek() {
@@ -264,7 +268,9 @@ impl TokenReader<'_> {
             WrittenBody::Text(text)
         } else if self.word("RETURN") {
             WrittenBody::Return(self.expression_text()?)
-        } else if is_word_at(&self.tokens, self.at, "BEGIN") && is_word_at(&self.tokens, self.at + 1, "ATOMIC") {
+        } else if is_word_at(&self.tokens, self.at, "BEGIN")
+            && is_word_at(&self.tokens, self.at + 1, "ATOMIC")
+        {
             let begun = self.at + 2;
             let last = self.tokens.len().saturating_sub(1);
             if !is_word_at(&self.tokens, last, "END") || last < begun {
@@ -433,11 +439,15 @@ impl TokenReader<'_> {
         } else if self.word("OWNER") {
             self.expect("TO")?;
             RoutineChange::Owner(self.role_name()?)
-        } else if is_word_at(&self.tokens, self.at, "SET") && is_word_at(&self.tokens, self.at + 1, "SCHEMA") {
+        } else if is_word_at(&self.tokens, self.at, "SET") && is_word_at(&self.tokens, self.at + 1, "SCHEMA")
+        {
             self.at += 2;
             RoutineChange::Schema(self.name()?)
         } else if self.word("DEPENDS") || self.word("NO") {
-            return Err(Error::unsupported("ALTER FUNCTION ... DEPENDS ON EXTENSION", None));
+            return Err(Error::unsupported(
+                "ALTER FUNCTION ... DEPENDS ON EXTENSION",
+                None,
+            ));
         } else {
             let mut options = Vec::new();
             while let Some(option) = self.routine_option()? {

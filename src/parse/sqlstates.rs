@@ -20,6 +20,10 @@ mod tests {
         assert_eq!(state_of_condition("unique_violation"), ["23505"]);
         assert_eq!(state_of_condition("raise_exception"), ["P0001"]);
         assert!(state_of_condition("unique").is_empty());
-        assert!(CONDITIONS.lines().all(|line| line.split_once(' ').is_some_and(|(_, state)| state.len() == 5)));
+        assert!(
+            CONDITIONS
+                .lines()
+                .all(|line| line.split_once(' ').is_some_and(|(_, state)| state.len() == 5))
+        );
     }
 }

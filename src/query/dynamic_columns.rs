@@ -31,7 +31,7 @@ impl Binder<'_> {
             self.ctx.notice(Notice {
                 severity: "NOTICE",
                 sqlstate: "00000".into(),
-            detail: None,
+                detail: None,
                 message: format!(
                     "column \"{name}\" of relation \"{table}\" has not been written yet, it reads as NULL"
                 ),

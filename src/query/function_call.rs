@@ -62,7 +62,9 @@ impl Binder<'_> {
         if name == subscript_assignment::MARK {
             return self.array_assignment(function, place);
         }
-        let schema = parts.last().map(|schema| self.ctx.settings.schema_meant(schema).to_string());
+        let schema = parts
+            .last()
+            .map(|schema| self.ctx.settings.schema_meant(schema).to_string());
         if let Some(call) = self.call_of_routine((schema.as_deref(), &name), function, place)? {
             return Ok(call);
         }
@@ -120,7 +122,16 @@ impl Binder<'_> {
             let types: Vec<SqlType> = bound.iter().map(|argument| argument.ty.clone()).collect();
             return match functions::functions_named(name).next() {
                 // What an extension brings is asked for in the schema that it was made in.
-                Some(_) if self.ctx.catalog.extensions.values().any(|made| made.schema == schema) => Ok(None),
+                Some(_)
+                    if self
+                        .ctx
+                        .catalog
+                        .extensions
+                        .values()
+                        .any(|made| made.schema == schema) =>
+                {
+                    Ok(None)
+                }
                 _ => Err(no_function(&format!("{schema}.{name}"), &types, false)),
             };
         }

@@ -323,7 +323,10 @@ fn is_lasting(plan: &Plan) -> bool {
 fn calls_routines(plan: &Plan) -> bool {
     let mut calls = false;
     let walked = for_each_node(plan, &mut |node| {
-        calls |= node.expressions().into_iter().any(|expr| expr.has(Expr::is_routine_call));
+        calls |= node
+            .expressions()
+            .into_iter()
+            .any(|expr| expr.has(Expr::is_routine_call));
         Ok(match calls {
             true => TreeNodeRecursion::Stop,
             false => TreeNodeRecursion::Continue,

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use sqlparser::ast;
 
+use super::PlannedQuery;
 use super::binder::{Binder, Clause, Place, name_parts};
 use super::cell::one_row;
 use super::routine_call::described;
 use super::scope::Scope;
 use super::select_item::BoundItem;
-use super::PlannedQuery;
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineKind};
 use crate::error::StatementFault;
 use crate::system::StatementContext;
@@ -74,7 +74,9 @@ impl Binder<'_> {
                 hint: Some("To call a function, use SELECT.".to_string()),
             });
         }
-        let routine = found.into_iter().find(|routine| routine.oid == chosen.routine.oid);
+        let routine = found
+            .into_iter()
+            .find(|routine| routine.oid == chosen.routine.oid);
         let routine = routine.ok_or_else(|| Error::internal("a procedure that was not found"))?;
         let items = chosen.arguments.into_iter().map(|bound| BoundItem {
             name: "argument".to_string(),

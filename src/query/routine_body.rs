@@ -39,7 +39,8 @@ impl RoutineBody {
 
     /// The query that may stand in the place of a call; `None`: the function is run. `wants_set`: in FROM.
     pub(super) fn inlined(routine: &RoutineDef, in_from: bool) -> Result<Option<Arc<ast::Query>>> {
-        let may_be = routine.language == Language::Sql && routine.settings.is_empty() && !(in_from && routine.strict);
+        let may_be =
+            routine.language == Language::Sql && routine.settings.is_empty() && !(in_from && routine.strict);
         match may_be {
             true => Ok(RoutineBody::of(routine)?.query.clone()),
             false => Ok(None),
@@ -49,7 +50,8 @@ impl RoutineBody {
 
 /// The query that a statement is, if it reads and does nothing else.
 fn query_of(statement: &ParsedStatement) -> Option<ast::Query> {
-    let is_plain = statement.command.is_none() && statement.row_locks.is_none() && statement.hints == Default::default();
+    let is_plain =
+        statement.command.is_none() && statement.row_locks.is_none() && statement.hints == Default::default();
     match &statement.ast {
         ast::Statement::Query(query) if is_plain && !is_select_into(query) && !has_writes(query) => {
             let mut query = query.as_ref().clone();

@@ -9,7 +9,9 @@ use super::named_arguments;
 use super::overload::{Takes, choose, expanded};
 use super::routine_body::{RoutineBody, expression_of, uses_of};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
-use crate::catalog::{Polymorphic, RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Volatile};
+use crate::catalog::{
+    Polymorphic, RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Volatile,
+};
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, RoutineForm, T, Volatility};
 use crate::parse;
@@ -138,7 +140,10 @@ impl Binder<'_> {
         };
         for row in built_in {
             if let Some(wanted) = expanded(row, types.len()).filter(|_| call.names.is_empty()) {
-                candidates.push((Candidate::BuiltIn, wanted.into_iter().map(Wanted::BuiltIn).collect()));
+                candidates.push((
+                    Candidate::BuiltIn,
+                    wanted.into_iter().map(Wanted::BuiltIn).collect(),
+                ));
             }
         }
         for routine in routines {
@@ -147,7 +152,9 @@ impl Binder<'_> {
             {
                 // Of two schemas of the path the first counts.
                 let is_hidden = candidates.iter().any(|(known, _)| match known {
-                    Candidate::Users(known, _) => known.schema != routine.schema && known.signature() == routine.signature(),
+                    Candidate::Users(known, _) => {
+                        known.schema != routine.schema && known.signature() == routine.signature()
+                    }
                     Candidate::BuiltIn => false,
                 });
                 if !is_hidden {
@@ -157,13 +164,19 @@ impl Binder<'_> {
             }
         }
         let mut best = choose(candidates, &types);
-        if best.len() > 1 && best.iter().any(|(candidate, _)| matches!(candidate, Candidate::BuiltIn)) {
+        if best.len() > 1
+            && best
+                .iter()
+                .any(|(candidate, _)| matches!(candidate, Candidate::BuiltIn))
+        {
             return Ok(None);
         }
         if best.len() > 1 {
             // One without defaults is nearer.
-            let uses_default = |candidate: &Candidate| matches!(candidate, Candidate::Users(_, given)
-                if given.iter().any(|given| !matches!(given, Given::Argument(_))));
+            let uses_default = |candidate: &Candidate| {
+                matches!(candidate, Candidate::Users(_, given)
+                if given.iter().any(|given| !matches!(given, Given::Argument(_))))
+            };
             if best.iter().any(|(candidate, _)| !uses_default(candidate)) {
                 best.retain(|(candidate, _)| !uses_default(candidate));
             }
@@ -177,7 +190,8 @@ impl Binder<'_> {
                 state: StatementFault::AmbiguousRoutine,
                 message: format!("function {} is not unique", signature()),
                 hint: Some(
-                    "Could not choose a best candidate function. You might need to add explicit type casts.".to_string(),
+                    "Could not choose a best candidate function. You might need to add explicit type casts."
+                        .to_string(),
                 ),
             }),
             (Some((Candidate::Users(routine, given), _)), true) => {
@@ -212,8 +226,12 @@ impl Binder<'_> {
         };
         let mut arguments = Vec::with_capacity(inputs.len());
         for (input, given) in inputs.iter().zip(given) {
-            let ty = concrete(&input.ty, element.as_ref())
-                .ok_or_else(|| Error::unsupported("a whole row as an argument of a function", Some("Pass its columns.")))?;
+            let ty = concrete(&input.ty, element.as_ref()).ok_or_else(|| {
+                Error::unsupported(
+                    "a whole row as an argument of a function",
+                    Some("Pass its columns."),
+                )
+            })?;
             arguments.push(match given {
                 Given::Argument(at) => self.convert(call.bound[*at].clone(), &ty, CastContext::Implicit)?,
                 Given::Default => self.default_argument(input, &ty)?,
@@ -338,7 +356,12 @@ impl Binder<'_> {
     }
 
     /// The query of a function in the place of a call of it. `None`: it is run.
-    fn inlined_value(&mut self, chosen: &ChosenRoutine, ty: &SqlType, place: Place<'_>) -> Result<Option<Bound>> {
+    fn inlined_value(
+        &mut self,
+        chosen: &ChosenRoutine,
+        ty: &SqlType,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
         let routine = &chosen.routine;
         if matches!(routine.returns, RoutineResult::Void) {
             return Ok(None);
@@ -364,7 +387,10 @@ impl Binder<'_> {
                 let outer = Outer::new(&scope, None, Some(place.clause));
                 let found = binder.query(&query, Some(&outer))?;
                 let [column] = found.columns.as_slice() else {
-                    return Err(wrong_result(routine, "Final statement must return exactly one column."));
+                    return Err(wrong_result(
+                        routine,
+                        "Final statement must return exactly one column.",
+                    ));
                 };
                 let marker = Subquery {
                     subquery: Arc::new(found.plan.clone()),
@@ -386,9 +412,12 @@ impl Binder<'_> {
 
     /// NULL where an argument of a strict function is.
     fn unless_null(&mut self, chosen: &ChosenRoutine, bound: Bound) -> Bound {
-        let is_open = |argument: &&Bound| !matches!(&argument.expr, Expr::Literal(value, _) if !value.is_null());
+        let is_open =
+            |argument: &&Bound| !matches!(&argument.expr, Expr::Literal(value, _) if !value.is_null());
         let open = chosen.arguments.iter().filter(is_open);
-        let tests: Vec<Expr> = open.map(|argument| Expr::IsNull(Box::new(argument.expr.clone()))).collect();
+        let tests: Vec<Expr> = open
+            .map(|argument| Expr::IsNull(Box::new(argument.expr.clone())))
+            .collect();
         if !chosen.routine.strict || tests.is_empty() {
             return bound;
         }
@@ -396,8 +425,15 @@ impl Binder<'_> {
             .into_iter()
             .reduce(|one, other| super::operator::binary(one, tree::Operator::Or, other));
         let Some(any) = any else { return bound };
-        let null = match coercion::null_of(&bound.ty) { Ok(null) => null, Err(_) => return bound };
-        let case = Case::new(None, vec![(Box::new(any), Box::new(null))], Some(Box::new(bound.expr)));
+        let null = match coercion::null_of(&bound.ty) {
+            Ok(null) => null,
+            Err(_) => return bound,
+        };
+        let case = Case::new(
+            None,
+            vec![(Box::new(any), Box::new(null))],
+            Some(Box::new(bound.expr)),
+        );
         Bound::new(Expr::Case(case), bound.ty)
     }
 
@@ -423,7 +459,8 @@ impl Binder<'_> {
             }
             let mut names: Vec<String> = input.name.iter().cloned().collect();
             names.push(format!("${}", at + 1));
-            let is_costly = has_query || argument.expr.is_volatile() || argument.expr.has(Expr::is_routine_call);
+            let is_costly =
+                has_query || argument.expr.is_volatile() || argument.expr.has(Expr::is_routine_call);
             let uses = uses_of(query, &names);
             !is_costly || (uses == 1 && is_row)
         })
@@ -490,7 +527,9 @@ pub(crate) fn wrong_result(routine: &RoutineDef, detail: &str) -> Error {
         RoutineResult::Void => "void".to_string(),
         RoutineResult::Type(RoutineType::Sql(ty)) => type_name(ty),
         RoutineResult::Type(RoutineType::Polymorphic(ty)) => ty.name().to_string(),
-        RoutineResult::Type(RoutineType::Row(_)) | RoutineResult::Outputs | RoutineResult::Record => "record".to_string(),
+        RoutineResult::Type(RoutineType::Row(_)) | RoutineResult::Outputs | RoutineResult::Record => {
+            "record".to_string()
+        }
         RoutineResult::Trigger => "trigger".to_string(),
     };
     crate::error::Raised {
@@ -561,7 +600,9 @@ fn fitted(routine: &RoutineDef, call: &CallArguments) -> Option<(Vec<Given>, Vec
         if is_last && spreads && call.names.is_empty() {
             if positional <= at {
                 // Nothing is left for it.
-                return None;
+                input.default.as_ref()?;
+                given.push(Given::Default);
+                continue;
             }
             let item = item_of(&input.ty);
             for slot in &mut wanted[at..] {
@@ -570,7 +611,10 @@ fn fitted(routine: &RoutineDef, call: &CallArguments) -> Option<(Vec<Given>, Vec
             given.push(Given::Rest(at));
             continue;
         }
-        let named = call.names.iter().position(|name| input.name.as_ref() == Some(name));
+        let named = call
+            .names
+            .iter()
+            .position(|name| input.name.as_ref() == Some(name));
         let source = match named {
             Some(_) if at < positional => return None,
             Some(place) => Some(positional + place),
@@ -603,7 +647,9 @@ fn is_of_one_type(wanted: &[RoutineType], types: &[SqlType]) -> bool {
             _ => None,
         })
         .collect();
-    known.windows(2).all(|pair| coercion::base(pair[0]) == coercion::base(pair[1]))
+    known
+        .windows(2)
+        .all(|pair| coercion::base(pair[0]) == coercion::base(pair[1]))
 }
 
 /// What one of the arguments is that VARIADIC takes.

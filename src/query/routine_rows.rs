@@ -72,7 +72,11 @@ impl Binder<'_> {
     }
 
     /// The names and types of the columns that it gives. Errors: 42601 for a record without a list of columns.
-    fn columns_of(&mut self, chosen: &ChosenRoutine, call: &TableFunction<'_>) -> Result<Vec<(String, SqlType)>> {
+    fn columns_of(
+        &mut self,
+        chosen: &ChosenRoutine,
+        call: &TableFunction<'_>,
+    ) -> Result<Vec<(String, SqlType)>> {
         let routine = &chosen.routine;
         let element = chosen.element.as_ref();
         match &routine.returns {
@@ -112,7 +116,12 @@ impl Binder<'_> {
 
     /// The columns of the rows of a relation. Errors: 42P01 once it is gone.
     fn columns_of_relation(&mut self, oid: u32) -> Result<Vec<(String, SqlType)>> {
-        let relation = self.ctx.catalog.relations.iter().find(|relation| relation.oid() == oid);
+        let relation = self
+            .ctx
+            .catalog
+            .relations
+            .iter()
+            .find(|relation| relation.oid() == oid);
         let Some(relation) = relation else {
             return Err(Error::UndefinedTable {
                 name: oid.to_string(),
@@ -217,7 +226,14 @@ impl Binder<'_> {
             }
             let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
             let visible = items.len();
-            bound = self.project(bound.plan, items, exprs, visible, Vec::new(), super::select::Kept::all())?;
+            bound = self.project(
+                bound.plan,
+                items,
+                exprs,
+                visible,
+                Vec::new(),
+                super::select::Kept::all(),
+            )?;
         }
         for (column, (name, _)) in bound.columns.iter_mut().zip(columns) {
             column.name.clone_from(name);
@@ -279,7 +295,11 @@ impl Binder<'_> {
                 found
             }
             _ => vec![ScopeColumn {
-                name: columns.into_iter().next().map(|(name, _)| name).unwrap_or_default(),
+                name: columns
+                    .into_iter()
+                    .next()
+                    .map(|(name, _)| name)
+                    .unwrap_or_default(),
                 bound: row,
             }],
         };

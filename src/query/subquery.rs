@@ -502,7 +502,12 @@ fn captured_column(column: Column) -> Expr {
 
 /// All that a subquery uses of the query around.
 pub(super) fn captured(outer: Outer<'_>) -> Vec<Expr> {
-    outer.captured.into_inner().into_iter().map(named_capture).collect()
+    outer
+        .captured
+        .into_inner()
+        .into_iter()
+        .map(named_capture)
+        .collect()
 }
 
 /// What a subquery uses of the query around, under the name that it has there.

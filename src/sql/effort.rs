@@ -32,7 +32,10 @@ pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 #[derive(Debug, Clone)]
 pub(crate) enum Effort {
     /// Bounded, as long as these are tables, and of a write as long as no default or constraint may call a function of a user's.
-    Bounded { relations: Vec<ObjectName>, writes: bool },
+    Bounded {
+        relations: Vec<ObjectName>,
+        writes: bool,
+    },
     /// A query that is bounded but for the rows that it finds, as long as these are tables.
     Pausing { relations: Vec<ObjectName> },
     /// As much as it likes.

@@ -8,9 +8,9 @@ pub mod ddl;
 pub mod dml;
 mod effort;
 mod explain;
-mod plpgsql;
 #[cfg(test)]
 mod kept_plans_tests;
+mod plpgsql;
 #[cfg(test)]
 mod read_fields;
 mod relation;
@@ -38,9 +38,9 @@ use crate::types::SqlType;
 pub use copy::CopyIn;
 pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_cursor};
 pub(crate) use dml::compile_generated;
-pub(crate) use routine::call_routine;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
+pub(crate) use routine::call_routine;
 use statement::KeptPlan;
 pub use statement::{Statement, parse};
 
@@ -120,7 +120,10 @@ async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Resu
     let work = async move { execute_here(&ctx, &statement).await };
     let outcome = match (calls, writes) {
         // A function may write, and nothing of it goes on when the statement has been dropped.
-        (true, _) => jobs.run_on_query_threads(query_threads::in_own_task(work)).await?,
+        (true, _) => {
+            jobs.run_on_query_threads(query_threads::in_own_task(work))
+                .await?
+        }
         (false, true) => jobs.run_on_query_threads(work).await?,
         (false, false) => query_threads::run(work).await?,
     };

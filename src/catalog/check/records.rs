@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
-use crate::catalog::{Relation, SchemaDef, TableDef, UserTypes, extension, record, routine_record, type_record};
+use crate::catalog::{
+    Relation, SchemaDef, TableDef, UserTypes, extension, record, routine_record, type_record,
+};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
@@ -25,6 +27,8 @@ pub(super) struct Records {
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// The types that users made.
     pub(super) types: UserTypes,
+    /// The oids of the functions that users made.
+    pub(super) routines: Vec<u32>,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
     /// Names with the schemas that they are in, and the oids of whose they are.
@@ -227,6 +231,7 @@ impl Records {
                 if found != oid {
                     return Err(damaged(format!("it is that of function {found}")));
                 }
+                self.routines.push(oid);
             }
             Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
             Keyspace::Extension { name } => {

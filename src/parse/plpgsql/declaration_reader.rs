@@ -74,10 +74,7 @@ impl Reader<'_> {
         let constant = self.word("constant");
         let ends = |token: &Token| match token {
             Token::Word(word) => matches!(word.as_str(), "not" | "default" | "collate" | "null"),
-            token => matches!(
-                token,
-                Token::Character(';' | '=') | Token::Pair([b':', b'='])
-            ),
+            token => matches!(token, Token::Character(';' | '=') | Token::Pair([b':', b'='])),
         };
         let ty = self.type_until(ends)?;
         if self.word("collate") {

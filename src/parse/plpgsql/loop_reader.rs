@@ -71,7 +71,8 @@ impl Reader<'_> {
             let reverse = self.word("reverse");
             let from = self.text_until(|token| *token == Token::Pair(*b".."))?;
             self.at += 1;
-            let to = self.text_until(|token| matches!(token, Token::Word(word) if word == "loop" || word == "by"))?;
+            let to = self
+                .text_until(|token| matches!(token, Token::Word(word) if word == "loop" || word == "by"))?;
             let step = match self.word("by") {
                 true => Some(self.until_word("loop")?),
                 false => None,
@@ -117,7 +118,8 @@ impl Reader<'_> {
 
     fn loop_source(&mut self) -> Result<Source> {
         if self.word("execute") {
-            let ends = |token: &Token| matches!(token, Token::Word(word) if word == "loop" || word == "using");
+            let ends =
+                |token: &Token| matches!(token, Token::Word(word) if word == "loop" || word == "using");
             let text = self.text_until(ends)?;
             let using = match self.word("using") {
                 true => self.list_until(|token| matches!(token, Token::Word(word) if word == "loop"))?,
@@ -128,7 +130,9 @@ impl Reader<'_> {
         let behind = self.peek_at(1).cloned();
         let is_cursor = match (self.peek(), &behind) {
             (Some(Token::Word(_) | Token::Quoted(_)), Some(Token::Word(word))) => word == "loop",
-            (Some(Token::Word(word)), Some(Token::Character('('))) => !matches!(word.as_str(), "select" | "values" | "with"),
+            (Some(Token::Word(word)), Some(Token::Character('('))) => {
+                !matches!(word.as_str(), "select" | "values" | "with")
+            }
             _ => false,
         };
         if is_cursor {

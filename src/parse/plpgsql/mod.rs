@@ -36,7 +36,9 @@ mod tests {
         assert!(
             matches!(&read[0].kind, Kind::Assign { target, value } if target.name() == "x" && value.text == "1 + 2")
         );
-        assert!(matches!(&read[1].kind, Kind::If { branches, otherwise } if branches.len() == 1 && otherwise.len() == 1));
+        assert!(
+            matches!(&read[1].kind, Kind::If { branches, otherwise } if branches.len() == 1 && otherwise.len() == 1)
+        );
     }
 
     #[test]
@@ -45,7 +47,10 @@ mod tests {
         let Kind::Sql { text, into } = &read[0].kind else {
             panic!("{:?}", read[0])
         };
-        assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), "select a, b from t");
+        assert_eq!(
+            text.split_whitespace().collect::<Vec<_>>().join(" "),
+            "select a, b from t"
+        );
         let into = into.as_ref().unwrap();
         assert!(into.strict && into.targets.len() == 2 && into.targets[1].name() == "y.z");
         assert!(matches!(&read[1].kind, Kind::Sql { into: None, .. }));
@@ -54,16 +59,24 @@ mod tests {
     #[test]
     fn ranges_are_no_numbers() {
         let read = statements("BEGIN FOR i IN REVERSE 10..1 BY 2 LOOP CONTINUE WHEN i = 3; END LOOP; END");
-        assert!(matches!(&read[0].kind, Kind::ForInteger { reverse: true, from, to, step: Some(_), .. }
-            if from.text == "10" && to.text == "1"));
+        assert!(
+            matches!(&read[0].kind, Kind::ForInteger { reverse: true, from, to, step: Some(_), .. }
+            if from.text == "10" && to.text == "1")
+        );
     }
 
     #[test]
     fn raise_is_read_in_its_forms() {
-        let read = statements("BEGIN RAISE; RAISE NOTICE 'a % b', 1; RAISE unique_violation USING MESSAGE = 'x'; RAISE SQLSTATE '22012'; END");
+        let read = statements(
+            "BEGIN RAISE; RAISE NOTICE 'a % b', 1; RAISE unique_violation USING MESSAGE = 'x'; RAISE SQLSTATE '22012'; END",
+        );
         assert!(matches!(&read[0].kind, Kind::Raise(raise) if raise.is_bare()));
-        assert!(matches!(&read[1].kind, Kind::Raise(raise) if raise.level == Level::Notice && raise.arguments.len() == 1));
-        assert!(matches!(&read[2].kind, Kind::Raise(raise) if raise.condition.as_deref() == Some("unique_violation")));
+        assert!(
+            matches!(&read[1].kind, Kind::Raise(raise) if raise.level == Level::Notice && raise.arguments.len() == 1)
+        );
+        assert!(
+            matches!(&read[2].kind, Kind::Raise(raise) if raise.condition.as_deref() == Some("unique_violation"))
+        );
         assert!(matches!(&read[3].kind, Kind::Raise(raise) if raise.sqlstate.as_deref() == Some("22012")));
     }
 

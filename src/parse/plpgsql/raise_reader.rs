@@ -56,7 +56,15 @@ impl Reader<'_> {
             loop {
                 let option = self.word_or_error()?.to_uppercase();
                 let known = [
-                    "ERRCODE", "MESSAGE", "DETAIL", "HINT", "COLUMN", "CONSTRAINT", "DATATYPE", "TABLE", "SCHEMA",
+                    "ERRCODE",
+                    "MESSAGE",
+                    "DETAIL",
+                    "HINT",
+                    "COLUMN",
+                    "CONSTRAINT",
+                    "DATATYPE",
+                    "TABLE",
+                    "SCHEMA",
                 ];
                 if !known.contains(&option.as_str()) {
                     self.at -= 1;
@@ -108,8 +116,15 @@ impl Reader<'_> {
             let item = self.word_or_error()?;
             let known: &[&str] = match stacked {
                 true => &[
-                    "returned_sqlstate", "message_text", "pg_exception_detail", "pg_exception_hint",
-                    "pg_exception_context", "column_name", "constraint_name", "pg_datatype_name", "table_name",
+                    "returned_sqlstate",
+                    "message_text",
+                    "pg_exception_detail",
+                    "pg_exception_hint",
+                    "pg_exception_context",
+                    "column_name",
+                    "constraint_name",
+                    "pg_datatype_name",
+                    "table_name",
                     "schema_name",
                 ],
                 false => &["row_count", "pg_context"],

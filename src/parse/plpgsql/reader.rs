@@ -102,7 +102,9 @@ impl<'t> Reader<'t> {
                 if states.is_empty() {
                     return Err(undefined_condition(&name));
                 }
-                let states = states.into_iter().map(|state| Condition::State(state.to_string()));
+                let states = states
+                    .into_iter()
+                    .map(|state| Condition::State(state.to_string()));
                 conditions.extend(states);
             }
             if !self.word("or") {
@@ -123,7 +125,10 @@ impl<'t> Reader<'t> {
             return Err(self.syntax_error());
         };
         self.at += 1;
-        let is_state = state.len() == 5 && state.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        let is_state = state.len() == 5
+            && state
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
         match is_state {
             true => Ok(state),
             false => Err(syntax("invalid SQLSTATE code")),
@@ -255,7 +260,10 @@ impl<'t> Reader<'t> {
 
     /// Takes `:=` or `=`.
     pub(super) fn assigns(&mut self) -> bool {
-        let found = matches!(self.peek(), Some(Token::Pair([b':', b'=']) | Token::Character('=')));
+        let found = matches!(
+            self.peek(),
+            Some(Token::Pair([b':', b'=']) | Token::Character('='))
+        );
         self.at += usize::from(found);
         found
     }

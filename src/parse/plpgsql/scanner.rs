@@ -104,7 +104,9 @@ impl Scanner<'_> {
         match first {
             '\'' => self.string(1, false).map(Token::Text),
             'e' | 'E' if self.byte(1) == b'\'' => self.string(2, true).map(Token::Text),
-            'n' | 'N' | 'b' | 'B' | 'x' | 'X' if self.byte(1) == b'\'' => self.string(2, false).map(Token::Text),
+            'n' | 'N' | 'b' | 'B' | 'x' | 'X' if self.byte(1) == b'\'' => {
+                self.string(2, false).map(Token::Text)
+            }
             '"' => self.quoted(),
             '$' if self.byte(1).is_ascii_digit() => {
                 let digits = self.rest()[1..].bytes().take_while(u8::is_ascii_digit).count();
@@ -144,7 +146,11 @@ impl Scanner<'_> {
         while at < bytes.len() {
             let is_range = bytes[at] == b'.' && bytes.get(at + 1) == Some(&b'.');
             let is_exponent_sign = matches!(bytes[at], b'+' | b'-') && matches!(bytes[at - 1], b'e' | b'E');
-            if is_range || !(bytes[at].is_ascii_alphanumeric() || matches!(bytes[at], b'.' | b'_') || is_exponent_sign) {
+            if is_range
+                || !(bytes[at].is_ascii_alphanumeric()
+                    || matches!(bytes[at], b'.' | b'_')
+                    || is_exponent_sign)
+            {
                 break;
             }
             at += 1;
@@ -168,7 +174,10 @@ impl Scanner<'_> {
                 }
                 '\'' => break,
                 '\\' if escapes => {
-                    let escaped = rest[at..].chars().next().ok_or_else(|| unterminated("quoted string"))?;
+                    let escaped = rest[at..]
+                        .chars()
+                        .next()
+                        .ok_or_else(|| unterminated("quoted string"))?;
                     at += escaped.len_utf8();
                     content.push(match escaped {
                         'n' => '\n',

@@ -120,10 +120,7 @@ impl Reader<'_> {
         self.expect("end")?;
         self.expect("if")?;
         self.expect_character(';')?;
-        Ok(Kind::If {
-            branches,
-            otherwise,
-        })
+        Ok(Kind::If { branches, otherwise })
     }
 
     fn case(&mut self) -> Result<Kind> {
@@ -275,7 +272,9 @@ impl Reader<'_> {
             return false;
         }
         self.at -= 1;
-        let is_write = ["insert", "upsert", "merge"].iter().any(|word| self.is_word(word));
+        let is_write = ["insert", "upsert", "merge"]
+            .iter()
+            .any(|word| self.is_word(word));
         self.at += 1;
         is_write
     }

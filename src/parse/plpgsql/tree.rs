@@ -260,7 +260,9 @@ impl Kind {
                 Source::Cursor { .. } => "FOR over cursor",
             },
             Kind::ForEach { .. } => "FOREACH over array",
-            Kind::Leave { is_continue: true, .. } => "CONTINUE",
+            Kind::Leave {
+                is_continue: true, ..
+            } => "CONTINUE",
             Kind::Leave { .. } => "EXIT",
             Kind::Return(_) => "RETURN",
             Kind::ReturnNext(_) => "RETURN NEXT",

@@ -157,7 +157,10 @@ pub(super) struct Dependents<'a> {
 
 impl Dependents<'_> {
     fn is_empty(&self) -> bool {
-        self.views.is_empty() && self.defaults.is_empty() && self.foreign_keys.is_empty() && self.routines.is_empty()
+        self.views.is_empty()
+            && self.defaults.is_empty()
+            && self.foreign_keys.is_empty()
+            && self.routines.is_empty()
     }
 }
 
@@ -167,7 +170,11 @@ pub(super) fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) 
     let oids: Vec<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
     let views = views_over(catalog, dropped);
-    let gone: Vec<&Relation> = dropped.iter().copied().chain(views.iter().map(|(view, _)| *view)).collect();
+    let gone: Vec<&Relation> = dropped
+        .iter()
+        .copied()
+        .chain(views.iter().map(|(view, _)| *view))
+        .collect();
     let used_by = |routine: &'a Arc<RoutineDef>| {
         let uses = |relation: &&&'a Relation| {
             routine.depends_on.contains(&relation.oid()) || routine.types_used().contains(&relation.oid())
@@ -328,7 +335,11 @@ fn dropped_index<'a>(
 }
 
 /// Takes secondary indexes out of their table and leaves their entries to be removed.
-pub(super) fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[IndexId]) -> Result<()> {
+pub(super) fn remove_indexes(
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    indexes: &[IndexId],
+) -> Result<()> {
     let mut changed = table.clone();
     changed.remove_indexes(|index| indexes.contains(&index.id));
     for index in indexes {

@@ -21,7 +21,11 @@ fn check_holds_nothing(
     held: &[&Relation],
     types: &[Arc<TypeDef>],
 ) -> Result<()> {
-    let routines = ctx.catalog.routines.iter().filter(|routine| routine.schema == schema);
+    let routines = ctx
+        .catalog
+        .routines
+        .iter()
+        .filter(|routine| routine.schema == schema);
     let routines: Vec<_> = routines.collect();
     if held.is_empty() && types.is_empty() && routines.is_empty() {
         return Ok(());
@@ -124,7 +128,10 @@ pub(super) async fn drop_schemas(
     drop_all(&ctx.catalog, &writer, &dropped, &dependents).await?;
     type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
     for routine in ctx.catalog.routines.iter() {
-        let is_gone = dependents.routines.iter().any(|(gone, _)| gone.oid == routine.oid);
+        let is_gone = dependents
+            .routines
+            .iter()
+            .any(|(gone, _)| gone.oid == routine.oid);
         if schemas.iter().any(|schema| schema.name == routine.schema) && !is_gone {
             writer.drop_routine(routine)?;
         }

@@ -10,18 +10,39 @@ use crate::{Error, Result};
 
 /// What to do without extensions that are not there.
 const WAYS_OUT: &[(&str, &str)] = &[
-    ("hstore", "Use a jsonb column: its operators ->, ->>, @> and ? do what hstore's do."),
-    ("citext", "Use text with a unique index over lower(column), and compare lower(column)."),
-    ("postgis", "Keep coordinates in columns of their own, and a geohash or a bounding box in the key."),
-    ("vector", "Keep vectors in a real[] column, and search them outside the database."),
-    ("ltree", "Keep paths in a text column: LIKE 'a.b.%' is served by its key."),
+    (
+        "hstore",
+        "Use a jsonb column: its operators ->, ->>, @> and ? do what hstore's do.",
+    ),
+    (
+        "citext",
+        "Use text with a unique index over lower(column), and compare lower(column).",
+    ),
+    (
+        "postgis",
+        "Keep coordinates in columns of their own, and a geohash or a bounding box in the key.",
+    ),
+    (
+        "vector",
+        "Keep vectors in a real[] column, and search them outside the database.",
+    ),
+    (
+        "ltree",
+        "Keep paths in a text column: LIKE 'a.b.%' is served by its key.",
+    ),
     ("unaccent", "Store a form without accents in a column of its own."),
-    ("pg_stat_statements", "Set log_min_duration_statement, and read the server's log."),
+    (
+        "pg_stat_statements",
+        "Set log_min_duration_statement, and read the server's log.",
+    ),
     ("postgres_fdw", "Load the data with COPY."),
     ("dblink", "Load the data with COPY."),
     ("btree_gin", "Use indexes over the columns themselves."),
     ("btree_gist", "Use unique indexes over the columns themselves."),
-    ("timescaledb", "A table whose key begins with the time is one sorted range: no chunks are needed."),
+    (
+        "timescaledb",
+        "A table whose key begins with the time is one sorted range: no chunks are needed.",
+    ),
     ("pg_cron", "Run the statements from the system's cron."),
 ];
 
@@ -53,7 +74,10 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result
     }
     let schema = match &new.schema {
         Some(schema) => ctx.catalog.schema(schema)?.name.clone(),
-        None => ctx.catalog.creation_schema(ctx.settings.named_path())?.to_string(),
+        None => ctx
+            .catalog
+            .creation_schema(ctx.settings.named_path())?
+            .to_string(),
     };
     let extension = ExtensionDef {
         oid: take_oid(ctx).await?,
@@ -71,7 +95,10 @@ fn unavailable(name: &str) -> Error {
     let hint = way_out.map_or_else(
         || {
             let names: Vec<&str> = KNOWN_EXTENSIONS.iter().map(|known| known.name).collect();
-            format!("pg_available_extensions lists those that there are: {}.", names.join(", "))
+            format!(
+                "pg_available_extensions lists those that there are: {}.",
+                names.join(", ")
+            )
         },
         |(_, hint)| (*hint).to_string(),
     );
@@ -90,7 +117,8 @@ pub(super) fn drop_all(ctx: &StatementContext, names: &[String], if_exists: bool
             None if name == PLPGSQL => {
                 return Err(Error::InvalidStatement {
                     state: StatementFault::DependentObjects,
-                    message: "cannot drop extension plpgsql because it is required by the database system".to_string(),
+                    message: "cannot drop extension plpgsql because it is required by the database system"
+                        .to_string(),
                     hint: None,
                 });
             }
@@ -111,7 +139,10 @@ pub(super) fn alter(ctx: &StatementContext, name: &str, schema: Option<&String>)
         (None, _) if name == PLPGSQL => Ok(()),
         (None, _) => Err(undefined(name)),
         (Some(known), None) => {
-            let message = format!("version \"{}\" of extension \"{name}\" is already installed", known.version);
+            let message = format!(
+                "version \"{}\" of extension \"{name}\" is already installed",
+                known.version
+            );
             notice(ctx, "00000", message, None);
             Ok(())
         }

@@ -509,7 +509,7 @@ fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: 
     ctx.notice(Notice {
         severity: "NOTICE",
         sqlstate: "00000".into(),
-            detail: None,
+        detail: None,
         message: format!(
             "all of \"{}\" is read whenever a row of \"{}\" is deleted or gets another key",
             table.name, referenced.name

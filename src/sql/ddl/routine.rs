@@ -61,7 +61,8 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewRoutine) -> Result<(
 
 /// Errors: those of a body that says what cannot be.
 async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
-    let is_checked = ctx.settings.show("check_function_bodies")? == "on" || routine.body_kind != BodyKind::Text;
+    let is_checked =
+        ctx.settings.show("check_function_bodies")? == "on" || routine.body_kind != BodyKind::Text;
     match routine.language {
         _ if !is_checked => Ok(()),
         Language::Sql => {
@@ -74,10 +75,9 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
         }
         Language::Plpgsql => plpgsql::check_body(ctx, routine).map_err(|error| match error {
             error @ Error::FeatureNotSupported { .. } => error,
-            error => error.without_place().within(format!(
-                "compilation of PL/pgSQL function \"{}\"",
-                routine.name
-            )),
+            error => error
+                .without_place()
+                .within(format!("compilation of PL/pgSQL function \"{}\"", routine.name)),
         }),
     }
 }
@@ -85,10 +85,9 @@ async fn check_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> 
 /// The function of the same schema, name and types of arguments.
 fn known_routine<'a>(ctx: &'a StatementContext, routine: &RoutineDef) -> Option<&'a Arc<RoutineDef>> {
     let signature = routine.signature();
-    ctx.catalog
-        .routines
-        .iter()
-        .find(|known| known.schema == routine.schema && known.name == routine.name && known.signature() == signature)
+    ctx.catalog.routines.iter().find(|known| {
+        known.schema == routine.schema && known.name == routine.name && known.signature() == signature
+    })
 }
 
 /// What CREATE says, but for its options.
@@ -181,7 +180,10 @@ fn arguments(ctx: &StatementContext, new: &NewRoutine) -> Result<Vec<RoutineArgu
             ));
         }
         let is_array = matches!(&ty, RoutineType::Sql(ty) if ty.item_type().is_some())
-            || matches!(ty, RoutineType::Polymorphic(crate::catalog::Polymorphic::Array(_)));
+            || matches!(
+                ty,
+                RoutineType::Polymorphic(crate::catalog::Polymorphic::Array(_))
+            );
         if mode == ArgumentMode::Variadic && !is_array {
             return Err(invalid("VARIADIC parameter must be an array"));
         }
@@ -211,7 +213,11 @@ fn arguments(ctx: &StatementContext, new: &NewRoutine) -> Result<Vec<RoutineArgu
 }
 
 fn no_argument(new: &NewRoutine, ty: &str) -> String {
-    let kind = if new.is_procedure { "Procedures" } else { "functions" };
+    let kind = if new.is_procedure {
+        "Procedures"
+    } else {
+        "functions"
+    };
     match new.is_procedure {
         true => format!("{kind} cannot accept type {ty}"),
         false => format!("SQL {kind} cannot have arguments of type {ty}"),
@@ -229,8 +235,15 @@ fn is_taken(arguments: &[RoutineArgument], name: &str, mode: ArgumentMode) -> bo
     arguments.iter().any(clashes)
 }
 
-fn returned(ctx: &StatementContext, new: &NewRoutine, arguments: &[RoutineArgument]) -> Result<RoutineResult> {
-    let outputs: Vec<&RoutineArgument> = arguments.iter().filter(|argument| argument.mode.is_output()).collect();
+fn returned(
+    ctx: &StatementContext,
+    new: &NewRoutine,
+    arguments: &[RoutineArgument],
+) -> Result<RoutineResult> {
+    let outputs: Vec<&RoutineArgument> = arguments
+        .iter()
+        .filter(|argument| argument.mode.is_output())
+        .collect();
     let of_outputs = match outputs.as_slice() {
         [] => None,
         [only] if !new.is_procedure => Some(RoutineResult::Type(only.ty.clone())),
@@ -247,10 +260,12 @@ fn returned(ctx: &StatementContext, new: &NewRoutine, arguments: &[RoutineArgume
         (None, Some(outputs)) => Ok(outputs),
         (None, None) => Err(invalid("function result type must be specified")),
         (Some(Resolved::Record), Some(outputs @ RoutineResult::Outputs)) => Ok(outputs),
-        (Some(_), Some(RoutineResult::Outputs)) => {
-            Err(invalid("function result type must be record because of OUT parameters"))
+        (Some(_), Some(RoutineResult::Outputs)) => Err(invalid(
+            "function result type must be record because of OUT parameters",
+        )),
+        (Some(Resolved::Type(ty)), Some(RoutineResult::Type(only))) if ty == only => {
+            Ok(RoutineResult::Type(only))
         }
-        (Some(Resolved::Type(ty)), Some(RoutineResult::Type(only))) if ty == only => Ok(RoutineResult::Type(only)),
         (Some(_), Some(RoutineResult::Type(only))) => Err(invalid(&format!(
             "function result type must be {} because of OUT parameters",
             super::routine_type::shown(ctx, &only)
@@ -259,7 +274,8 @@ fn returned(ctx: &StatementContext, new: &NewRoutine, arguments: &[RoutineArgume
         (Some(Resolved::Record), _) => Ok(RoutineResult::Record),
         (Some(Resolved::Trigger), _) => Ok(RoutineResult::Trigger),
         (Some(Resolved::Type(ty)), _) => {
-            let is_polymorphic = |argument: &RoutineArgument| matches!(argument.ty, RoutineType::Polymorphic(_));
+            let is_polymorphic =
+                |argument: &RoutineArgument| matches!(argument.ty, RoutineType::Polymorphic(_));
             if let RoutineType::Polymorphic(wanted) = &ty
                 && !arguments.iter().any(is_polymorphic)
             {
@@ -278,11 +294,19 @@ fn returned(ctx: &StatementContext, new: &NewRoutine, arguments: &[RoutineArgume
 }
 
 /// Errors: 42723 without OR REPLACE; 42809, 42P13 for what may not become another.
-fn check_replaceable(ctx: &StatementContext, known: &RoutineDef, new: &RoutineDef, or_replace: bool) -> Result<()> {
+fn check_replaceable(
+    ctx: &StatementContext,
+    known: &RoutineDef,
+    new: &RoutineDef,
+    or_replace: bool,
+) -> Result<()> {
     if !or_replace {
         return Err(Error::InvalidStatement {
             state: StatementFault::DuplicateFunction,
-            message: format!("function \"{}\" already exists with same argument types", new.name),
+            message: format!(
+                "function \"{}\" already exists with same argument types",
+                new.name
+            ),
             hint: None,
         });
     }
@@ -300,11 +324,16 @@ fn check_replaceable(ctx: &StatementContext, known: &RoutineDef, new: &RoutineDe
         shown_types(ctx, known)
     );
     if known.returns != new.returns || known.returns_set != new.returns_set {
-        return Err(with_hint("cannot change return type of existing function", way_out));
+        return Err(with_hint(
+            "cannot change return type of existing function",
+            way_out,
+        ));
     }
     let outputs = |routine: &RoutineDef| -> Vec<(Option<String>, RoutineType)> {
         let outputs = routine.outputs();
-        outputs.map(|output| (output.name.clone(), output.ty.clone())).collect()
+        outputs
+            .map(|output| (output.name.clone(), output.ty.clone()))
+            .collect()
     };
     if outputs(known) != outputs(new) && known.outputs().next().is_some() {
         return Err(crate::error::Raised {
@@ -318,10 +347,16 @@ fn check_replaceable(ctx: &StatementContext, known: &RoutineDef, new: &RoutineDe
         if let Some(name) = &old.name
             && old.name != new.name
         {
-            return Err(with_hint(&format!("cannot change name of input parameter \"{name}\""), way_out));
+            return Err(with_hint(
+                &format!("cannot change name of input parameter \"{name}\""),
+                way_out,
+            ));
         }
         if old.default.is_some() && new.default.is_none() {
-            return Err(with_hint("cannot remove parameter defaults from existing function", way_out));
+            return Err(with_hint(
+                "cannot remove parameter defaults from existing function",
+                way_out,
+            ));
         }
     }
     Ok(())
@@ -343,12 +378,16 @@ fn check_defaults(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
         };
         let text = format!("SELECT {default}");
         let read = crate::parse::parse(&text)?;
-        let Some(sqlparser::ast::Statement::Query(query)) = read.first().map(|statement| &statement.ast) else {
+        let Some(sqlparser::ast::Statement::Query(query)) = read.first().map(|statement| &statement.ast)
+        else {
             return Err(invalid("a default that is no expression"));
         };
         let planned = crate::query::plan_query(ctx, query, &[]).map_err(Error::without_place)?;
         let found = planned.columns.first().map(|column| column.ty.clone());
-        let is_literal = matches!(default.trim_start().as_bytes().first(), Some(b'\'') | Some(b'N' | b'n'));
+        let is_literal = matches!(
+            default.trim_start().as_bytes().first(),
+            Some(b'\'') | Some(b'N' | b'n')
+        );
         if let Some(found) = found.filter(|found| found != ty && !is_literal)
             && !crate::query::is_assignable(&found, ty)
         {
@@ -379,7 +418,10 @@ fn objects_read(ctx: &StatementContext, routine: &RoutineDef) -> Result<Vec<u32>
     }
     for name in &named.functions {
         let (schema, name) = names::relation_name(name)?;
-        let found = ctx.catalog.routines.find(schema.as_deref(), &name, &ctx.settings.search_path);
+        let found = ctx
+            .catalog
+            .routines
+            .find(schema.as_deref(), &name, &ctx.settings.search_path);
         oids.extend(found.iter().map(|routine| routine.oid));
     }
     oids.remove(&routine.oid);
@@ -435,7 +477,11 @@ fn set_option(ctx: &StatementContext, routine: &mut RoutineDef, option: &Routine
                 "safe" => Parallel::Safe,
                 "unsafe" => Parallel::Unsafe,
                 "restricted" => Parallel::Restricted,
-                _ => return Err(invalid("parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE")),
+                _ => {
+                    return Err(invalid(
+                        "parameter \"parallel\" must be SAFE, RESTRICTED, or UNSAFE",
+                    ));
+                }
             }
         }
         RoutineOption::Cost(cost) => routine.cost = Some(*cost),
@@ -478,7 +524,9 @@ pub(super) fn alter(
                 return Ok(());
             }
         }
-        RoutineChange::Owner(RoleName::Named(name)) => return role::check(ctx, &Ident::with_quote('"', name)),
+        RoutineChange::Owner(RoleName::Named(name)) => {
+            return role::check(ctx, &Ident::with_quote('"', name));
+        }
         RoutineChange::Owner(RoleName::Current | RoleName::All) => return Ok(()),
         RoutineChange::Options(options) => {
             for option in options {

@@ -27,7 +27,9 @@ pub(super) async fn drop_routines(
             Err(error) if if_exists && matches!(error.sqlstate(), "42883" | "3F000" | "42704") => {
                 let message = match error {
                     Error::UndefinedSchema { name } => format!("schema \"{name}\" does not exist, skipping"),
-                    Error::UndefinedObject { kind, name } => format!("{kind} \"{name}\" does not exist, skipping"),
+                    Error::UndefinedObject { kind, name } => {
+                        format!("{kind} \"{name}\" does not exist, skipping")
+                    }
                     _ => format!("{} {} does not exist, skipping", word.word(), written_name(name)),
                 };
                 notice(ctx, "00000", message, None);
@@ -56,7 +58,9 @@ pub(super) async fn drop_routines(
     notice_cascade(ctx, &gone);
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     remove(ctx, &writer, found.iter().map(|(dependent, _)| dependent)).await?;
-    dropped.iter().try_for_each(|routine| writer.drop_routine(routine))
+    dropped
+        .iter()
+        .try_for_each(|routine| writer.drop_routine(routine))
 }
 
 /// What depends on functions, and on functions and views that do, with what each depends on.
@@ -97,7 +101,10 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
     let mut found = Vec::new();
     for table in catalog.tables() {
         for column in table.columns.iter().filter(|column| !column.hidden) {
-            if column.generation().is_some_and(|generation| calls(&generation.sql)) {
+            if column
+                .generation()
+                .is_some_and(|generation| calls(&generation.sql))
+            {
                 found.push(Dependent::Column(table, column));
             } else if matches!(&column.default, Some(ColumnDefault::Expression { sql, .. }) if calls(sql)) {
                 found.push(Dependent::Default(table, column));
@@ -105,7 +112,10 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
         }
         let checks = table.checks.iter().filter(|check| calls(&check.sql));
         found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
-        let indexes = table.indexes.iter().filter(|index| texts_of(index).iter().any(|text| calls(text)));
+        let indexes = table
+            .indexes
+            .iter()
+            .filter(|index| texts_of(index).iter().any(|text| calls(text)));
         found.extend(indexes.map(|index| Dependent::Index(table, index)));
     }
     for relation in catalog.relations.iter() {
@@ -114,15 +124,23 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
             found.push(Dependent::View(view));
         }
     }
-    let others = catalog.routines.iter().filter(|other| other.depends_on.contains(&routine.oid));
+    let others = catalog
+        .routines
+        .iter()
+        .filter(|other| other.depends_on.contains(&routine.oid));
     found.extend(others.map(Dependent::Routine));
     found
 }
 
 /// The expressions of an index, as text.
 fn texts_of(index: &IndexDef) -> Vec<&str> {
-    let expressions = index.expressions.iter().map(|expression| expression.text.as_str());
-    expressions.chain(index.predicate.as_ref().map(|predicate| predicate.text.as_str())).collect()
+    let expressions = index
+        .expressions
+        .iter()
+        .map(|expression| expression.text.as_str());
+    expressions
+        .chain(index.predicate.as_ref().map(|predicate| predicate.text.as_str()))
+        .collect()
 }
 
 /// Errors: 0A000 where the text of something stored calls the function, which another name would break.

@@ -54,7 +54,10 @@ pub(super) fn found_routine(
         };
     };
     let mut types = Vec::with_capacity(arguments.len());
-    for argument in arguments.iter().filter(|argument| argument.passed != PassedAs::Out) {
+    for argument in arguments
+        .iter()
+        .filter(|argument| argument.passed != PassedAs::Out)
+    {
         types.push(match resolve(ctx, &argument.ty)? {
             Resolved::Type(ty) => ty,
             Resolved::Void | Resolved::Record | Resolved::Trigger => RoutineType::Row(0),
@@ -70,7 +73,11 @@ pub(super) fn found_routine(
         let types: Vec<String> = types.iter().map(|ty| shown(ctx, ty)).collect();
         return Err(Error::InvalidStatement {
             state: StatementFault::UndefinedRoutine,
-            message: format!("{} {shown_name}({}) does not exist", word.word(), types.join(", ")),
+            message: format!(
+                "{} {shown_name}({}) does not exist",
+                word.word(),
+                types.join(", ")
+            ),
             hint: None,
         });
     };
@@ -92,7 +99,12 @@ pub(super) fn shown_types(ctx: &StatementContext, routine: &RoutineDef) -> Strin
 
 /// `function f(integer)`.
 pub(super) fn described(ctx: &StatementContext, routine: &RoutineDef) -> String {
-    format!("{} {}({})", routine.kind.word(), routine.name, shown_types(ctx, routine))
+    format!(
+        "{} {}({})",
+        routine.kind.word(),
+        routine.name,
+        shown_types(ctx, routine)
+    )
 }
 
 /// A name as the notice of IF EXISTS shows it, whose types are those that the words of SQL mean.
@@ -109,7 +121,11 @@ pub(super) fn written_name(named: &RoutineRef) -> String {
         },
         WrittenType::OfColumn(name) | WrittenType::OfRow(name) => name.to_string(),
     });
-    format!("{}({})", named.name.to_string().replace('"', ""), types.collect::<Vec<_>>().join(","))
+    format!(
+        "{}({})",
+        named.name.to_string().replace('"', ""),
+        types.collect::<Vec<_>>().join(",")
+    )
 }
 
 /// Whether the grammar has a word of its own for the type.

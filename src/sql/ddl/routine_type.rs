@@ -71,7 +71,11 @@ pub(super) fn shown(ctx: &StatementContext, ty: &RoutineType) -> String {
         RoutineType::Sql(ty) => ty.to_string(),
         RoutineType::Polymorphic(ty) => ty.name().to_string(),
         RoutineType::Row(oid) => {
-            let relation = ctx.catalog.relations.iter().find(|relation| relation.oid() == *oid);
+            let relation = ctx
+                .catalog
+                .relations
+                .iter()
+                .find(|relation| relation.oid() == *oid);
             relation.map_or_else(|| oid.to_string(), |relation| relation.name().to_string())
         }
     }

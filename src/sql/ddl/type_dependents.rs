@@ -8,7 +8,8 @@ use sqlparser::ast::Statement;
 
 use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, RoutineDef, TableDef, TypeDef, ViewDef, stored_name,
+    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, RoutineDef, TableDef, TypeDef, ViewDef,
+    stored_name,
 };
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
@@ -388,7 +389,9 @@ impl Dependent<'_> {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
             }
             Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
-            Dependent::View(_) | Dependent::Type(_) | Dependent::Routine(_) | Dependent::Index(..) => String::new(),
+            Dependent::View(_) | Dependent::Type(_) | Dependent::Routine(_) | Dependent::Index(..) => {
+                String::new()
+            }
         }
     }
 }

@@ -70,7 +70,7 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
             _ => ctx.notice(Notice {
                 severity: "WARNING",
                 sqlstate: "01000".into(),
-            detail: None,
+                detail: None,
                 message: format!(
                     "skipping \"{}\" --- cannot {verb} non-tables or special system tables",
                     names::relation_name(&target.name)?.1

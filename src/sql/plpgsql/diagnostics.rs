@@ -1,10 +1,10 @@
 //! GET DIAGNOSTICS.
 
 use super::frame::Frame;
+use crate::Result;
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::Target;
 use crate::types::{SqlType, Value};
-use crate::Result;
 
 impl Frame {
     pub(super) fn diagnostics(&mut self, stacked: bool, items: &[(Target, String)]) -> Result<()> {

@@ -6,9 +6,7 @@ use futures::future::BoxFuture;
 use super::frame::{Flow, Frame};
 use super::variable::{Holder, Variable, assign, holder_of, null_value};
 use crate::error::Raised;
-use crate::parse::plpgsql::tree::{
-    Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target,
-};
+use crate::parse::plpgsql::tree::{Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target};
 use crate::sql::routine_run::assigned;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -22,7 +20,13 @@ impl Frame {
                 for declaration in &block.declarations {
                     self.declaration(declaration, block.label.as_ref())
                         .await
-                        .map_err(|error| self.located(error, declaration.line, "during statement block local variable initialization"))?;
+                        .map_err(|error| {
+                            self.located(
+                                error,
+                                declaration.line,
+                                "during statement block local variable initialization",
+                            )
+                        })?;
                 }
                 match block.handlers.is_empty() {
                     true => self.statements(&block.statements).await,
@@ -126,10 +130,7 @@ impl Frame {
     async fn statement(&mut self, statement: &Statement) -> Result<Flow> {
         match &statement.kind {
             Kind::Block(block) => return self.block(block, statement.line).await,
-            Kind::If {
-                branches,
-                otherwise,
-            } => {
+            Kind::If { branches, otherwise } => {
                 for (condition, body) in branches {
                     if self.is_true(condition).await? {
                         return Box::pin(self.statements(body)).await;
@@ -236,12 +237,21 @@ impl Frame {
         };
         assigned.map_err(|error| match super::fragment::is_of_analysis(&error) {
             true => error,
-            false => error.within(format!("PL/pgSQL assignment \"{} := {}\"", target.name(), value.text)),
+            false => error.within(format!(
+                "PL/pgSQL assignment \"{} := {}\"",
+                target.name(),
+                value.text
+            )),
         })
     }
 
     /// The array with another item, as UPDATE would have it.
-    async fn with_item(&mut self, target: &Target, subscripts: &[String], value: &Fragment) -> Result<(Value, SqlType)> {
+    async fn with_item(
+        &mut self,
+        target: &Target,
+        subscripts: &[String],
+        value: &Fragment,
+    ) -> Result<(Value, SqlType)> {
         let (at, _) = self.resolve(&target.parts)?;
         let [subscript] = subscripts else {
             return Err(Error::unsupported(
@@ -453,7 +463,10 @@ impl Frame {
     }
 
     /// Runs a text that no body keeps, with the variables that it names.
-    pub(super) async fn run_text(&mut self, text: &str) -> Result<crate::sql::routine_run::statement_run::Ran> {
+    pub(super) async fn run_text(
+        &mut self,
+        text: &str,
+    ) -> Result<crate::sql::routine_run::statement_run::Ran> {
         self.run_made("", text).await
     }
 }

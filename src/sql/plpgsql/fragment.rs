@@ -122,8 +122,13 @@ impl Frame {
                 Holder::Scalar { ty, value } => add(None, &name.name, value, ty),
                 Holder::Row(fields) | Holder::Record(Some(fields)) => {
                     // The first is among them in any case, so that a field that is not there is told of.
-                    let is_named = |field: &Field| words.contains(&field.name) || words.contains(&field.name.to_lowercase());
-                    let named = fields.iter().enumerate().filter(|(at, field)| *at == 0 || is_named(field));
+                    let is_named = |field: &Field| {
+                        words.contains(&field.name) || words.contains(&field.name.to_lowercase())
+                    };
+                    let named = fields
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, field)| *at == 0 || is_named(field));
                     for (_, field) in named {
                         add(Some(&name.name), &field.name, &field.value, &field.ty);
                     }
@@ -149,11 +154,7 @@ impl Frame {
         }
         let mut ran = self.run_fragment("SELECT ", &expression.text).await?;
         let [column] = ran.columns.as_slice() else {
-            return Err(Raised::new(
-                "42601",
-                format!("query returned {} columns", ran.columns.len()),
-            )
-            .into());
+            return Err(Raised::new("42601", format!("query returned {} columns", ran.columns.len())).into());
         };
         let ty = column.ty.clone();
         let value = ran.rows.next().await?;
@@ -167,7 +168,8 @@ impl Frame {
     /// The value of an expression that is the name of a variable.
     fn plain_value(&self, text: &str) -> Option<(Value, SqlType)> {
         let name = text.trim();
-        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_') && !name.starts_with(|c: char| c.is_ascii_digit());
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit());
         if !is_name || self.conflict() == crate::system::NameConflict::Column {
             return None;
         }
@@ -203,6 +205,8 @@ fn is_named_with_field(words: &BTreeSet<String>, record: &str) -> bool {
 
 /// Whether an error was met before the statement ran: its CONTEXT has no line of the statement's.
 pub(super) fn is_of_analysis(error: &Error) -> bool {
-    matches!(error, Error::At { .. } | Error::Advised { .. } | Error::Syntax { .. })
+    matches!(
+        error,
+        Error::At { .. } | Error::Advised { .. } | Error::Syntax { .. }
+    )
 }
-

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::name_in_context;
 use super::program::{Program, concrete};
 use super::variable::{Holder, Variable};
-use super::name_in_context;
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, VariableConflict};
@@ -30,7 +30,10 @@ pub(super) enum Flow {
     /// To the next.
     Next,
     /// Out of a loop or block, or to its next round.
-    Leave { is_continue: bool, label: Option<String> },
+    Leave {
+        is_continue: bool,
+        label: Option<String>,
+    },
     /// Out of the function.
     Return,
 }
@@ -133,7 +136,12 @@ impl Frame {
             }
             // $1 counts all but the columns of RETURNS TABLE.
             if argument.mode != ArgumentMode::Table {
-                let number = frame.names.iter().filter(|name| name.name.starts_with('$')).count() + 1;
+                let number = frame
+                    .names
+                    .iter()
+                    .filter(|name| name.name.starts_with('$'))
+                    .count()
+                    + 1;
                 frame.names.push(Name {
                     name: format!("${number}"),
                     qualifier: None,
@@ -175,7 +183,9 @@ impl Frame {
         let find = |qualifier: Option<&String>, name: &String| {
             let mut names = self.names.iter().rev();
             names
-                .find(|known| known.name == *name && (qualifier.is_none() || known.qualifier.as_ref() == qualifier))
+                .find(|known| {
+                    known.name == *name && (qualifier.is_none() || known.qualifier.as_ref() == qualifier)
+                })
                 .map(|known| known.at)
         };
         let found = match parts {

@@ -22,10 +22,12 @@ impl Frame {
         if self.begins_anew(&error) {
             return Err(error);
         }
-        let handler = block
-            .handlers
-            .iter()
-            .find(|handler| handler.conditions.iter().any(|condition| catches(condition, &error)));
+        let handler = block.handlers.iter().find(|handler| {
+            handler
+                .conditions
+                .iter()
+                .any(|condition| catches(condition, &error))
+        });
         let Some(handler) = handler else {
             return Err(error);
         };

@@ -8,7 +8,7 @@ use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::{Raised, StatementFault};
 use crate::parse::plpgsql;
-use crate::parse::plpgsql::tree::{Block, Body, DeclarationKind, Kind, Statement};
+use crate::parse::plpgsql::tree::{Block, Body, DeclarationKind, Fragment, Kind, Source, Statement};
 use crate::system::StatementContext;
 use crate::{Error, query};
 
@@ -40,6 +40,7 @@ impl Program {
         let body = plpgsql::read(text)?;
         let checks = Checks { routine };
         checks.block(&body.block, &Around::default())?;
+        check_syntax_of_block(&body.block)?;
         Ok(Program {
             body,
             prepared: Mutex::default(),
@@ -98,17 +99,12 @@ fn each_block(statements: &[Statement], visit: &mut dyn FnMut(&Block) -> Result<
 /// The statements that a statement holds, but for those of a block.
 fn bodies(kind: &Kind) -> Vec<&[Statement]> {
     match kind {
-        Kind::If {
-            branches,
-            otherwise,
-        } => {
+        Kind::If { branches, otherwise } => {
             let branches = branches.iter().map(|(_, body)| body.as_slice());
             branches.chain([otherwise.as_slice()]).collect()
         }
         Kind::Case {
-            branches,
-            otherwise,
-            ..
+            branches, otherwise, ..
         } => {
             let branches = branches.iter().map(|(_, body)| body.as_slice());
             branches.chain(otherwise.as_deref()).collect()
@@ -119,6 +115,117 @@ fn bodies(kind: &Kind) -> Vec<&[Statement]> {
         | Kind::ForRows { body, .. }
         | Kind::ForEach { body, .. } => vec![body],
         _ => Vec::new(),
+    }
+}
+
+/// Errors: 42601 for the first expression or statement in a block that does not read.
+fn check_syntax_of_block(block: &Block) -> Result<()> {
+    for declaration in &block.declarations {
+        match &declaration.kind {
+            DeclarationKind::Variable {
+                default: Some(default),
+                ..
+            } => check_expression(default)?,
+            DeclarationKind::Cursor { query, .. } => check_statement(&query.text)?,
+            _ => {}
+        }
+    }
+    check_syntax(&block.statements)?;
+    block
+        .handlers
+        .iter()
+        .try_for_each(|handler| check_syntax(&handler.statements))
+}
+
+fn check_syntax(statements: &[Statement]) -> Result<()> {
+    for statement in statements {
+        let kind = &statement.kind;
+        if let Kind::Block(block) = kind {
+            check_syntax_of_block(block)?;
+            continue;
+        }
+        for (is_statement, fragment) in fragments(kind) {
+            match is_statement {
+                true => check_statement(&fragment.text)?,
+                false => check_expression(fragment)?,
+            }
+        }
+        if let Kind::Sql { text, .. } = kind {
+            check_statement(text)?;
+        }
+        bodies(kind).into_iter().try_for_each(check_syntax)?;
+    }
+    Ok(())
+}
+
+fn check_expression(fragment: &Fragment) -> Result<()> {
+    check_statement(&format!("SELECT {}", fragment.text))
+}
+
+fn check_statement(text: &str) -> Result<()> {
+    // The place in the fragment says nothing of the place in the body.
+    let read = super::fragment::only_statement(text);
+    read.map(drop).map_err(|error| match error.without_place() {
+        Error::Syntax { message, .. } => Error::Syntax { message, position: 0 },
+        error => error,
+    })
+}
+
+fn fragments_of_source(source: &Source) -> Vec<(bool, &Fragment)> {
+    match source {
+        Source::Query(query) => vec![(true, query)],
+        Source::Dynamic { text, using } => std::iter::once(text)
+            .chain(using)
+            .map(|part| (false, part))
+            .collect(),
+        Source::Cursor { arguments, .. } => arguments.iter().map(|part| (false, part)).collect(),
+    }
+}
+
+/// The fragments of a statement, those of others in it left out, and whether each is a whole statement.
+fn fragments(kind: &Kind) -> Vec<(bool, &Fragment)> {
+    match kind {
+        Kind::Assign { value, .. } => vec![(false, value)],
+        Kind::If { branches, .. } => branches.iter().map(|(condition, _)| (false, condition)).collect(),
+        Kind::Case {
+            operand, branches, ..
+        } => {
+            let values = branches.iter().flat_map(|(values, _)| values);
+            operand.iter().chain(values).map(|part| (false, part)).collect()
+        }
+        Kind::While { condition, .. } => vec![(false, condition)],
+        Kind::ForInteger { from, to, step, .. } => [from, to]
+            .into_iter()
+            .chain(step)
+            .map(|part| (false, part))
+            .collect(),
+        Kind::ForRows { source, .. } | Kind::ReturnQuery(source) => fragments_of_source(source),
+        Kind::ForEach { array, .. } => vec![(false, array)],
+        Kind::Leave { when, .. } => when.iter().map(|part| (false, part)).collect(),
+        Kind::Raise(raise) => {
+            let options = raise.options.iter().map(|(_, value)| value);
+            raise
+                .arguments
+                .iter()
+                .chain(options)
+                .map(|part| (false, part))
+                .collect()
+        }
+        Kind::Assert { condition, message } => std::iter::once(condition)
+            .chain(message)
+            .map(|part| (false, part))
+            .collect(),
+        Kind::Perform(query) => vec![(false, query)],
+        Kind::Call(call) => vec![(true, call)],
+        Kind::Execute { text, using, .. } => std::iter::once(text)
+            .chain(using)
+            .map(|part| (false, part))
+            .collect(),
+        // A row in parentheses is no select list.
+        Kind::Return(_) | Kind::ReturnNext(_) => Vec::new(),
+        Kind::Block(_) | Kind::Loop { .. } | Kind::Sql { .. } | Kind::Diagnostics { .. } | Kind::Null => {
+            Vec::new()
+        }
     }
 }
 
@@ -184,16 +291,23 @@ impl Checks<'_> {
         if has_value && self.gives_set() {
             return Err(Raised {
                 hint: Some("Use RETURN NEXT or RETURN QUERY.".to_string()),
-                ..Raised::new("42804", "RETURN cannot have a parameter in function returning set")
+                ..Raised::new(
+                    "42804",
+                    "RETURN cannot have a parameter in function returning set",
+                )
             }
             .into());
         }
         if has_value && self.has_outputs() {
-            return Err(mismatch("RETURN cannot have a parameter in function with OUT parameters"));
+            return Err(mismatch(
+                "RETURN cannot have a parameter in function with OUT parameters",
+            ));
         }
         if has_value && is_void {
             return Err(mismatch(match self.routine.map(|routine| routine.kind) {
-                Some(crate::catalog::RoutineKind::Procedure) => "RETURN cannot have a parameter in a procedure",
+                Some(crate::catalog::RoutineKind::Procedure) => {
+                    "RETURN cannot have a parameter in a procedure"
+                }
                 _ => "RETURN cannot have a parameter in function returning void",
             }));
         }
@@ -227,7 +341,9 @@ fn check_label(label: Option<&String>, is_continue: bool, around: &Around) -> Re
     let Some(label) = label else {
         let word = if is_continue { "CONTINUE" } else { "EXIT" };
         return match around.loops.is_empty() {
-            true => Err(fault(&format!("{word} cannot be used outside a loop, unless it has a label"))),
+            true => Err(fault(&format!(
+                "{word} cannot be used outside a loop, unless it has a label"
+            ))),
             false => Ok(()),
         };
     };
@@ -261,7 +377,11 @@ fn mismatch(message: &str) -> Error {
 }
 
 /// The type that a name stands for in a call.
-pub(super) fn concrete(routine: &RoutineDef, ty: &crate::catalog::RoutineType, types: &[crate::types::SqlType]) -> Option<crate::types::SqlType> {
+pub(super) fn concrete(
+    routine: &RoutineDef,
+    ty: &crate::catalog::RoutineType,
+    types: &[crate::types::SqlType],
+) -> Option<crate::types::SqlType> {
     let element = crate::sql::routine_run::element_of(routine, types);
     query::concrete_type(ty, element.as_ref())
 }

@@ -55,7 +55,9 @@ impl Frame {
             let slot = match option.as_str() {
                 "ERRCODE" => {
                     let is_state = text.len() == 5
-                        && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+                        && text
+                            .bytes()
+                            .all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
                     let code = match is_state {
                         true => text,
                         false => state_of(&text)?,
@@ -110,9 +112,10 @@ impl Frame {
                 rest.next();
                 text.push('%');
             } else if let Some(argument) = arguments.next() {
-                let value = self.text_of(argument).await.map_err(|error| {
-                    error.within(format!("SQL expression \"{}\"", argument.text))
-                })?;
+                let value = self
+                    .text_of(argument)
+                    .await
+                    .map_err(|error| error.within(format!("SQL expression \"{}\"", argument.text)))?;
                 text.push_str(value.as_deref().unwrap_or("<NULL>"));
             }
         }
@@ -137,7 +140,11 @@ fn state_of(condition: &str) -> Result<String> {
     let states = state_of_condition(condition);
     match states.first() {
         Some(state) => Ok((*state).to_string()),
-        None => Err(Raised::new("42704", format!("unrecognized exception condition \"{condition}\"")).into()),
+        None => Err(Raised::new(
+            "42704",
+            format!("unrecognized exception condition \"{condition}\""),
+        )
+        .into()),
     }
 }
 

@@ -59,7 +59,10 @@ impl Frame {
         let mut ran = row;
         let columns = super::rows::columns_of(&ran);
         let values = ran.rows.next().await?.unwrap_or_default();
-        let fields = columns.into_iter().zip(values).map(|((name, ty), value)| Field { name, ty, value });
+        let fields = columns
+            .into_iter()
+            .zip(values)
+            .map(|((name, ty), value)| Field { name, ty, value });
         self.wanted_row(fields.collect())
     }
 
@@ -75,7 +78,10 @@ impl Frame {
                     fields.len(),
                     wanted.len()
                 )),
-                ..Raised::new("42804", "returned record type does not match expected record type")
+                ..Raised::new(
+                    "42804",
+                    "returned record type does not match expected record type",
+                )
             }
             .into());
         }

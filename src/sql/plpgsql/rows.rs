@@ -27,7 +27,9 @@ impl Frame {
             }
             Ok(count)
         };
-        let count = ran.await.map_err(|error| in_statement(error, &format!("SELECT {}", query.text)))?;
+        let count = ran
+            .await
+            .map_err(|error| in_statement(error, &format!("SELECT {}", query.text)))?;
         self.row_count = count;
         self.set_found(count > 0);
         Ok(())
@@ -40,7 +42,9 @@ impl Frame {
             let row = ran.rows.next().await?;
             Ok((ran.columns, row))
         };
-        let (columns, row) = ran.await.map_err(|error: Error| in_statement(error, &call.text))?;
+        let (columns, row) = ran
+            .await
+            .map_err(|error: Error| in_statement(error, &call.text))?;
         let Some(row) = row else {
             return Ok(());
         };
@@ -70,7 +74,10 @@ impl Frame {
         };
         let is_of_count = |routine: &&std::sync::Arc<crate::catalog::RoutineDef>| {
             let written = routine.arguments.iter();
-            written.filter(|argument| argument.mode != crate::catalog::ArgumentMode::Table).count() >= list.args.len()
+            written
+                .filter(|argument| argument.mode != crate::catalog::ArgumentMode::Table)
+                .count()
+                >= list.args.len()
         };
         let Some(routine) = found.iter().find(is_of_count) else {
             return Vec::new();
@@ -79,7 +86,10 @@ impl Frame {
         let outputs = pairs.filter(|(argument, _)| argument.mode.is_output());
         let target = |argument: &sqlparser::ast::FunctionArg| {
             let text = argument.to_string();
-            let parts: Vec<String> = text.split('.').map(|part| part.trim_matches('"').to_lowercase()).collect();
+            let parts: Vec<String> = text
+                .split('.')
+                .map(|part| part.trim_matches('"').to_lowercase())
+                .collect();
             self.resolve(&parts).ok().map(|_| Target {
                 parts,
                 subscripts: Vec::new(),
@@ -104,7 +114,9 @@ impl Frame {
         let Some(into) = into else {
             if !ran.columns.is_empty() && ran.written.is_none() {
                 return Err(Raised {
-                    hint: Some("If you want to discard the results of a SELECT, use PERFORM instead.".to_string()),
+                    hint: Some(
+                        "If you want to discard the results of a SELECT, use PERFORM instead.".to_string(),
+                    ),
                     ..Raised::new("42601", "query has no destination for result data")
                 }
                 .into());
@@ -122,7 +134,8 @@ impl Frame {
             return Err(Raised::new("42601", "INTO used with a command that cannot return data").into());
         }
         let first = ran.rows.next().await?;
-        let is_more = first.is_some() && (into.strict || ran.written.is_some()) && ran.rows.next().await?.is_some();
+        let is_more =
+            first.is_some() && (into.strict || ran.written.is_some()) && ran.rows.next().await?.is_some();
         if is_more {
             return Err(Raised {
                 hint: Some("Make sure the query returns a single row, or use LIMIT 1.".to_string()),
@@ -134,9 +147,9 @@ impl Frame {
             return Err(Raised::new("P0002", "query returned no rows").into());
         }
         let found = first.is_some();
-        self.row_count = ran
-            .written
-            .map_or(i64::from(found), |written| i64::try_from(written).unwrap_or(i64::MAX));
+        self.row_count = ran.written.map_or(i64::from(found), |written| {
+            i64::try_from(written).unwrap_or(i64::MAX)
+        });
         let columns: Vec<(String, SqlType)> = columns_of(&ran);
         self.assign_columns(&into.targets, &columns, first)?;
         self.set_found(found);
@@ -172,7 +185,12 @@ impl Frame {
         Ok(())
     }
 
-    pub(super) async fn execute(&mut self, text: &Fragment, into: Option<&Into>, using: &[Fragment]) -> Result<()> {
+    pub(super) async fn execute(
+        &mut self,
+        text: &Fragment,
+        into: Option<&Into>,
+        using: &[Fragment],
+    ) -> Result<()> {
         let (text, using) = self.dynamic(text, using).await?;
         let ran = async {
             let mut ran = self.run_dynamic(&text, using).await?;
@@ -197,7 +215,11 @@ impl Frame {
     }
 
     /// The text of EXECUTE and the values of USING. Errors: 22004 for NULL.
-    async fn dynamic(&mut self, text: &Fragment, using: &[Fragment]) -> Result<(String, Vec<(Value, SqlType)>)> {
+    async fn dynamic(
+        &mut self,
+        text: &Fragment,
+        using: &[Fragment],
+    ) -> Result<(String, Vec<(Value, SqlType)>)> {
         let Some(text) = self.text_of(text).await? else {
             return Err(Raised::new("22004", "query string argument of EXECUTE is null").into());
         };
@@ -309,7 +331,9 @@ impl Frame {
 
 pub(super) fn columns_of(ran: &Ran) -> Vec<(String, SqlType)> {
     let columns = ran.columns.iter();
-    columns.map(|column| (column.name.clone(), column.ty.clone())).collect()
+    columns
+        .map(|column| (column.name.clone(), column.ty.clone()))
+        .collect()
 }
 
 fn is_no_destination(error: &Error) -> bool {
@@ -324,8 +348,11 @@ fn find_cursor<'a>(block: &'a Block, name: &str) -> Option<&'a DeclarationKind> 
     if let Some(own) = own {
         return Some(&own.kind);
     }
-    block.statements.iter().find_map(|statement| match &statement.kind {
-        Kind::Block(inner) => find_cursor(inner, name),
-        _ => None,
-    })
+    block
+        .statements
+        .iter()
+        .find_map(|statement| match &statement.kind {
+            Kind::Block(inner) => find_cursor(inner, name),
+            _ => None,
+        })
 }

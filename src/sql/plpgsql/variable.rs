@@ -127,7 +127,9 @@ fn fields_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Resul
     match relation(ctx, name, Access::Name)? {
         Object::Table(table) => {
             let columns = table.visible_columns();
-            Ok(columns.map(|column| field(&column.name, column.ty.clone())).collect())
+            Ok(columns
+                .map(|column| field(&column.name, column.ty.clone()))
+                .collect())
         }
         Object::View(view) => {
             let mut fields = Vec::with_capacity(view.columns.len());

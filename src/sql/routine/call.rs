@@ -7,20 +7,23 @@ use arrow::datatypes::Schema;
 use futures::StreamExt;
 use sqlparser::ast;
 
-use crate::sql::routine_run::statement_run::see_definitions;
 use super::call_routine;
-use crate::sql::routine_run::{element_of, inner_context};
 use crate::catalog::{ArgumentMode, RoutineDef};
 use crate::functions::value_array::array_of;
 use crate::query::{concrete_type, known_types, plan_procedure_call, run_once};
 use crate::scan::{OutputColumn, Rows};
 use crate::sql::Outcome;
+use crate::sql::routine_run::statement_run::see_definitions;
+use crate::sql::routine_run::{element_of, inner_context};
 use crate::system::{RoutineCall, StatementContext};
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
 /// Runs CALL: the row of what the procedure gives back, if it gives anything.
-pub(in crate::sql) async fn execute_call(ctx: &StatementContext, function: &ast::Function) -> Result<Outcome> {
+pub(in crate::sql) async fn execute_call(
+    ctx: &StatementContext,
+    function: &ast::Function,
+) -> Result<Outcome> {
     let (routine, query) = plan_procedure_call(ctx, function, &known_types(ctx))?;
     let mut row = Vec::new();
     let mut batches = run_once(&ctx.reading(), &query).await?;
@@ -37,7 +40,10 @@ pub(in crate::sql) async fn execute_call(ctx: &StatementContext, function: &ast:
     let inputs = |at: &usize| is_input(at);
     let call = RoutineCall {
         arguments: (0..row.len()).filter(inputs).map(|at| row[at].clone()).collect(),
-        types: (0..types.len()).filter(inputs).map(|at| types[at].clone()).collect(),
+        types: (0..types.len())
+            .filter(inputs)
+            .map(|at| types[at].clone())
+            .collect(),
         returns: Vec::new(),
         routine: Arc::clone(&routine),
     };
@@ -108,7 +114,11 @@ pub(in crate::sql) fn describe_call(
 }
 
 /// Runs DO: the code of a block. Errors: 42704 for another language than plpgsql.
-pub(in crate::sql) async fn execute_block(ctx: &StatementContext, language: &str, code: &str) -> Result<Outcome> {
+pub(in crate::sql) async fn execute_block(
+    ctx: &StatementContext,
+    language: &str,
+    code: &str,
+) -> Result<Outcome> {
     match language {
         "plpgsql" => {}
         "sql" => {

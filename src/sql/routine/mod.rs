@@ -21,13 +21,18 @@ use crate::types::Value;
 use crate::{Error, Result};
 
 /// Runs a function: see [`crate::system::RoutineCaller`].
-pub(crate) fn call_routine(ctx: &StatementContext, call: RoutineCall) -> BoxFuture<'_, Result<Vec<Vec<Value>>>> {
+pub(crate) fn call_routine(
+    ctx: &StatementContext,
+    call: RoutineCall,
+) -> BoxFuture<'_, Result<Vec<Vec<Value>>>> {
     async move {
         if ctx.calls >= CALLS_MAX {
             return Err(Error::LimitExceeded {
                 state: Limit::Complexity,
                 message: "stack depth limit exceeded".to_string(),
-                hint: format!("Functions may call one another {CALLS_MAX} levels deep: a loop has no such bound."),
+                hint: format!(
+                    "Functions may call one another {CALLS_MAX} levels deep: a loop has no such bound."
+                ),
             });
         }
         let ctx = context_of(ctx, &call.routine)?;

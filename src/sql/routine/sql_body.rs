@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::sql::routine_run::statement_run::{Ran, run_statement};
-use crate::sql::routine_run::{assigned, inner_context, returned_types};
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::parse::parameters;
 use crate::query::{RoutineBody, wrong_result};
 use crate::scan::OutputColumn;
+use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::sql::routine_run::{assigned, inner_context, returned_types};
 use crate::sql::{Statement, describe_here};
 use crate::system::{NameConflict, RoutineCall, StatementContext, Variable, Variables};
 use crate::types::{SqlType, Value};
@@ -89,7 +89,9 @@ fn statements(routine: &RoutineDef) -> Result<Arc<Vec<Arc<Statement>>>> {
     routine.compiled.get_or(|| {
         let body = RoutineBody::of(routine)?;
         let statements = body.statements.iter().cloned();
-        Ok(statements.map(|parsed| Arc::new(Statement::new(parsed))).collect())
+        Ok(statements
+            .map(|parsed| Arc::new(Statement::new(parsed)))
+            .collect())
     })
 }
 
@@ -113,7 +115,10 @@ fn variables(routine: &RoutineDef, types: &[SqlType]) -> Variables {
 
 /// Errors: those of binding the statements of a function that is made, and 42P13 for a result of another type.
 pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
-    let types: Option<Vec<SqlType>> = routine.inputs().map(|input| input.ty.sql_type().cloned()).collect();
+    let types: Option<Vec<SqlType>> = routine
+        .inputs()
+        .map(|input| input.ty.sql_type().cloned())
+        .collect();
     let Some(types) = types else {
         // Each call decides the types, and binds the body.
         return RoutineBody::of(routine).map(drop);

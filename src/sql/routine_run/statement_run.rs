@@ -5,9 +5,9 @@ use std::sync::Arc;
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 
+use crate::parse::StatementKind;
 use crate::parse::command::Command;
 use crate::parse::definition::UpkeepKind;
-use crate::parse::StatementKind;
 use crate::scan::{OutputColumn, RowsStream};
 use crate::sql::{Outcome, Statement, execute_here, raise_warnings};
 use crate::system::{Settings, StatementContext};
@@ -62,14 +62,20 @@ impl RanRows {
 }
 
 /// Runs a statement in the transaction of the one around it. Errors: the statement's; 0A000 for what only a session can do; 25006.
-pub(in crate::sql) async fn run_statement(ctx: &mut StatementContext, statement: &Arc<Statement>) -> Result<Ran> {
+pub(in crate::sql) async fn run_statement(
+    ctx: &mut StatementContext,
+    statement: &Arc<Statement>,
+) -> Result<Ran> {
     let parsed = &statement.parsed;
     if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
         run_session_command(ctx, command)?;
         return Ok(Ran::nothing());
     }
     if let Some(Command::Copy(_)) = &parsed.command {
-        return Err(Error::unsupported("COPY in a function", Some("Use INSERT ... SELECT.")));
+        return Err(Error::unsupported(
+            "COPY in a function",
+            Some("Use INSERT ... SELECT."),
+        ));
     }
     let write = parsed.name_of_write();
     if let Some(name) = &write {
@@ -115,9 +121,10 @@ pub(in crate::sql) async fn run_statement(ctx: &mut StatementContext, statement:
             written: Some(written.rows_written),
         }),
         Outcome::Done { .. } => Ok(Ran::nothing()),
-        Outcome::CopyOut { .. } | Outcome::CopyIn(_) => {
-            Err(Error::unsupported("COPY in a function", Some("Use INSERT ... SELECT.")))
-        }
+        Outcome::CopyOut { .. } | Outcome::CopyIn(_) => Err(Error::unsupported(
+            "COPY in a function",
+            Some("Use INSERT ... SELECT."),
+        )),
     }
 }
 

@@ -29,11 +29,14 @@ pub(in crate::sql) fn inner_context(ctx: &StatementContext) -> StatementContext 
 
 /// What polymorphic arguments stand for in a call.
 pub(in crate::sql) fn element_of(routine: &RoutineDef, types: &[SqlType]) -> Option<SqlType> {
-    routine.inputs().zip(types).find_map(|(input, ty)| match &input.ty {
-        RoutineType::Polymorphic(Polymorphic::Element(_)) => Some(ty.clone()),
-        RoutineType::Polymorphic(Polymorphic::Array(_)) => ty.item_type().cloned(),
-        _ => None,
-    })
+    routine
+        .inputs()
+        .zip(types)
+        .find_map(|(input, ty)| match &input.ty {
+            RoutineType::Polymorphic(Polymorphic::Element(_)) => Some(ty.clone()),
+            RoutineType::Polymorphic(Polymorphic::Array(_)) => ty.item_type().cloned(),
+            _ => None,
+        })
 }
 
 /// The types of the columns of a function's rows; `None`: whatever they are.
@@ -55,22 +58,27 @@ pub(in crate::sql) fn returned_types(ctx: &StatementContext, call: &RoutineCall)
 }
 
 /// A value as one of another type: as an assignment has it, or by its text. Errors: those of reading that.
-pub(in crate::sql) fn assigned(ctx: &StatementContext, value: Value, from: &SqlType, to: &SqlType) -> Result<Value> {
+pub(in crate::sql) fn assigned(
+    ctx: &StatementContext,
+    value: Value,
+    from: &SqlType,
+    to: &SqlType,
+) -> Result<Value> {
     let format = ctx.format_settings();
     let value = match value {
         Value::Null => return Ok(Value::Null),
-        Value::Unknown(text) => return Value::parse(&text, to, &format),
+        Value::Unknown(text) => return Value::parse(&text, to, &format)?.assign(to, "", &format),
         value => value,
     };
     if from == to {
         return Ok(value);
     }
     let text = value.to_text(&format);
-    match (value.cast(to, &format), to) {
-        (Ok(cast), _) => Ok(cast),
-        // A text that does not read as one; anything else goes by its text.
-        (Err(error), _) if from.is_string() => Err(error),
-        (Err(Error::CannotCoerce { .. } | Error::Internal { .. }), to) => Value::parse(&text, to, &format),
-        (Err(error), _) => Err(error),
+    match value.clone().assign(to, "", &format) {
+        // What no assignment converts goes by its text, as PL/pgSQL has it.
+        Err(Error::DatatypeMismatch { .. } | Error::CannotCoerce { .. } | Error::Internal { .. }) => {
+            Value::parse(&text, to, &format)?.assign(to, "", &format)
+        }
+        assigned => assigned,
     }
 }

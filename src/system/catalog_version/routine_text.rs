@@ -60,7 +60,9 @@ fn type_name(catalog: &Catalog, ty: &RoutineType) -> String {
 pub(crate) fn arguments(catalog: &Catalog, routine: &RoutineDef, shown: Shown) -> String {
     let is_shown = |argument: &&RoutineArgument| {
         argument.mode != ArgumentMode::Table
-            && (shown == Shown::All || argument.mode != ArgumentMode::Out || routine.kind == RoutineKind::Procedure)
+            && (shown == Shown::All
+                || argument.mode != ArgumentMode::Out
+                || routine.kind == RoutineKind::Procedure)
     };
     let parts = routine.arguments.iter().filter(is_shown).map(|argument| {
         let mode = match argument.mode {
@@ -70,8 +72,15 @@ pub(crate) fn arguments(catalog: &Catalog, routine: &RoutineDef, shown: Shown) -
             ArgumentMode::InOut => "INOUT ",
             ArgumentMode::Variadic => "VARIADIC ",
         };
-        let name = argument.name.as_ref().map(|name| format!("{} ", quote_ident(name)));
-        let mut part = format!("{mode}{}{}", name.unwrap_or_default(), type_name(catalog, &argument.ty));
+        let name = argument
+            .name
+            .as_ref()
+            .map(|name| format!("{} ", quote_ident(name)));
+        let mut part = format!(
+            "{mode}{}{}",
+            name.unwrap_or_default(),
+            type_name(catalog, &argument.ty)
+        );
         if let Some(default) = argument.default.as_ref().filter(|_| shown == Shown::All) {
             part += &format!(" DEFAULT {}", default_text(default, &argument.ty));
         }
@@ -88,7 +97,11 @@ pub(crate) fn default_text(default: &str, ty: &RoutineType) -> String {
         && !default[1..default.len() - 1].replace("''", "").contains('\'');
     match ty {
         RoutineType::Sql(ty) if is_string || default.eq_ignore_ascii_case("null") => {
-            let constant = if is_string { default.to_string() } else { "NULL".to_string() };
+            let constant = if is_string {
+                default.to_string()
+            } else {
+                "NULL".to_string()
+            };
             format!("{constant}::{ty}")
         }
         RoutineType::Sql(SqlType::Bool) => default.to_lowercase(),
@@ -101,7 +114,10 @@ pub(crate) fn result(catalog: &Catalog, routine: &RoutineDef) -> Option<String> 
     if routine.kind == RoutineKind::Procedure {
         return None;
     }
-    let table = routine.arguments.iter().filter(|argument| argument.mode == ArgumentMode::Table);
+    let table = routine
+        .arguments
+        .iter()
+        .filter(|argument| argument.mode == ArgumentMode::Table);
     let columns: Vec<String> = table
         .map(|column| {
             let name = column.name.as_deref().map(quote_ident).unwrap_or_default();
@@ -153,7 +169,10 @@ pub(crate) fn definition(catalog: &Catalog, routine: &RoutineDef) -> String {
         text += &format!("{options}\n");
     }
     for (name, values) in &routine.settings {
-        let values: Vec<String> = values.iter().map(|value| format!("'{}'", value.replace('\'', "''"))).collect();
+        let values: Vec<String> = values
+            .iter()
+            .map(|value| format!("'{}'", value.replace('\'', "''")))
+            .collect();
         text += &format!(" SET {} TO {}\n", quote_ident(name), values.join(", "));
     }
     match sql_body(routine) {

@@ -41,11 +41,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
     ("pg_language", &[], routine_rows::languages),
     ("pg_extension", &[], routine_rows::extensions),
-    (
-        "pg_available_extensions",
-        &[],
-        routine_rows::available_extensions,
-    ),
+    ("pg_available_extensions", &[], routine_rows::available_extensions),
     (
         "pg_available_extension_versions",
         &[],

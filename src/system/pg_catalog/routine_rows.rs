@@ -2,7 +2,9 @@
 //! information_schema's routines and parameters.
 
 use super::object_class::{CLASS_CLASS, EXTENSION_CLASS, LANGUAGE_CLASS, NAMESPACE_CLASS, PROCEDURE_CLASS};
-use super::relation_rows::{Constants, RelationRows, Source, array_or_null, array_text, boolean, text, vector};
+use super::relation_rows::{
+    Constants, RelationRows, Source, array_or_null, array_text, boolean, text, vector,
+};
 use crate::catalog::{
     ArgumentMode, BodyKind, Language, Parallel, RoutineArgument, RoutineDef, RoutineKind, RoutineResult,
     RoutineType, Volatile,
@@ -16,10 +18,7 @@ use crate::system::{KNOWN_EXTENSIONS, PLPGSQL};
 const PLPGSQL_OID: i64 = 13_559;
 
 /// What all rows of `pg_proc` have in common.
-pub(super) const PROCEDURE: Constants = &[
-    ("proowner", "10"),
-    ("prosupport", "0"),
-];
+pub(super) const PROCEDURE: Constants = &[("proowner", "10"), ("prosupport", "0")];
 
 /// `pg_proc`: the functions that users made.
 pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
@@ -31,11 +30,19 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             .map_or(0, |input| variadic_item(&input.ty));
         let has_outputs = routine.outputs().next().is_some();
         let has_modes = has_outputs || variadic != 0;
-        let modes = routine.arguments.iter().map(|argument| mode_letter(argument.mode));
+        let modes = routine
+            .arguments
+            .iter()
+            .map(|argument| mode_letter(argument.mode));
         let types = routine.arguments.iter().map(|argument| type_oid(&argument.ty));
         let defaults: Vec<String> = inputs
             .iter()
-            .filter_map(|input| input.default.as_deref().map(|default| default_text(default, &input.ty)))
+            .filter_map(|input| {
+                input
+                    .default
+                    .as_deref()
+                    .map(|default| default_text(default, &input.ty))
+            })
             .collect();
         let names: Vec<String> = routine
             .arguments
@@ -56,7 +63,14 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             ("procost", text(routine.cost.unwrap_or(100.0))),
             ("prorows", text(rows_of(routine))),
             ("provariadic", text(variadic)),
-            ("prokind", text(if routine.kind == RoutineKind::Procedure { "p" } else { "f" })),
+            (
+                "prokind",
+                text(if routine.kind == RoutineKind::Procedure {
+                    "p"
+                } else {
+                    "f"
+                }),
+            ),
             ("prosecdef", boolean(routine.security_definer)),
             ("proleakproof", boolean(routine.leakproof)),
             ("proisstrict", boolean(routine.strict)),
@@ -66,12 +80,28 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             ("pronargs", text(inputs.len())),
             ("pronargdefaults", text(defaults.len())),
             ("prorettype", text(result_oid(routine))),
-            ("proargtypes", vector(inputs.iter().map(|input| type_oid(&input.ty)))),
-            ("proallargtypes", if has_modes { array_or_null(types) } else { None }),
+            (
+                "proargtypes",
+                vector(inputs.iter().map(|input| type_oid(&input.ty))),
+            ),
+            (
+                "proallargtypes",
+                if has_modes { array_or_null(types) } else { None },
+            ),
             ("proargmodes", if has_modes { array_or_null(modes) } else { None }),
             ("proargnames", has_names.then(|| array_text(&names))),
-            ("proargdefaults", (!defaults.is_empty()).then(|| defaults.join(", "))),
-            ("prosrc", text(if routine.body_kind == BodyKind::Text { &routine.body } else { "" })),
+            (
+                "proargdefaults",
+                (!defaults.is_empty()).then(|| defaults.join(", ")),
+            ),
+            (
+                "prosrc",
+                text(if routine.body_kind == BodyKind::Text {
+                    &routine.body
+                } else {
+                    ""
+                }),
+            ),
             ("prosqlbody", sql_body(routine)),
             ("proconfig", (!settings.is_empty()).then(|| array_text(&settings))),
         ]);
@@ -152,13 +182,21 @@ pub(super) fn extensions(source: &Source<'_>, rows: &mut RelationRows) {
     push(PLPGSQL_OID, PLPGSQL, 11, "1.0", false);
     for extension in source.ctx.catalog.extensions.values() {
         let schema = schema_oid(source, &extension.schema);
-        push(i64::from(extension.oid), &extension.name, schema, &extension.version, true);
+        push(
+            i64::from(extension.oid),
+            &extension.name,
+            schema,
+            &extension.version,
+            true,
+        );
     }
 }
 
 /// What there is of extensions: name, version, comment.
 fn available() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
-    let known = KNOWN_EXTENSIONS.iter().map(|known| (known.name, known.version, known.comment));
+    let known = KNOWN_EXTENSIONS
+        .iter()
+        .map(|known| (known.name, known.version, known.comment));
     known.chain([(PLPGSQL, "1.0", "PL/pgSQL procedural language")])
 }
 
@@ -185,7 +223,10 @@ pub(super) fn available_versions(source: &Source<'_>, rows: &mut RelationRows) {
         rows.push(&[
             ("name", text(name)),
             ("version", text(version)),
-            ("installed", boolean(installed_version(source, name, version).is_some())),
+            (
+                "installed",
+                boolean(installed_version(source, name, version).is_some()),
+            ),
             ("superuser", boolean(true)),
             ("trusted", boolean(true)),
             ("relocatable", boolean(name != PLPGSQL)),
@@ -228,7 +269,10 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
         }
         for oid in &routine.depends_on {
             let is_routine = source.ctx.catalog.routines.by_oid(*oid).is_some();
-            push(if is_routine { PROCEDURE_CLASS } else { CLASS_CLASS }, i64::from(*oid));
+            push(
+                if is_routine { PROCEDURE_CLASS } else { CLASS_CLASS },
+                i64::from(*oid),
+            );
         }
     }
 }
@@ -245,7 +289,11 @@ fn type_cells(source: &Source<'_>, ty: &RoutineType) -> [Cell; 3] {
         RoutineType::Sql(ty) if ty.enum_type().is_none() => {
             let system = SYSTEM.types.get(&oid);
             let name = system.map(|system| system.name.clone());
-            let shown = if ty.item_type().is_some() { "ARRAY".to_string() } else { ty.to_string() };
+            let shown = if ty.item_type().is_some() {
+                "ARRAY".to_string()
+            } else {
+                ty.to_string()
+            };
             [Some(shown), text("pg_catalog"), name]
         }
         RoutineType::Sql(_) => {
@@ -283,7 +331,9 @@ pub(super) fn routines(source: &Source<'_>, rows: &mut RelationRows) {
             _ if !is_function => [None, None, None],
             RoutineResult::Type(ty) => type_cells(source, ty),
             RoutineResult::Void => [text("void"), text("pg_catalog"), text("void")],
-            RoutineResult::Outputs | RoutineResult::Record => [text("record"), text("pg_catalog"), text("record")],
+            RoutineResult::Outputs | RoutineResult::Record => {
+                [text("record"), text("pg_catalog"), text("record")]
+            }
             RoutineResult::Trigger => [text("trigger"), text("pg_catalog"), text("trigger")],
         };
         let is_sql = routine.language == Language::Sql;
@@ -294,7 +344,10 @@ pub(super) fn routines(source: &Source<'_>, rows: &mut RelationRows) {
             ("routine_catalog", database.clone()),
             ("routine_schema", text(&routine.schema)),
             ("routine_name", text(&routine.name)),
-            ("routine_type", text(if is_function { "FUNCTION" } else { "PROCEDURE" })),
+            (
+                "routine_type",
+                text(if is_function { "FUNCTION" } else { "PROCEDURE" }),
+            ),
             ("type_udt_catalog", udt_name.as_ref().and(database.clone())),
             ("type_udt_schema", udt_schema),
             ("type_udt_name", udt_name),
@@ -305,12 +358,23 @@ pub(super) fn routines(source: &Source<'_>, rows: &mut RelationRows) {
             ("external_language", text(routine.language.name().to_uppercase())),
             (
                 "is_deterministic",
-                text(if routine.volatile == Volatile::Immutable { "YES" } else { "NO" }),
+                text(if routine.volatile == Volatile::Immutable {
+                    "YES"
+                } else {
+                    "NO"
+                }),
             ),
-            ("is_null_call", is_function.then(|| if routine.strict { "YES" } else { "NO" }.to_string())),
+            (
+                "is_null_call",
+                is_function.then(|| if routine.strict { "YES" } else { "NO" }.to_string()),
+            ),
             (
                 "security_type",
-                text(if routine.security_definer { "DEFINER" } else { "INVOKER" }),
+                text(if routine.security_definer {
+                    "DEFINER"
+                } else {
+                    "INVOKER"
+                }),
             ),
         ]);
     }
@@ -344,7 +408,10 @@ pub(super) fn parameters(source: &Source<'_>, rows: &mut RelationRows) {
                 ("dtd_identifier", text(at + 1)),
                 (
                     "parameter_default",
-                    argument.default.as_deref().map(|default| default_text(default, &argument.ty)),
+                    argument
+                        .default
+                        .as_deref()
+                        .map(|default| default_text(default, &argument.ty)),
                 ),
             ]);
         }

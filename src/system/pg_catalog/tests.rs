@@ -162,7 +162,7 @@ pub(crate) async fn statement() -> StatementContext {
         cursor_position: None,
         variables: None,
         calls: 0,
-        call_routine: |_, _| Box::pin(async { Err(crate::Error::internal(\"no functions here\")) }),
+        call_routine: |_, _| Box::pin(async { Err(crate::Error::internal("no functions here")) }),
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }
