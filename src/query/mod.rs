@@ -135,7 +135,7 @@ pub(crate) use routine_body::RoutineBody;
 pub(crate) use routine_call::{concrete as concrete_type, described as described_routine, wrong_result};
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
-pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
+pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows};
 pub(crate) use window::WINDOW_FUNCTIONS;
 pub(crate) use with_name::{rename, repeated_name};
 
