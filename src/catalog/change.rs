@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::load::{part_key, single_part_key};
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, NO_SEQUENCE, Relation, SchemaDef, SequenceDef, SettingOverrides,
-    TableDef, TypeDef, ViewDef, record, record_key, type_record, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, Relation, RoutineDef, SchemaDef, SequenceDef,
+    SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key, routine_record, type_record,
+    written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -162,6 +163,86 @@ impl<'a> CatalogWriter<'a> {
         }
         let value = type_record::encode(ty, self.version)?;
         self.write_record(Keyspace::Type { oid: ty.oid }, Some(value))
+    }
+
+    /// Writes a function's record, new or changed. What its body reads, where that is known, must stay.
+    pub fn put_routine(&self, routine: &RoutineDef) -> Result<()> {
+        let known = self.catalog.routines.by_oid(routine.oid);
+        let schema = routine.schema.as_str();
+        if known.is_none_or(|known| known.schema != schema) {
+            self.rest_on_schema(schema)?;
+        }
+        let signature = routine.signature();
+        if known.is_none_or(|known| known.schema != schema || known.signature() != signature) {
+            if let Some(known) = known {
+                self.drop_routine_name(known)?;
+            }
+            let signature = signature.as_str();
+            let key = Keyspace::RoutineName { schema, signature }.encode();
+            let value = routine.oid.to_be_bytes().to_vec();
+            self.txn
+                .write(Write::Put { key, value }, Some(LockMode::Replace))?;
+        }
+        for oid in routine.types_used() {
+            self.rest_on_type(oid)?;
+        }
+        for oid in &routine.depends_on {
+            self.rest_on_object(*oid)?;
+        }
+        let value = routine_record::encode(routine, self.version)?;
+        self.write_record(Keyspace::Routine { oid: routine.oid }, Some(value))
+    }
+
+    /// Removes the record of a function that nothing calls.
+    pub fn drop_routine(&self, routine: &RoutineDef) -> Result<()> {
+        self.drop_routine_name(routine)?;
+        self.drop_record(Keyspace::Routine { oid: routine.oid }, routine.oid)
+    }
+
+    fn drop_routine_name(&self, routine: &RoutineDef) -> Result<()> {
+        let signature = routine.signature();
+        let key = Keyspace::RoutineName {
+            schema: &routine.schema,
+            signature: &signature,
+        };
+        let key = key.encode();
+        self.txn.write(Write::Delete { key }, Some(LockMode::Replace))
+    }
+
+    /// Something new depends on a relation or a function, which must stay.
+    pub fn rest_on_object(&self, oid: u32) -> Result<()> {
+        if let Some(relation) = self.relation_of(oid) {
+            return self.rest_on(relation);
+        }
+        match self.catalog.routines.by_oid(oid) {
+            Some(_) => {
+                self.txn
+                    .guard_in(&Keyspace::Routine { oid }.encode(), LockMode::AccessShare);
+                self.txn.mark(Keyspace::Dependents { oid }.encode())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Writes an extension's record.
+    pub fn put_extension(&self, extension: &ExtensionDef) -> Result<()> {
+        let value = extension::encode(extension, self.version)?;
+        self.write_record(
+            Keyspace::Extension {
+                name: &extension.name,
+            },
+            Some(value),
+        )
+    }
+
+    /// Removes an extension's record.
+    pub fn drop_extension(&self, extension: &ExtensionDef) -> Result<()> {
+        self.write_record(
+            Keyspace::Extension {
+                name: &extension.name,
+            },
+            None,
+        )
     }
 
     /// Removes the record of a type that nothing is of.

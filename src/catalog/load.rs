@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Relation, record, type_record};
+use super::{Catalog, Relation, extension, record, routine_record, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -151,7 +151,7 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads schemas, types and settings.
+/// Reads schemas, types, functions, extensions and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
@@ -161,6 +161,14 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     let types = read_ranges(txn, vec![keyspace::types_range()]).await?;
     let records = types.iter().map(|(_, value)| value.as_slice());
     catalog.types = type_record::decode_all(records, &catalog.types)?;
+    let routines = read_ranges(txn, vec![keyspace::routines_range()]).await?;
+    let records = routines.iter().map(|(_, value)| value.as_slice());
+    catalog.routines = routine_record::decode_all(records, &catalog.types, &catalog.routines)?;
+    catalog.extensions.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::extensions_range()]).await? {
+        let extension = extension::decode(&value)?;
+        catalog.extensions.insert(extension.name.clone(), extension);
+    }
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {
         let altered = record::decode_settings(&value)?;

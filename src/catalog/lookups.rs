@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::{Access, Catalog, Object, ObjectKind, RelationName, TypeDef};
+use super::{Access, Catalog, Object, ObjectKind, RelationName, RoutineDef, TypeDef};
 use crate::Result;
 
 /// What has been asked so far. Whoever shares it adds to it.
@@ -34,6 +34,12 @@ enum Lookup {
         name: String,
         search_path: Vec<String>,
         found: Option<(u32, u64)>,
+    },
+    Routines {
+        schema: Option<String>,
+        name: String,
+        search_path: Vec<String>,
+        found: Vec<(u32, u64)>,
     },
 }
 
@@ -92,6 +98,30 @@ impl Lookups {
         found.cloned()
     }
 
+    /// As [`Routines::find`](super::Routines::find).
+    pub fn get_routines(
+        &self,
+        catalog: &Catalog,
+        schema: Option<&str>,
+        name: &str,
+        search_path: &[String],
+    ) -> Vec<Arc<RoutineDef>> {
+        if catalog.routines.is_empty() && search_path.is_empty() {
+            return Vec::new();
+        }
+        let found = catalog.routines.find(schema, name, search_path);
+        self.lock().insert(Lookup::Routines {
+            schema: schema.map(str::to_string),
+            name: name.to_string(),
+            search_path: match schema {
+                Some(_) => Vec::new(),
+                None => search_path.to_vec(),
+            },
+            found: versions(&found),
+        });
+        found
+    }
+
     /// What was answered so far.
     pub fn answers(&self) -> Answers {
         Answers(self.lock().iter().cloned().collect())
@@ -136,7 +166,20 @@ impl Lookup {
                 let now = catalog.types.find(schema.as_deref(), name, search_path);
                 now.map(|now| (now.oid, now.version_with_types())) == *found
             }
+            Lookup::Routines {
+                schema,
+                name,
+                search_path,
+                found,
+            } => versions(&catalog.routines.find(schema.as_deref(), name, search_path)) == *found,
             Lookup::Schema { name, is_there } => catalog.schemas.contains_key(name) == *is_there,
         }
     }
+}
+
+fn versions(found: &[Arc<RoutineDef>]) -> Vec<(u32, u64)> {
+    found
+        .iter()
+        .map(|routine| (routine.oid, routine.version))
+        .collect()
 }

@@ -17,10 +17,13 @@
 //! | `Name { schema, name }` | the oid (u32 BE) of the relation or index that has the name |
 //! | `Type { oid }` | a record of a type that a user made |
 //! | `TypeName { schema, name }` | the oid (u32 BE) of the type that has the name |
+//! | `Routine { oid }` | a record of a function or procedure |
+//! | `RoutineName { schema, signature }` | the oid (u32 BE) of the function that has this name with these types of arguments |
+//! | `Extension { name }` | a record of an extension |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'P', 'Q', 'S', 'T', 'V' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -55,6 +58,7 @@ mod check_constraint;
 mod column_types;
 mod expiry;
 mod expiry_rule;
+pub(crate) mod extension;
 mod foreign_key;
 mod generation;
 mod index_options;
@@ -66,6 +70,8 @@ mod queries;
 mod reclaim;
 mod record;
 mod relations;
+mod routine;
+pub(crate) mod routine_record;
 mod sequence_def;
 mod setting_overrides;
 mod stored_query;
@@ -85,6 +91,7 @@ pub use change::{CatalogWriter, NewDynamicColumn};
 pub use check_constraint::CheckConstraint;
 pub use expiry::Expiry;
 use expiry_rule::ExpiryCache;
+pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
@@ -93,6 +100,10 @@ pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
 pub use relations::Relations;
+pub use routine::{
+    ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
+    RoutineKind, RoutineResult, RoutineType, Routines, Volatile, signature,
+};
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use stored_query::StoredQuery;
@@ -129,6 +140,10 @@ pub struct Catalog {
     pub relations: Relations,
     /// The types that users made.
     pub types: UserTypes,
+    /// The functions and procedures that users made.
+    pub routines: Routines,
+    /// The extensions that are there, but for plpgsql, which always is.
+    pub extensions: BTreeMap<String, ExtensionDef>,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
@@ -270,6 +285,8 @@ impl Catalog {
             schemas,
             relations: Relations::default(),
             types: UserTypes::default(),
+            routines: Routines::default(),
+            extensions: BTreeMap::new(),
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
             expiry: ExpiryCache::default(),

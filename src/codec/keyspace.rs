@@ -38,7 +38,10 @@ const SETTINGS: u16 = 11;
 const CATALOG_PART: u16 = 12;
 const TYPE: u16 = 13;
 const TYPE_NAME: u16 = 14;
-const CLOCK: u16 = 15;
+const ROUTINE: u16 = 15;
+const ROUTINE_NAME: u16 = 16;
+const EXTENSION: u16 = 17;
+const CLOCK: u16 = 18;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -122,6 +125,23 @@ pub enum Keyspace<'a> {
     /// The latest time by which rows were found over (i64 BE, microseconds since 1970): the next start goes on from there. (An older
     /// release left none.)
     Clock,
+    /// A function or procedure that a user made.
+    Routine {
+        /// Its oid.
+        oid: u32,
+    },
+    /// The oid (u32 BE) of the function that has the name with these types of arguments.
+    RoutineName {
+        /// The schema's name.
+        schema: &'a str,
+        /// The name and the types, as `catalog::routine` writes them.
+        signature: &'a str,
+    },
+    /// An extension.
+    Extension {
+        /// Its name.
+        name: &'a str,
+    },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
@@ -165,6 +185,11 @@ impl<'a> Keyspace<'a> {
                 system_key(TYPE_NAME, &[schema.as_bytes(), &[0], name.as_bytes()])
             }
             Keyspace::Dependents { oid } => system_key(DEPENDENTS, &[&oid.to_be_bytes()]),
+            Keyspace::Routine { oid } => system_key(ROUTINE, &[&oid.to_be_bytes()]),
+            Keyspace::RoutineName { schema, signature } => {
+                system_key(ROUTINE_NAME, &[schema.as_bytes(), &[0], signature.as_bytes()])
+            }
+            Keyspace::Extension { name } => system_key(EXTENSION, &[name.as_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
                 class,
                 object,
@@ -223,6 +248,14 @@ impl<'a> Keyspace<'a> {
                 .and_then(|names| names.split_once('\0'))
                 .map(|(schema, name)| Keyspace::TypeName { schema, name }),
             (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
+            (ROUTINE, 4) => id_and(rest).map(|oid| Keyspace::Routine { oid }),
+            (ROUTINE_NAME, _) => std::str::from_utf8(rest)
+                .ok()
+                .and_then(|names| names.split_once('\0'))
+                .map(|(schema, signature)| Keyspace::RoutineName { schema, signature }),
+            (EXTENSION, 1..) => std::str::from_utf8(rest)
+                .ok()
+                .map(|name| Keyspace::Extension { name }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
@@ -337,6 +370,16 @@ pub fn types_range() -> KeyRange {
 }
 
 /// See [`relations_range`].
+pub fn routines_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, ROUTINE)
+}
+
+/// See [`relations_range`].
+pub fn extensions_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, EXTENSION)
+}
+
+/// See [`relations_range`].
 pub fn dropped_range() -> KeyRange {
     index_range(SYSTEM_TABLE, DROPPED)
 }
@@ -389,6 +432,12 @@ mod tests {
                 schema: "public",
                 name: "übung",
             },
+            Keyspace::Routine { oid: 16387 },
+            Keyspace::RoutineName {
+                schema: "public",
+                signature: "f(integer)",
+            },
+            Keyspace::Extension { name: "pgcrypto" },
             Keyspace::Settings { of: "role bob" },
             Keyspace::Entry {
                 table: 1,

@@ -222,7 +222,8 @@ proptest! {
         let mut row = row_of(&columns);
         let at = at.index(row.len());
         row[at] ^= 1 << bit;
-        prop_assert_eq!(RowReader::new(&row).unwrap_err().sqlstate(), "XX001");
+        let error = RowReader::new(&row).unwrap_err();
+        prop_assert_eq!(error.sqlstate(), "XX001");
         row.truncate(at);
         prop_assert!(RowReader::new(&row).is_err());
     }

@@ -21,6 +21,8 @@ pub enum DuplicateKind {
     Check,
     /// A type.
     Type,
+    /// An extension.
+    Extension,
     /// Any other object.
     Object,
 }
@@ -77,6 +79,10 @@ pub enum StatementFault {
     InvalidName,
     /// 42883: a function that is looked for by what it does, not by its name.
     UndefinedRoutine,
+    /// 42P13: a function that cannot be.
+    InvalidFunctionDefinition,
+    /// 42723: a function that is there with the same types of arguments.
+    DuplicateFunction,
 }
 
 /// Which kind of limit was exceeded; names its SQLSTATE.
@@ -107,6 +113,7 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::Cursor => "cursor",
             DuplicateKind::Constraint => "constraint",
             DuplicateKind::Check => "check constraint",
+            DuplicateKind::Extension => "extension",
             DuplicateKind::Type => "type",
             DuplicateKind::Object => "object",
         })

@@ -411,9 +411,52 @@ pub enum Error {
     /// A message that breaks the protocol (08P01).
     #[error("{message}")]
     ProtocolViolation { message: String },
+    /// What a function raised, or what is told of it in words of its own.
+    #[error("{}", .0.message)]
+    Raised(Box<Raised>),
     /// A bug in Keyspan (XX000).
     #[error("{message}")]
     Internal { message: String },
+}
+
+/// An error with all that is told of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Raised {
+    /// SQLSTATE.
+    pub sqlstate: String,
+    /// One line.
+    pub message: String,
+    /// DETAIL.
+    pub detail: Option<String>,
+    /// HINT.
+    pub hint: Option<String>,
+    /// What it is about.
+    pub schema: Option<String>,
+    /// See `schema`.
+    pub table: Option<String>,
+    /// See `schema`.
+    pub column: Option<String>,
+    /// See `schema`.
+    pub constraint: Option<String>,
+    /// See `schema`.
+    pub data_type: Option<String>,
+}
+
+impl Raised {
+    /// An error of this state and these words alone.
+    pub fn new(sqlstate: &str, message: impl Into<String>) -> Raised {
+        Raised {
+            sqlstate: sqlstate.to_string(),
+            message: message.into(),
+            ..Raised::default()
+        }
+    }
+}
+
+impl From<Raised> for Error {
+    fn from(raised: Raised) -> Error {
+        Error::Raised(Box::new(raised))
+    }
 }
 
 /// Where in a statement's text an error stands.
@@ -461,6 +504,17 @@ impl Error {
                 error: Box::new(error),
                 context,
             },
+        }
+    }
+
+    /// The error with one more line of CONTEXT, behind those that it has.
+    pub fn within(self, line: String) -> Error {
+        match self {
+            Error::InContext { error, context } => Error::InContext {
+                error,
+                context: format!("{context}\n{line}"),
+            },
+            error => error.in_context(line),
         }
     }
 

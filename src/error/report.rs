@@ -34,7 +34,7 @@ impl Error {
         clippy::too_many_lines,
         reason = "one line a variant, so that a new one is thought about"
     )]
-    pub fn sqlstate(&self) -> &'static str {
+    pub fn sqlstate(&self) -> &str {
         match self {
             Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
                 error.sqlstate()
@@ -131,6 +131,7 @@ impl Error {
             Error::UndefinedPortal { .. } | Error::UndefinedCursor { .. } => "34000",
             Error::PlanChanged { .. } => "0A000",
             Error::ProtocolViolation { .. } => "08P01",
+            Error::Raised(raised) => &raised.sqlstate,
             Error::Internal { .. } => "XX000",
         }
     }
@@ -184,6 +185,7 @@ impl Error {
             }
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::LockingCursor { kind, .. } => Some(kind.detail()),
+            Error::Raised(raised) => raised.detail.clone(),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -271,6 +273,7 @@ impl Error {
         match self {
             Error::At { error, .. } | Error::InContext { error, .. } => error.hint(),
             Error::Advised { hint, .. } => Some(hint.clone()),
+            Error::Raised(raised) => raised.hint.clone(),
             Error::BadCopyData { hint, .. } => hint.map(str::to_string),
             Error::FileRefused { hint, .. } => Some((*hint).to_string()),
             Error::ForwardOnly => {
@@ -423,6 +426,7 @@ impl Error {
     pub fn context(&self) -> Option<&str> {
         match self {
             Error::InContext { context, .. } => Some(context),
+            Error::At { error, .. } | Error::Advised { error, .. } => error.context(),
             _ => None,
         }
     }
@@ -446,6 +450,13 @@ impl Error {
                 constraint: constraint.as_deref(),
                 data_type: Some(domain),
                 ..ErrorObject::default()
+            },
+            Error::Raised(raised) => ErrorObject {
+                schema: raised.schema.as_deref(),
+                table: raised.table.as_deref(),
+                column: raised.column.as_deref(),
+                constraint: raised.constraint.as_deref(),
+                data_type: raised.data_type.as_deref(),
             },
             Error::NotNullViolation {
                 schema,
@@ -516,6 +527,7 @@ impl DuplicateKind {
             DuplicateKind::Cursor => "42P03",
             DuplicateKind::Constraint
             | DuplicateKind::Check
+            | DuplicateKind::Extension
             | DuplicateKind::Type
             | DuplicateKind::Object => "42710",
         }
@@ -526,6 +538,8 @@ impl StatementFault {
     fn sqlstate(self) -> &'static str {
         match self {
             StatementFault::Syntax => "42601",
+            StatementFault::InvalidFunctionDefinition => "42P13",
+            StatementFault::DuplicateFunction => "42723",
             StatementFault::Grouping => "42803",
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",

@@ -105,7 +105,8 @@ fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
         None => {
             statement.notice(Notice {
                 severity: "WARNING",
-                sqlstate: "01000",
+                sqlstate: "01000".into(),
+                detail: None,
                 message: format!("PID {process_id} is not a PostgreSQL server process"),
                 hint: None,
             });

@@ -20,6 +20,7 @@ use super::batch::Batch;
 use super::compare;
 use super::definition::{Body, Volatility};
 use super::mismatched_types;
+use super::routine;
 use super::size::{BatchBytes, within_memory};
 use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
 use crate::system::datafusion_error::{from_arrow, to_datafusion};
@@ -102,7 +103,18 @@ impl BoundFunction {
 
     /// Whether it asks the catalogs, as the statement that calls it sees them.
     pub fn reads_catalogs(&self) -> bool {
-        matches!(self.body, Body::Catalog(_) | Body::CatalogRows(_))
+        matches!(
+            self.body,
+            Body::Catalog(_) | Body::CatalogRows(_) | Body::Routine(..)
+        )
+    }
+
+    /// The function of a user's that it calls.
+    pub fn routine(&self) -> Option<u32> {
+        match self.body {
+            Body::Routine(oid, _) => Some(oid),
+            _ => None,
+        }
     }
 
     /// What it gives for constants. `None`: another value each time, it needs a statement and there is none, or it would be long.
@@ -156,8 +168,9 @@ impl BoundFunction {
             (Body::Batch(body) | Body::Rows(body), _) => body(&batch),
             (Body::Spread(body), _) => spread(&batch, body),
             (Body::Catalog(body) | Body::CatalogRows(body), Some(statement)) => body(&batch, statement),
+            (Body::Routine(oid, form), Some(statement)) => routine::call(&batch, oid, form, statement),
             (Body::Waiting(_), _) => Err(Error::internal("a function that waits was not waited for")),
-            (Body::Catalog(_) | Body::CatalogRows(_), None) => {
+            (Body::Catalog(_) | Body::CatalogRows(_) | Body::Routine(..), None) => {
                 Err(Error::internal("a function of the catalog outside a statement"))
             }
         });
@@ -268,7 +281,9 @@ impl ScalarUDFImpl for BoundFunction {
                 .all(|argument| matches!(argument, ColumnarValue::Scalar(_)));
         let rows = if constant { 1 } else { args.number_rows };
         let statement = match self.body {
-            Body::Catalog(_) | Body::CatalogRows(_) => Some(installed(&args.config_options)?),
+            Body::Catalog(_) | Body::CatalogRows(_) | Body::Routine(..) => {
+                Some(installed(&args.config_options)?)
+            }
             Body::Batch(_) | Body::Spread(_) | Body::Rows(_) | Body::Waiting(_) => None,
         };
         let result = match rows_at_once(&args.args) {
@@ -320,10 +335,11 @@ impl fmt::Debug for BoundFunction {
     }
 }
 
-/// Calls are the same when name, types and settings are: the body follows from these.
+/// Calls are the same when name, types and settings are, and the function of a user's: the body follows from these.
 impl PartialEq for BoundFunction {
     fn eq(&self, other: &BoundFunction) -> bool {
         self.name == other.name
+            && self.routine() == other.routine()
             && self.arguments == other.arguments
             && self.returns == other.returns
             && self.settings == other.settings

@@ -4,6 +4,7 @@ use arrow::array::ArrayRef;
 use futures::future::BoxFuture;
 
 use super::batch::Batch;
+use super::routine::RoutineForm;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{CatalogType, SqlType, Value};
@@ -139,6 +140,8 @@ pub enum Body {
     CatalogRows(fn(&Batch, &CatalogContext) -> Result<ArrayRef>),
     /// Gives a value a row, and may wait for it: for another session, for time, for the store. The general plan runs it.
     Waiting(Waits),
+    /// Calls the function of a user's with this oid.
+    Routine(u32, RoutineForm),
 }
 
 /// See [`Body::Waiting`].

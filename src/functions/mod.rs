@@ -29,6 +29,7 @@ mod datetime_to_char;
 mod datetime_trunc;
 mod datetime_values;
 mod definition;
+mod digest;
 mod domain;
 mod encoding;
 mod enumeration;
@@ -74,6 +75,7 @@ mod regexp;
 mod regular_automaton;
 mod regular_expression;
 mod regular_groups;
+mod routine;
 mod routine_name;
 mod row_limit;
 mod sequence;
@@ -86,6 +88,8 @@ mod system;
 mod table_size;
 mod text_encoding;
 mod trigonometry;
+mod trigram;
+mod uuid;
 pub mod value_array;
 mod waits;
 mod width_bucket;
@@ -114,6 +118,7 @@ pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use routine::RoutineForm;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;
 
@@ -162,6 +167,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    digest::FUNCTIONS,
     enumeration::FUNCTIONS,
     encoding::FUNCTIONS,
     escaped_text::FUNCTIONS,
@@ -191,10 +197,15 @@ static TABLES: &[&[FunctionDef]] = &[
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,
+    trigram::FUNCTIONS,
+    uuid::FUNCTIONS,
     waits::FUNCTIONS,
     waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
+
+/// A column of the text of a row that a function of a user's gave.
+pub const ROW_FIELD: Body = Body::Batch(routine::field);
 
 /// 54000 for a set too large to be made in memory.
 fn too_many_rows() -> crate::Error {

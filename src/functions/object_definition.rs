@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use super::{FunctionDef, T, null};
-use crate::catalog::SequenceDef;
+use crate::catalog::{Catalog, RoutineDef, SequenceDef};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::cells::elements;
 use crate::system::catalog_version::objects::{path_with_catalog, read};
+use crate::system::catalog_version::routine_text::{self, Shown};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
@@ -111,6 +112,20 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Text,
         |b, catalog| b.map1(|oid| signature(catalog, oid, false)),
     ),
+    FunctionDef::catalog("pg_get_functiondef", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| {
+            user_routine(catalog, oid).map(|routine| routine_text::definition(known(catalog), routine))
+        })
+    }),
+    FunctionDef::catalog("pg_get_function_sqlbody", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| user_routine(catalog, oid).and_then(|routine| routine_text::sql_body(routine)))
+    }),
+    FunctionDef::catalog(
+        "pg_get_function_arg_default",
+        &[T::Oid, T::Int4],
+        T::Text,
+        |b, catalog| b.map2(|oid, number: i32| argument_default(catalog, oid, number)),
+    ),
     FunctionDef::catalog("pg_get_function_result", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| function_result(catalog, oid))
     }),
@@ -164,6 +179,25 @@ fn relation_by_name(catalog: &CatalogContext, text: &str) -> Result<i64> {
     found.ok_or_else(undefined)
 }
 
+fn known(catalog: &CatalogContext) -> &Catalog {
+    &catalog.statement().catalog
+}
+
+/// A function that a user made.
+fn user_routine(catalog: &CatalogContext, oid: i64) -> Option<&Arc<RoutineDef>> {
+    let oid = u32::try_from(oid).ok()?;
+    known(catalog).routines.by_oid(oid)
+}
+
+/// The default of an argument, counted from 1 among all.
+fn argument_default(catalog: &CatalogContext, oid: i64, number: i32) -> Option<String> {
+    let routine = user_routine(catalog, oid)?;
+    let at = usize::try_from(number).ok()?.checked_sub(1)?;
+    let argument = routine.arguments.get(at)?;
+    let default = argument.default.as_deref()?;
+    Some(routine_text::default_text(default, &argument.ty))
+}
+
 /// What pg_proc says of a function's parameters.
 struct Parameters {
     types: Vec<i64>,
@@ -212,6 +246,10 @@ static PARAMETERS: LazyLock<HashMap<i64, Parameters>> = LazyLock::new(|| {
 
 /// The parameters with their modes and names. Defaults are left out: PostgreSQL keeps them as parse trees.
 fn signature(catalog: &CatalogContext, oid: i64, with_outputs: bool) -> Option<String> {
+    if let Some(routine) = user_routine(catalog, oid) {
+        let shown = if with_outputs { Shown::All } else { Shown::Identity };
+        return Some(routine_text::arguments(known(catalog), routine, shown));
+    }
     let parameters = PARAMETERS.get(&oid)?;
     let last_input = parameters.types.len().saturating_sub(1);
     let mut parts = Vec::new();
@@ -237,6 +275,9 @@ fn signature(catalog: &CatalogContext, oid: i64, with_outputs: bool) -> Option<S
 }
 
 fn function_result(catalog: &CatalogContext, oid: i64) -> Option<String> {
+    if let Some(routine) = user_routine(catalog, oid) {
+        return routine_text::result(known(catalog), routine);
+    }
     let parameters = PARAMETERS.get(&oid)?;
     let name = |ty: i64| format_type(ty, None, catalog.objects(), catalog.search_path());
     let table: Vec<String> = parameters

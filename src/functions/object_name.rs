@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
-use super::routine_name::{routine_name, routine_oid};
+use super::routine_name::{routine_is_visible, routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
 use crate::error::nearest_name;
 use crate::parse::quoting::{qualified, quote_ident};
@@ -178,8 +178,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|oid| type_is_visible(catalog, oid))
     })
     .bounded(),
-    FunctionDef::new("pg_function_is_visible", &[T::Oid], T::Bool, |b| {
-        b.map1(|oid| is_visible(oid, &SYSTEM.procedures))
+    FunctionDef::catalog("pg_function_is_visible", &[T::Oid], T::Bool, |b, catalog| {
+        b.map1(|oid| routine_is_visible(catalog, oid).or_else(|| is_visible(oid, &SYSTEM.procedures)))
     }),
     FunctionDef::new("pg_operator_is_visible", &[T::Oid], T::Bool, |b| {
         b.map1(|oid| is_visible(oid, &SYSTEM.operators))

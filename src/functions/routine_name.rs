@@ -8,6 +8,7 @@ use crate::error::StatementFault;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::PG_CATALOG_OID;
 use crate::system::catalog_version::objects::read;
+use crate::system::catalog_version::routine_text::type_oid;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
 use crate::{Error, Result};
@@ -60,6 +61,33 @@ static FUNCTIONS: LazyLock<Routines> = LazyLock::new(|| {
     }))
 });
 
+/// The functions that users made.
+fn users(catalog: &CatalogContext) -> Routines {
+    let routines = catalog.statement().catalog.routines.iter();
+    Routines::new(routines.map(|routine| {
+        Routine {
+            oid: i64::from(routine.oid),
+            namespace: catalog.objects().schema_oid(&routine.schema).unwrap_or(0),
+            name: routine.name.clone(),
+            arguments: routine
+                .inputs()
+                .map(|input| i64::from(type_oid(&input.ty)))
+                .collect(),
+        }
+    }))
+}
+
+/// Whether the bare name of a function of a user's, with the types of its arguments, means it; `None`: it is none.
+pub(super) fn routine_is_visible(catalog: &CatalogContext, oid: i64) -> Option<bool> {
+    let known = &catalog.statement().catalog.routines;
+    let routine = known.by_oid(u32::try_from(oid).ok()?)?;
+    let found = known.find(None, &routine.name, catalog.search_path());
+    let first = found
+        .iter()
+        .find(|other| other.signature() == routine.signature());
+    Some(first.is_some_and(|first| first.oid == routine.oid))
+}
+
 static OPERATORS: LazyLock<Routines> = LazyLock::new(|| {
     let rows = read(
         "pg_operator",
@@ -109,18 +137,18 @@ pub(super) fn routine_oid(
         }
         false => (text, None),
     };
-    let (namespace, name) = match kind.starts_with("regoper") {
+    let (namespace, name, is_plain) = match kind.starts_with("regoper") {
         // The characters of an operator are no name, and may stand behind a schema's.
         true => match name.rsplit_once('.') {
-            Some((schema, name)) => (namespace(catalog, schema), name.trim().to_string()),
-            None => (Some(PG_CATALOG_OID), name.trim().to_string()),
+            Some((schema, name)) => (namespace(catalog, schema), name.trim().to_string(), false),
+            None => (Some(PG_CATALOG_OID), name.trim().to_string(), true),
         },
         false => {
             let mut parts = split_name(name).unwrap_or_default();
             let name = parts.pop().unwrap_or_default();
             match parts.pop() {
-                Some(schema) => (namespace(catalog, &schema), name),
-                None => (Some(PG_CATALOG_OID), name),
+                Some(schema) => (namespace(catalog, &schema), name, false),
+                None => (Some(PG_CATALOG_OID), name, true),
             }
         }
     };
@@ -132,7 +160,28 @@ pub(super) fn routine_oid(
             .as_ref()
             .is_none_or(|wanted| *wanted == routine.arguments)
     };
-    let mut found = all.named(namespace, &name).filter(fits);
+    let is_operator = kind.starts_with("regoper");
+    let users = match is_operator {
+        true => Routines::new(std::iter::empty()),
+        false => users(catalog),
+    };
+    // Behind those of pg_catalog the schemas of the path are looked through.
+    let paths: Vec<i64> = match is_plain {
+        true => catalog
+            .search_path()
+            .iter()
+            .filter_map(|schema| catalog.objects().schema_oid(schema))
+            .collect(),
+        false => vec![namespace],
+    };
+    let own = paths
+        .iter()
+        .map(|schema| users.named(*schema, &name).filter(fits).collect::<Vec<_>>());
+    let own = own
+        .into_iter()
+        .find(|found| !found.is_empty())
+        .unwrap_or_default();
+    let mut found = all.named(namespace, &name).filter(fits).chain(own);
     match (found.next(), found.next()) {
         (Some(routine), None) => Ok(routine.oid),
         (None, _) => Err(undefined(kind, text)),
@@ -193,10 +242,18 @@ fn undefined(kind: &str, text: &str) -> Error {
 
 /// What a reg type prints for a routine; `None`: there is none of this oid.
 pub(super) fn routine_name(catalog: &CatalogContext, kind: &str, oid: i64) -> Option<String> {
-    let all = routines(kind)?;
-    let routine = all.by_oid.get(&oid)?;
     let is_operator = kind.starts_with("regoper");
-    let is_visible = routine.namespace == PG_CATALOG_OID;
+    let users = match is_operator {
+        true => Routines::new(std::iter::empty()),
+        false => users(catalog),
+    };
+    let system = routines(kind)?;
+    let (all, routine) = match (system.by_oid.get(&oid), users.by_oid.get(&oid)) {
+        (Some(routine), _) => (system, routine),
+        (None, Some(routine)) => (&users, routine),
+        (None, None) => return None,
+    };
+    let is_visible = routine.namespace == PG_CATALOG_OID || routine_is_visible(catalog, oid) == Some(true);
     // The name alone must lead back to it.
     let is_alone = || all.named(routine.namespace, &routine.name).count() == 1;
     let is_plain = is_visible && (kind != "regoper" || is_alone());

@@ -175,7 +175,8 @@ fn unlock_rows(batch: &Batch<'_>, catalog: &CatalogContext, mode: LockMode) -> R
         if !was_held {
             statement.notice(Notice {
                 severity: "WARNING",
-                sqlstate: "01000",
+                sqlstate: "01000".into(),
+                detail: None,
                 message: format!("you don't own a lock of type {}", mode.name()),
                 hint: None,
             });

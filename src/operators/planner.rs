@@ -27,7 +27,7 @@ use crate::system::StatementContext;
 use crate::system::datafusion_error::from_datafusion;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::small_scans::require_small;
-use crate::tree::Plan;
+use crate::tree::{Expr, Plan};
 use crate::{Error, Result};
 
 /// What the custom plans of a statement are made in.
@@ -95,7 +95,11 @@ pub fn executable(
         let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
         let built = build(&plan, planning).await?;
         let built = with_any_order(with_columns_where_used(built)?)?;
-        let built = with_parallel_readers(built)?;
+        // Functions of users run one at a time: each may write.
+        let built = match plan.has_expression(Expr::is_routine_call) {
+            true => built,
+            false => with_parallel_readers(built)?,
+        };
         with_pauses(with_narrowed_probes(built)?)
     }
     .boxed()

@@ -102,6 +102,8 @@ pub enum Command {
         /// The schema.
         schema: String,
     },
+    /// DO.
+    Do { language: String, code: String },
 }
 
 impl Command {
@@ -113,6 +115,7 @@ impl Command {
                 | Command::Define(_)
                 | Command::Keep(_)
                 | Command::Copy(_)
+                | Command::Do { .. }
                 | Command::SetConstraints { .. }
                 | Command::Use { .. }
         )
@@ -140,6 +143,7 @@ impl Command {
             Command::Keep(upkeep) => upkeep.kind.tag(),
             Command::SetConstraints { .. } => "SET CONSTRAINTS",
             Command::Use { .. } => "SET",
+            Command::Do { .. } => "DO",
             _ => "",
         }
     }

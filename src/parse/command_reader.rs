@@ -8,7 +8,7 @@ use super::command::{Command, Discard, Modes};
 use super::definition_reader::is_definition;
 use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
-use super::token_reader::{TokenReader, is_word, string_of};
+use super::token_reader::{TokenReader, is_word, is_word_at, string_of};
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
@@ -49,11 +49,17 @@ const FIRST_WORDS: [Keyword; 30] = [
 /// Those that are no keywords of the parser.
 const OTHER_FIRST_WORDS: [&str; 5] = ["MOVE", "CHECKPOINT", "ANALYSE", "BUILD", "CANCEL"];
 
+/// Whether it is DO and a string, which is no keyword to the parser everywhere.
+fn is_do(tokens: &[TokenWithSpan]) -> bool {
+    is_word_at(tokens, 0, "DO")
+}
+
 /// Whether the tokens are a statement of the session's, or one that the parser does not read.
 pub(super) fn is_command(tokens: &[TokenWithSpan]) -> bool {
     let begins_one = matches!(tokens.first().map(|token| &token.token), Some(Token::Word(word))
         if FIRST_WORDS.contains(&word.keyword) || OTHER_FIRST_WORDS.iter().any(|first| is_word(word, first)));
     begins_one
+        || is_do(tokens)
         || is_alter_settings(tokens)
         || is_definition(tokens)
         || explained_execute(tokens).is_some()
@@ -91,6 +97,7 @@ impl TokenReader<'_> {
                 Ok(Command::Release { name: self.name()? })
             }
             "SET" => self.set(),
+            "DO" => self.do_block(),
             "RESET" => self.reset(),
             "ALTER" if is_alter_settings(&self.tokens) => self.alter_settings(),
             "ALTER" | "COMMENT" => self.definition(),

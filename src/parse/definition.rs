@@ -3,6 +3,8 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, ObjectName};
 
+use super::routine::RoutineDefinition;
+
 /// How long a relation lasts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Persistence {
@@ -62,6 +64,8 @@ pub enum Definition {
         name: ObjectName,
         change: Box<DomainChange>,
     },
+    /// Of functions, procedures and extensions.
+    Routine(RoutineDefinition),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
     CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
@@ -87,6 +91,7 @@ impl Definition {
             Definition::DropTypes(_) => "DROP TYPE",
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
+            Definition::Routine(definition) => definition.tag(),
             Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }

@@ -5,34 +5,32 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::Command;
 use super::definition::{Definition, IndexChange, IndexState, StorageChange};
+use super::extension_reader::is_extension_definition;
 use super::inert::behind_persistence;
-
+use super::routine::RoutineDefinition;
+use super::routine_reader::is_routine_definition;
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use super::type_reader::is_type_definition;
 use crate::{Error, Result};
 
 /// The first words of what every database has, and of which nothing here is one's own.
-const SYSTEM_OBJECTS: [&str; 14] = [
+const SYSTEM_OBJECTS: [&str; 10] = [
     "ACCESS",
     "AGGREGATE",
     "CAST",
     "COLLATION",
     "CONVERSION",
     "DATABASE",
-    "EXTENSION",
-    "FUNCTION",
     "LANGUAGE",
     "OPERATOR",
-    "PROCEDURE",
     "ROLE",
-    "ROUTINE",
     "TABLESPACE",
 ];
 
 /// Whether the tokens are such a definition.
 pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
-    if is_type_definition(tokens) {
+    if is_type_definition(tokens) || is_routine_definition(tokens) || is_extension_definition(tokens) {
         return true;
     }
     match (is(0, "ALTER"), is(0, "COMMENT")) {
@@ -48,7 +46,11 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
 impl TokenReader<'_> {
     /// What stands behind CREATE.
     pub(super) fn creation(&mut self) -> Result<Command> {
-        let definition = if self.word("TYPE") {
+        let definition = if is_routine_definition(&self.tokens) {
+            self.create_routine().map(Definition::Routine)
+        } else if self.word("EXTENSION") {
+            self.create_extension().map(Definition::Routine)
+        } else if self.word("TYPE") {
             self.create_type()
         } else if self.word("DOMAIN") {
             self.create_domain()
@@ -60,6 +62,14 @@ impl TokenReader<'_> {
 
     /// What stands behind DROP.
     pub(super) fn drop(&mut self) -> Result<Command> {
+        if is_routine_definition(&self.tokens) {
+            let dropped = self.drop_routine();
+            return dropped.map(|dropped| Command::Define(Definition::Routine(dropped)));
+        }
+        if self.word("EXTENSION") {
+            let dropped = self.drop_extensions();
+            return dropped.map(|dropped| Command::Define(Definition::Routine(dropped)));
+        }
         let of_domains = self.word("DOMAIN");
         if !of_domains {
             self.expect("TYPE")?;
@@ -69,7 +79,11 @@ impl TokenReader<'_> {
 
     /// What stands behind ALTER or COMMENT.
     pub(super) fn definition(&mut self) -> Result<Command> {
-        let definition = if self.word("TYPE") {
+        let of_routine = is_routine_definition(&self.tokens);
+        let of_extension = is_extension_definition(&self.tokens);
+        let definition = if of_routine || of_extension {
+            self.of_routine_or_extension(of_routine).map(Definition::Routine)
+        } else if self.word("TYPE") {
             self.alter_type()
         } else if self.word("DOMAIN") {
             self.alter_domain()
@@ -89,6 +103,22 @@ impl TokenReader<'_> {
             self.comment_on_constraint()
         };
         definition.map(Command::Define)
+    }
+
+    /// What stands behind ALTER or COMMENT, of a function or an extension.
+    fn of_routine_or_extension(&mut self, of_routine: bool) -> Result<RoutineDefinition> {
+        let is_comment = self.word("ON");
+        match (of_routine, is_comment) {
+            (true, true) => self.comment_on_routine(),
+            (true, false) => self.alter_routine(),
+            (false, _) => {
+                self.expect("EXTENSION")?;
+                match is_comment {
+                    true => self.comment_on_extension(),
+                    false => self.alter_extension(),
+                }
+            }
+        }
     }
 
     /// What stands behind REFRESH.

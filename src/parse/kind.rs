@@ -57,6 +57,8 @@ impl StatementKind {
             },
             Statement::Query(query) if !is_select_into(query) => StatementKind::Read,
             Statement::Query(_) => writes("SELECT INTO"),
+            // What is called may write, which is refused then.
+            Statement::Call(_) => StatementKind::Read,
             Statement::Insert(_) => writes("INSERT"),
             Statement::Update(_) => writes("UPDATE"),
             Statement::Delete(_) => removes("DELETE", false),

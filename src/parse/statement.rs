@@ -58,6 +58,11 @@ impl ParsedStatement {
         matches!(&self.ast, ast::Statement::Query(query) if has_writes(query))
     }
 
+    /// Whether it runs code, which may do anything: DO, CALL.
+    pub(crate) fn runs_code(&self) -> bool {
+        matches!(self.command, Some(Command::Do { .. })) || matches!(self.ast, ast::Statement::Call(_))
+    }
+
     /// What PostgreSQL calls it when a read-only transaction must not run it: a write, or a query that locks rows.
     pub fn name_of_write(&self) -> Option<String> {
         let locking = || match (&self.ast, self.row_locks) {

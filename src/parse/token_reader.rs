@@ -121,6 +121,18 @@ impl<'a> TokenReader<'a> {
         }
     }
 
+    /// The text from the token at one place up to the one at another, without the blanks before that.
+    pub(super) fn text_between(&self, from: usize, to: usize) -> String {
+        let start = self
+            .tokens
+            .get(from)
+            .map(|token| byte_offset(token.span.start, self.text));
+        let end = to.checked_sub(1).and_then(|last| self.tokens.get(last));
+        let end = end.map(|token| byte_offset(token.span.end, self.text));
+        let text = start.zip(end).and_then(|(start, end)| self.text.get(start..end));
+        text.unwrap_or_default().to_string()
+    }
+
     /// The text behind the token at this place.
     pub(super) fn text_behind(&self, at: usize) -> String {
         let end = self

@@ -25,6 +25,7 @@ use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
 use super::alter_actions;
 use super::array_word;
+use super::atomic_body::AtomicBody;
 use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
@@ -91,10 +92,10 @@ pub(super) fn statements(
     std::iter::from_fn(move || {
         while !rest.as_slice().is_empty() {
             let mut reader = Reader::new(text, rest.len().min(64));
-            let separator = |token: &TokenWithSpan| token.token == Token::SemiColon;
+            let mut body = AtomicBody::default();
             let read = rest
                 .by_ref()
-                .take_while(|token| !separator(token))
+                .take_while(|token| !body.is_end(token))
                 .try_for_each(|token| reader.take(token));
             if let Err(error) = read {
                 return Some(Err(error));

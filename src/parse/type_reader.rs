@@ -53,7 +53,7 @@ impl TokenReader<'_> {
             };
         }
         let mut labels = Vec::new();
-        self.take(&Token::LParen)?;
+        self.take_token(&Token::LParen)?;
         if !self.token(&Token::RParen) {
             loop {
                 labels.push(self.string()?);
@@ -61,7 +61,7 @@ impl TokenReader<'_> {
                     break;
                 }
             }
-            self.take(&Token::RParen)?;
+            self.take_token(&Token::RParen)?;
         }
         Ok(Definition::CreateEnum { name, labels })
     }
@@ -144,7 +144,7 @@ impl TokenReader<'_> {
         }))
     }
 
-    fn cascade(&mut self) -> bool {
+    pub(super) fn cascade(&mut self) -> bool {
         let cascade = self.word("CASCADE");
         if !cascade {
             self.word("RESTRICT");
@@ -215,9 +215,9 @@ impl TokenReader<'_> {
             }
         }
         self.expect("CHECK")?;
-        self.take(&Token::LParen)?;
+        self.take_token(&Token::LParen)?;
         let expr = self.expression()?;
-        self.take(&Token::RParen)?;
+        self.take_token(&Token::RParen)?;
         Ok(NewDomainCheck { name, expr })
     }
 
@@ -295,12 +295,12 @@ impl TokenReader<'_> {
     }
 
     /// A type, by the parser.
-    fn data_type(&mut self) -> Result<DataType> {
+    pub(super) fn data_type(&mut self) -> Result<DataType> {
         self.parsed(|parser| parser.parse_data_type())
     }
 
     /// An expression, by the parser.
-    fn expression(&mut self) -> Result<Expr> {
+    pub(super) fn expression(&mut self) -> Result<Expr> {
         self.parsed(|parser| parser.parse_expr())
     }
 
@@ -331,7 +331,7 @@ impl TokenReader<'_> {
         Ok(text)
     }
 
-    fn take(&mut self, token: &Token) -> Result<()> {
+    pub(super) fn take_token(&mut self, token: &Token) -> Result<()> {
         match self.token(token) {
             true => Ok(()),
             false => Err(self.syntax_error()),

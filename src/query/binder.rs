@@ -13,7 +13,7 @@ use super::lock_scope::LockScope;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
-use crate::system::StatementContext;
+use crate::system::{StatementContext, Variables};
 use crate::tree::{Column, Expr, Plan};
 use crate::types::{FormatSettings, SqlType};
 use crate::{Error, Result};
@@ -102,6 +102,10 @@ pub(super) struct Binder<'c> {
     pub(super) views: usize,
     /// Whether it is inside of the second term of a recursion.
     pub(super) is_in_step: bool,
+    /// The variables that names may mean.
+    pub(super) variables: Option<Arc<Variables>>,
+    /// The functions whose bodies the binder is inside of.
+    pub(super) inlined: Vec<u32>,
     /// What is known of row locks while FROM is bound.
     pub(super) locks: LockScope,
     names: HashMap<String, usize>,
@@ -123,6 +127,8 @@ impl<'c> Binder<'c> {
             unwritten: BTreeSet::new(),
             views: 0,
             is_in_step: false,
+            variables: ctx.variables.clone(),
+            inlined: Vec::new(),
             locks: LockScope::default(),
             names: HashMap::new(),
         }

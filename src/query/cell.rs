@@ -91,7 +91,7 @@ pub(crate) fn constant(ctx: &StatementContext, expr: &ast::Expr) -> Result<Optio
 }
 
 /// The query of one row with these columns.
-fn one_row(mut binder: Binder<'_>, items: Vec<BoundItem>) -> Result<PlannedQuery> {
+pub(super) fn one_row(mut binder: Binder<'_>, items: Vec<BoundItem>) -> Result<PlannedQuery> {
     without_panic(|| {
         let plan = Plan::one_row();
         let exprs = items.iter().map(|item| item.bound.expr.clone()).collect();

@@ -138,16 +138,24 @@ impl Binder<'_> {
 
     pub(super) fn identifier(&mut self, ident: &ast::Ident, place: Place<'_>) -> Result<Bound> {
         let name = fold(ident);
+        if let Some(variable) = self.preferred_variable(&name, place) {
+            return self.variable(variable);
+        }
         if let Some(found) = place.scope.get_column(&name)? {
+            self.check_no_variable(&name, place)?;
             return Ok(found.clone());
         }
         let (mut outer, mut levels) = (place.outer, 0);
         while let Some(around) = outer {
             if let Some(found) = around.scope.get_column(&name)? {
+                self.check_no_variable(&name, place)?;
                 return Ok(capture(place.outer.expect("the walk began there"), levels, found));
             }
             outer = around.parent;
             levels += 1;
+        }
+        if let Some(variable) = self.variable_named(&name, place) {
+            return self.variable(variable);
         }
         if ident.quote_style.is_none()
             && let Some(found) = self.bare_keyword(&name)?
@@ -225,6 +233,9 @@ impl Binder<'_> {
             }
             outer = around.parent;
             levels += 1;
+        }
+        if let Some(variable) = self.qualified_variable(&parts, place)? {
+            return self.variable(variable);
         }
         let hidden = place
             .scope

@@ -130,6 +130,9 @@ impl Binder<'_> {
                     clause: Clause::From,
                     windows: &[],
                 };
+                if let Some(chosen) = self.routine_of_item(&call, place)? {
+                    return self.routine_item(&call, chosen, Some(left), keep_left).map(Some);
+                }
                 let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
                 if !sets.iter().any(|set| {
                     set.expr
@@ -193,12 +196,10 @@ impl Binder<'_> {
             other => match table_function(other) {
                 Some(call) => {
                     let nothing = Scope::default();
-                    let place = Place {
-                        scope: &nothing,
-                        outer,
-                        clause: Clause::From,
-                        windows: &[],
-                    };
+                    let place = Self::item_place(&nothing, outer);
+                    if let Some(chosen) = self.routine_of_item(&call, place)? {
+                        return self.routine_item(&call, chosen, None, false);
+                    }
                     let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
                     let one_row = Plan::one_row();
                     self.function_item(&call, sets, one_row, Scope::default())

@@ -22,6 +22,9 @@ use crate::{Error, Result};
 /// Functions and operators of arrays to which the items count, not the dimensions in which they stand.
 const SEE_ITEMS: &[&str] = &["unnest", "array_to_string", "@>", "<@", "&&"];
 
+/// Schemas in which the functions of the registry may be asked for.
+const BUILT_IN_SCHEMAS: &[&str] = &["pg_catalog", "public", "keyspan", "information_schema"];
+
 /// Calls that SQL defines by what they mean, for arguments of any type.
 #[derive(Debug, Clone, Copy)]
 enum Construct {
@@ -59,13 +62,11 @@ impl Binder<'_> {
         if name == subscript_assignment::MARK {
             return self.array_assignment(function, place);
         }
-        if let [schema] = parts.as_slice()
-            && !matches!(
-                schema.as_str(),
-                "pg_catalog" | "public" | "keyspan" | "information_schema"
-            )
-        {
-            return Err(Error::UndefinedSchema { name: schema.clone() });
+        let schema = parts
+            .last()
+            .map(|schema| self.ctx.settings.schema_meant(schema).to_string());
+        if let Some(call) = self.call_of_routine((schema.as_deref(), &name), function, place)? {
+            return Ok(call);
         }
         if let ast::FunctionArguments::Subquery(query) = &function.args {
             if name == "array" {
@@ -100,6 +101,68 @@ impl Binder<'_> {
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
         }
         self.named_call(&name, arguments, place)
+    }
+
+    /// A call of a function that a user made. `None`: it is none. Errors: 3F000, 42883.
+    fn call_of_routine(
+        &mut self,
+        (schema, name): (Option<&str>, &str),
+        function: &ast::Function,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        let routines = self.routines_named(schema, name);
+        let has_built_in = schema.is_none_or(|schema| BUILT_IN_SCHEMAS.contains(&schema));
+        if let Some(schema) = schema.filter(|_| routines.is_empty() && !has_built_in) {
+            if !self.ctx.has_schema(schema) {
+                return Err(Error::UndefinedSchema {
+                    name: schema.to_string(),
+                });
+            }
+            let bound = self.call_arguments(&function.args, place)?.bound;
+            let types: Vec<SqlType> = bound.iter().map(|argument| argument.ty.clone()).collect();
+            return match functions::functions_named(name).next() {
+                // What an extension brings is asked for in the schema that it was made in.
+                Some(_)
+                    if self
+                        .ctx
+                        .catalog
+                        .extensions
+                        .values()
+                        .any(|made| made.schema == schema) =>
+                {
+                    Ok(None)
+                }
+                _ => Err(no_function(&format!("{schema}.{name}"), &types, false)),
+            };
+        }
+        if routines.is_empty() || function.over.is_some() {
+            return Ok(None);
+        }
+        let call = self.call_arguments(&function.args, place)?;
+        let may_be_built_in = schema.is_none() || schema == Some("pg_catalog");
+        let Some(chosen) = self.chosen_routine(name, routines, &call, may_be_built_in)? else {
+            return Ok(None);
+        };
+        call_clauses::check_plain(name, function)?;
+        let bound = self.routine_value(chosen, place)?;
+        self.check_set_place(&bound, place)?;
+        Ok(Some(bound))
+    }
+
+    /// Errors: 0A000 for a set where none may be.
+    fn check_set_place(&self, bound: &Bound, place: Place<'_>) -> Result<()> {
+        let may_be = matches!(place.clause, Clause::Select | Clause::From);
+        if !matches!(bound.expr, Expr::Unnest(_)) || may_be {
+            return Ok(());
+        }
+        Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!(
+                "set-returning functions are not allowed in {}",
+                place.clause.name()
+            ),
+            hint: Some("Call it in FROM instead.".to_string()),
+        })
     }
 
     /// A call over bound arguments.
@@ -148,18 +211,7 @@ impl Binder<'_> {
                     return self.convert(argument, &ty, CastContext::Explicit);
                 }
                 let bound = self.resolve_function(name, arguments)?;
-                if matches!(bound.expr, Expr::Unnest(_))
-                    && !matches!(place.clause, Clause::Select | Clause::From)
-                {
-                    return Err(Error::InvalidStatement {
-                        state: StatementFault::NotImplemented,
-                        message: format!(
-                            "set-returning functions are not allowed in {}",
-                            place.clause.name()
-                        ),
-                        hint: Some("Call it in FROM instead.".to_string()),
-                    });
-                }
+                self.check_set_place(&bound, place)?;
                 Ok(bound)
             }
         }

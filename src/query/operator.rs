@@ -353,7 +353,7 @@ impl Binder<'_> {
 
     /// Operators over dates, times and intervals, looked up as functions named by their symbols.
     fn date_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Option<Bound>> {
-        let exact = |wanted: T, ty: &SqlType| super::overload::matches_type(wanted, ty);
+        let exact = |wanted: T, ty: &SqlType| super::overload::matches_type(&wanted, ty);
         let candidates: Vec<_> = functions::functions_named(op.symbol()).collect();
         let pick = candidates
             .iter()

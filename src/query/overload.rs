@@ -2,27 +2,70 @@
 //! `operator` ask.
 
 use super::coercion::{self, Category, base, category, is_preferred};
+use crate::catalog::{Polymorphic, RoutineType};
 use crate::functions::{FunctionDef, T};
 use crate::types::SqlType;
 
-/// PostgreSQL's choice among functions of one name: an exact match, else the candidates that the arguments convert to,
-/// narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have.
+/// What an argument is declared as: by the registry, or by a user.
+pub(super) trait Takes {
+    /// The type; `None` for the polymorphic ones.
+    fn sql_type(&self) -> Option<SqlType>;
+    /// What it stands for where it is polymorphic.
+    fn polymorphic(&self) -> T;
+}
+
+impl Takes for T {
+    fn sql_type(&self) -> Option<SqlType> {
+        T::sql_type(*self)
+    }
+
+    fn polymorphic(&self) -> T {
+        *self
+    }
+}
+
+impl Takes for RoutineType {
+    fn sql_type(&self) -> Option<SqlType> {
+        RoutineType::sql_type(self).cloned()
+    }
+
+    fn polymorphic(&self) -> T {
+        match self {
+            RoutineType::Polymorphic(Polymorphic::Array(_)) => T::AnyArray,
+            RoutineType::Polymorphic(Polymorphic::Element("anyenum")) => T::AnyEnum,
+            RoutineType::Polymorphic(_) => T::AnyElement,
+            RoutineType::Sql(_) | RoutineType::Row(_) => T::Any,
+        }
+    }
+}
+
+/// PostgreSQL's choice among the registry's functions of one name.
 pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&'static FunctionDef> {
-    let candidates: Vec<(&'static FunctionDef, Vec<T>)> = rows
+    let candidates = rows
         .iter()
         .filter_map(|row| expanded(row, types.len()).map(|wanted| (*row, wanted)))
-        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(*wanted, ty)))
+        .collect();
+    choose(candidates, types).first().map(|(row, _)| *row)
+}
+
+/// PostgreSQL's choice among functions of one name, each with what it takes: an exact match, else the candidates that the arguments
+/// convert to, narrowed by exact matches, preferred types, and the categories that untyped arguments most likely have. Those that are
+/// left are as good.
+pub(super) fn choose<C, W: Takes>(candidates: Vec<(C, Vec<W>)>, types: &[SqlType]) -> Vec<(C, Vec<W>)> {
+    let candidates: Vec<(C, Vec<W>)> = candidates
+        .into_iter()
+        .filter(|(_, wanted)| wanted.iter().zip(types).all(|(wanted, ty)| accepts(wanted, ty)))
         .collect();
     let unknown = |ty: &SqlType| matches!(ty, SqlType::Unknown | SqlType::Void);
-    let exact = |wanted: &[T]| {
+    let exact = |wanted: &[W]| {
         wanted
             .iter()
             .zip(types)
-            .filter(|(wanted, ty)| !unknown(ty) && wanted.sql_type().is_some() && matches_type(**wanted, ty))
+            .filter(|(wanted, ty)| !unknown(ty) && wanted.sql_type().is_some() && matches_type(*wanted, ty))
             .count()
     };
     let candidates = best(candidates, |(_, wanted)| exact(wanted));
-    let preferred = |wanted: &[T]| {
+    let preferred = |wanted: &[W]| {
         wanted
             .iter()
             .zip(types)
@@ -36,7 +79,7 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
     };
     let candidates = best(candidates, |(_, wanted)| preferred(wanted));
     // Untyped arguments: string first, then a preferred type of the one category that all candidates share.
-    let text_like = |wanted: &[T]| {
+    let text_like = |wanted: &[W]| {
         wanted
             .iter()
             .zip(types)
@@ -50,31 +93,30 @@ pub(super) fn pick(rows: &[&'static FunctionDef], types: &[SqlType]) -> Option<&
     };
     let candidates = best(candidates, |(_, wanted)| text_like(wanted));
     let known: Vec<&SqlType> = types.iter().filter(|ty| !unknown(ty)).collect();
-    let alike = |wanted: &[T]| match known.first() {
+    let alike = |wanted: &[W]| match known.first() {
         // All known arguments of one type: the untyped ones are assumed to have it too.
         Some(first) if known.iter().all(|ty| ty == first) => wanted
             .iter()
             .zip(types)
-            .filter(|(wanted, ty)| unknown(ty) && matches_type(**wanted, first))
+            .filter(|(wanted, ty)| unknown(ty) && matches_type(*wanted, first))
             .count(),
         _ => 0,
     };
     let candidates = best(candidates, |(_, wanted)| alike(wanted));
-    let candidates = best(candidates, |(_, wanted)| {
+    best(candidates, |(_, wanted)| {
         wanted
             .iter()
             .zip(types)
             .filter(|(wanted, ty)| unknown(ty) && wanted.sql_type().is_some_and(|ty| is_preferred(&ty)))
             .count()
-    });
-    candidates.first().map(|(row, _)| *row)
+    })
 }
 
 /// Whether an argument is of exactly the registered type.
-pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
+pub(super) fn matches_type(wanted: &impl Takes, ty: &SqlType) -> bool {
     match wanted.sql_type() {
         Some(wanted) => base(&wanted) == base(ty),
-        None => match wanted {
+        None => match wanted.polymorphic() {
             T::AnyArray => ty.item_type().is_some(),
             T::AnyEnum => matches!(ty, SqlType::Enum(_)),
             _ => true,
@@ -83,10 +125,10 @@ pub(super) fn matches_type(wanted: T, ty: &SqlType) -> bool {
 }
 
 /// Whether an argument may stand where the registered type is wanted.
-pub(super) fn accepts(wanted: T, ty: &SqlType) -> bool {
+pub(super) fn accepts(wanted: &impl Takes, ty: &SqlType) -> bool {
     match wanted.sql_type() {
         Some(wanted) => coercion::implicit(ty, &wanted),
-        None => match wanted {
+        None => match wanted.polymorphic() {
             T::AnyArray => ty.item_type().is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
             T::AnyEnum => matches!(ty, SqlType::Enum(_) | SqlType::Unknown | SqlType::Void),
             _ => true,

@@ -22,7 +22,7 @@ use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
-use crate::tree::{Plan, TreeNodeRecursion};
+use crate::tree::{Expr, Plan, TreeNodeRecursion};
 use crate::types::SqlType;
 
 /// A planned query and the ways to run it.
@@ -39,6 +39,8 @@ pub(crate) struct QueryPlan {
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
     /// What of tables it locks.
     locks: PlanLocks,
+    /// A function of a user's is run in it, which may write.
+    calls_routines: bool,
 }
 
 /// A plan with the answers of subqueries in it.
@@ -72,6 +74,11 @@ impl QueryPlan {
         QueryPlan { prior, ..whole }
     }
 
+    /// Whether a function of a user's is run in it.
+    pub(crate) fn calls_routines(&self) -> bool {
+        self.calls_routines
+    }
+
     /// A plan whose subqueries are all answered as it runs.
     fn without_prior(query: PlannedQuery) -> QueryPlan {
         let short = match query.looks_up() {
@@ -81,6 +88,7 @@ impl QueryPlan {
         let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
             locks: PlanLocks::of(&query.plan),
+            calls_routines: calls_routines(&query.plan),
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
@@ -309,4 +317,20 @@ fn is_lasting(plan: &Plan) -> bool {
         })
     });
     walked.is_ok() && lasting
+}
+
+/// Whether a function of a user's is run in a plan.
+fn calls_routines(plan: &Plan) -> bool {
+    let mut calls = false;
+    let walked = for_each_node(plan, &mut |node| {
+        calls |= node
+            .expressions()
+            .into_iter()
+            .any(|expr| expr.has(Expr::is_routine_call));
+        Ok(match calls {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    });
+    calls || walked.is_err()
 }

@@ -3,14 +3,14 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use arrow::datatypes::Field;
+use arrow::datatypes::{DataType, Field};
 
 use super::bound::Bound;
 use super::clause::Clause;
 use super::indexed_column::IndexedColumn;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
-use crate::tree::{Column, Expr};
+use crate::tree::{Column, Expr, Transformed, TreeNode};
 use crate::{Error, Result};
 
 /// A named column of a relation or of a join.
@@ -238,8 +238,23 @@ impl Scope {
 pub(super) fn capture(outer: &Outer<'_>, levels: usize, bound: &Bound) -> Bound {
     if let Expr::Column(column) = &bound.expr {
         note_captured(outer, levels, column, &bound.expr);
+        return outer_reference(bound);
     }
-    outer_reference(bound)
+    // An argument of a function, in the function's query.
+    for column in bound.expr.column_refs() {
+        note_captured(outer, levels, column, &Expr::Column(column.clone()));
+    }
+    let expr = bound.expr.clone().transform_up(|expr| match expr {
+        Expr::Column(column) => {
+            let field = Arc::new(Field::new(&column.name, DataType::Null, true));
+            Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
+        }
+        other => Ok(Transformed::no(other)),
+    });
+    Bound {
+        expr: expr.map_or_else(|_| bound.expr.clone(), |expr| expr.data),
+        ..bound.clone()
+    }
 }
 
 /// An aggregate of a query further out, as seen from inside, under a name.

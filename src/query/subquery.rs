@@ -32,11 +32,10 @@ impl Binder<'_> {
     fn subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(BoundQuery, Subquery)> {
         let outer = Outer::new(place.scope, place.outer, Some(place.clause));
         let bound = self.query(query, Some(&outer))?;
-        let captured = outer.captured.into_inner();
         let marker = Subquery {
             subquery: Arc::new(bound.plan.clone()),
             // The alias keeps the column's name inside the subquery while the expression may be mapped.
-            outer_ref_columns: captured.into_iter().map(named_capture).collect(),
+            outer_ref_columns: captured(outer),
         };
         Ok((bound, marker))
     }
@@ -499,6 +498,16 @@ pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr
 /// A captured column as a marker holds it.
 fn captured_column(column: Column) -> Expr {
     named_capture((column.clone(), Expr::Column(column)))
+}
+
+/// All that a subquery uses of the query around.
+pub(super) fn captured(outer: Outer<'_>) -> Vec<Expr> {
+    outer
+        .captured
+        .into_inner()
+        .into_iter()
+        .map(named_capture)
+        .collect()
 }
 
 /// What a subquery uses of the query around, under the name that it has there.

@@ -197,9 +197,24 @@ pub(super) struct TableFunction<'a> {
     alias: Option<&'a ast::TableAlias>,
 }
 
-impl TableFunction<'_> {
+impl<'a> TableFunction<'a> {
+    /// The function's name.
+    pub(super) fn name(&self) -> Option<&ast::ObjectName> {
+        self.name.as_ref()
+    }
+
+    /// What the item is called.
+    pub(super) fn alias(&self) -> Option<&'a ast::TableAlias> {
+        self.alias
+    }
+
+    /// WITH ORDINALITY.
+    pub(super) fn has_ordinality(&self) -> bool {
+        self.ordinality
+    }
+
     /// Its arguments as those of any call.
-    fn listed(&self) -> ast::FunctionArguments {
+    pub(super) fn listed(&self) -> ast::FunctionArguments {
         ast::FunctionArguments::List(ast::FunctionArgumentList {
             duplicate_treatment: None,
             args: self.args.to_vec(),

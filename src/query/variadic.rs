@@ -57,8 +57,8 @@ impl Binder<'_> {
             };
             let item = array.item_type().unwrap_or(&SqlType::Unknown);
             wanted.len() == before.len()
-                && wanted.iter().zip(before).all(|(wanted, ty)| accepts(*wanted, ty))
-                && accepts(*last, item)
+                && wanted.iter().zip(before).all(|(wanted, ty)| accepts(wanted, ty))
+                && accepts(last, item)
         };
         let Some(row) = functions::functions_named(name).find(takes) else {
             return Err(wrong());

@@ -195,10 +195,11 @@ impl Session {
         notices
     }
 
-    fn notify(&self, severity: &'static str, sqlstate: &'static str, message: String, hint: Option<String>) {
+    fn notify(&self, severity: &'static str, sqlstate: &str, message: String, hint: Option<String>) {
         let notice = Notice {
             severity,
-            sqlstate,
+            sqlstate: sqlstate.to_string().into(),
+            detail: None,
             message,
             hint,
         };
@@ -207,7 +208,7 @@ impl Session {
         }
     }
 
-    fn warn(&self, sqlstate: &'static str, message: &str) {
+    fn warn(&self, sqlstate: &str, message: &str) {
         self.notify("WARNING", sqlstate, message.to_string(), None);
     }
 }

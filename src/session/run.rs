@@ -111,6 +111,7 @@ impl Session {
             .kind
             .write()
             .is_some_and(|write| write.leaves_keys)
+            || statement.parsed.runs_code()
         {
             self.dropped();
         }
@@ -278,6 +279,9 @@ impl Session {
             prepared: Arc::clone(&self.prepared),
             cursors: self.cursor_rows(),
             cursor_position: None,
+            variables: None,
+            calls: 0,
+            call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,
         }
     }

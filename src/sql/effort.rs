@@ -31,8 +31,11 @@ pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 /// What a statement's form says of the work that it makes.
 #[derive(Debug, Clone)]
 pub(crate) enum Effort {
-    /// Bounded, as long as these are tables.
-    Bounded { relations: Vec<ObjectName> },
+    /// Bounded, as long as these are tables, and of a write as long as no default or constraint may call a function of a user's.
+    Bounded {
+        relations: Vec<ObjectName>,
+        writes: bool,
+    },
     /// A query that is bounded but for the rows that it finds, as long as these are tables.
     Pausing { relations: Vec<ObjectName> },
     /// As much as it likes.
@@ -76,7 +79,10 @@ impl Effort {
         ));
         let relations = found.relations;
         match statement {
-            _ if simple && found.queries <= own && !found.gathers => Effort::Bounded { relations },
+            _ if simple && found.queries <= own && !found.gathers => Effort::Bounded {
+                writes: !matches!(statement, ast::Statement::Query(_)),
+                relations,
+            },
             ast::Statement::Query(_) => Effort::Pausing { relations },
             _ => Effort::Unbounded,
         }
@@ -85,7 +91,9 @@ impl Effort {
     /// Whether the statement's work is bounded with these tables and parameters.
     pub(super) fn is_bounded(&self, ctx: &StatementContext) -> bool {
         match self {
-            Effort::Bounded { relations } => reads_tables(ctx, relations),
+            Effort::Bounded { relations, writes } => {
+                (!writes || ctx.catalog.routines.is_empty()) && reads_tables(ctx, relations)
+            }
             Effort::Pausing { .. } | Effort::Unbounded => false,
         }
     }
@@ -93,7 +101,7 @@ impl Effort {
     /// The same but for the rows that it finds.
     pub(super) fn is_pausing(&self, ctx: &StatementContext) -> bool {
         match self {
-            Effort::Bounded { relations } | Effort::Pausing { relations } => reads_tables(ctx, relations),
+            Effort::Bounded { relations, .. } | Effort::Pausing { relations } => reads_tables(ctx, relations),
             Effort::Unbounded => false,
         }
     }

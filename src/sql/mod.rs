@@ -10,9 +10,12 @@ mod effort;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
+mod plpgsql;
 #[cfg(test)]
 mod read_fields;
 mod relation;
+mod routine;
+mod routine_run;
 mod statement;
 #[cfg(test)]
 mod testing;
@@ -37,6 +40,7 @@ pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_curs
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
+pub(crate) use routine::call_routine;
 use statement::KeptPlan;
 pub use statement::{Statement, parse};
 
@@ -100,7 +104,8 @@ fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
     for warning in statement.parsed.warnings.iter() {
         ctx.notice(Notice {
             severity: "WARNING",
-            sqlstate: "01000",
+            sqlstate: "01000".into(),
+            detail: None,
             message: warning.message.clone(),
             hint: Some(warning.hint.clone()),
         });
@@ -111,10 +116,16 @@ fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
 async fn execute_apart(ctx: StatementContext, statement: Arc<Statement>) -> Result<Outcome> {
     let jobs = Arc::clone(&ctx.jobs);
     let writes = statement.parsed.kind.write().is_some();
+    let calls = statement.parsed.runs_code() || !ctx.catalog.routines.is_empty();
     let work = async move { execute_here(&ctx, &statement).await };
-    let outcome = match writes {
-        true => jobs.run_on_query_threads(work).await?,
-        false => query_threads::run(work).await?,
+    let outcome = match (calls, writes) {
+        // A function may write, and nothing of it goes on when the statement has been dropped.
+        (true, _) => {
+            jobs.run_on_query_threads(query_threads::in_own_task(work))
+                .await?
+        }
+        (false, true) => jobs.run_on_query_threads(work).await?,
+        (false, false) => query_threads::run(work).await?,
     };
     Ok(match outcome {
         Outcome::Rows { columns, stream } => Outcome::Rows {
@@ -167,7 +178,7 @@ async fn execute_query(
         None => plan_select(ctx, kept, query, &known_types(ctx))?,
     };
     let mut stream = plan.run(ctx).await?;
-    if plan.locks_rows() || ctx.txn.may_be_refused() {
+    if plan.locks_rows() || plan.calls_routines() || ctx.txn.may_be_refused() {
         stream = held_back(ctx, stream).await?;
     }
     if plan.is_of_constants() {
@@ -191,8 +202,12 @@ async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsS
 }
 
 async fn execute_other(ctx: &StatementContext, statement: &Statement) -> Result<Outcome> {
+    if let Some(Command::Do { language, code }) = &statement.parsed.command {
+        return routine::execute_block(ctx, language, code).await;
+    }
     match &statement.parsed.ast {
         ast::Statement::Explain { .. } => explain::execute(ctx, statement).await,
+        ast::Statement::Call(function) => routine::execute_call(ctx, function).await,
         ast::Statement::Query(query) => Ok(Outcome::Done {
             tag: ddl::select_into(ctx, query).await?,
         }),
@@ -267,6 +282,13 @@ async fn tell(
             })
         }
         (write, KeptPlan::Write(kept)) => WritePlan::describe(ctx, write, kept, &types),
+        (ast::Statement::Call(function), _) => {
+            let (parameters, columns) = routine::describe_call(ctx, function, &types)?;
+            Ok(Description {
+                parameters,
+                columns: (!columns.is_empty()).then(|| columns.into()),
+            })
+        }
         (
             ast::Statement::Explain {
                 statement: explained, ..

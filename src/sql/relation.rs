@@ -106,7 +106,8 @@ pub(super) fn relation_if_exists<'a>(
         };
         ctx.notice(Notice {
             severity: "NOTICE",
-            sqlstate: "00000",
+            sqlstate: "00000".into(),
+            detail: None,
             message: format!("{missing} does not exist, skipping"),
             hint: None,
         });

@@ -50,7 +50,7 @@ pub fn parse(text: &str) -> Result<Vec<Statement>> {
 }
 
 impl Statement {
-    fn new(parsed: ParsedStatement) -> Statement {
+    pub(super) fn new(parsed: ParsedStatement) -> Statement {
         Statement {
             effort: Effort::of(&parsed),
             kept: KeptPlan::of(&parsed.ast),

@@ -165,6 +165,9 @@ impl Client {
             prepared: Arc::default(),
             cursors: Arc::default(),
             cursor_position: None,
+            variables: None,
+            calls: 0,
+            call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,
         }
     }

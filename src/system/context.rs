@@ -7,8 +7,8 @@ use arrow::array::RecordBatch;
 
 use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{
-    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, ServerState, SessionState, Settings,
-    StatementMemory,
+    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCaller, ServerState, SessionState,
+    Settings, StatementMemory, Variables,
 };
 use crate::catalog::{
     Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef, TypeDef,
@@ -81,6 +81,12 @@ pub struct StatementContext {
     pub cursors: Arc<[CursorRow]>,
     /// Where the cursor stands that it names in WHERE CURRENT OF; `None`: it names none, or does not run.
     pub cursor_position: Option<Arc<CursorPosition>>,
+    /// The variables of the function that it is a statement of.
+    pub variables: Option<Arc<Variables>>,
+    /// How many functions it is inside of.
+    pub calls: usize,
+    /// Runs a function that a user made, which is above this layer.
+    pub call_routine: RoutineCaller,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
     pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
 }
@@ -177,7 +183,8 @@ impl StatementContext {
     pub fn warn_of_parameter(&self, message: String) {
         let warning = Notice {
             severity: "WARNING",
-            sqlstate: "22023",
+            sqlstate: "22023".into(),
+            detail: None,
             message,
             hint: None,
         };
@@ -330,9 +337,11 @@ pub struct Notice {
     /// `NOTICE` or `WARNING`.
     pub severity: &'static str,
     /// SQLSTATE.
-    pub sqlstate: &'static str,
+    pub sqlstate: Cow<'static, str>,
     /// One line.
     pub message: String,
+    /// More of it.
+    pub detail: Option<String>,
     /// What to do.
     pub hint: Option<String>,
 }

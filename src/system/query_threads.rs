@@ -100,6 +100,11 @@ pub(crate) fn panicked() -> Error {
     Error::internal("a statement failed; the server's log says where")
 }
 
+/// The work, all of whose parts are done in its own task, as on the query threads: with it they have ended.
+pub async fn in_own_task<T>(work: impl Future<Output = T>) -> T {
+    LEAVABLE.scope((), work).await
+}
+
 /// Whether the caller is on the query threads.
 pub(crate) fn is_leavable() -> bool {
     LEAVABLE.try_with(|_| ()).is_ok()

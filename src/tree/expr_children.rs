@@ -198,6 +198,11 @@ impl Expr {
         self.has(Expr::is_volatile_node)
     }
 
+    /// Whether it runs a function of a user's, what it is made of aside.
+    pub fn is_routine_call(&self) -> bool {
+        matches!(self, Expr::ScalarFunction(call) if call.func.routine().is_some())
+    }
+
     /// The same, what it is made of aside.
     pub fn is_volatile_node(&self) -> bool {
         matches!(self, Expr::ScalarFunction(call) if call.func.volatility() == Volatility::Volatile)

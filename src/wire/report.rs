@@ -39,7 +39,8 @@ pub(super) fn error_response(error: &Error, fatal: bool) -> PgWireBackendMessage
 
 /// NoticeResponse.
 pub(super) fn notice_response(notice: &Notice) -> PgWireBackendMessage {
-    let mut fields = fields(notice.severity, notice.sqlstate, notice.message.clone());
+    let mut fields = fields(notice.severity, &notice.sqlstate, notice.message.clone());
+    fields.extend(notice.detail.clone().map(|detail| (b'D', detail)));
     fields.extend(notice.hint.clone().map(|hint| (b'H', hint)));
     PgWireBackendMessage::NoticeResponse(NoticeResponse::new(without_zero_bytes(fields)))
 }

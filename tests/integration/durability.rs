@@ -115,6 +115,104 @@ async fn a_restart_keeps_types() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_restart_keeps_functions_and_extensions() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client
+        .batch_execute(
+            "CREATE TABLE t (k int PRIMARY KEY, v text);
+             INSERT INTO t VALUES (1, 'one'), (2, 'two');
+             CREATE FUNCTION v_of(k int, other text DEFAULT 'none') RETURNS text LANGUAGE sql STABLE
+               AS 'SELECT coalesce((SELECT v FROM t WHERE t.k = v_of.k), other)';
+             CREATE FUNCTION fixed(k int) RETURNS text BEGIN ATOMIC SELECT v FROM t WHERE t.k = fixed.k; END;
+             CREATE PROCEDURE put(k int, v text) LANGUAGE plpgsql AS $$
+               BEGIN INSERT INTO t VALUES (k, v); IF NOT FOUND THEN RAISE 'no row'; END IF; END $$;
+             CREATE FUNCTION gone() RETURNS int LANGUAGE sql AS 'SELECT 1'; DROP FUNCTION gone();
+             CREATE TABLE d (k int PRIMARY KEY, v text DEFAULT v_of(1));
+             COMMENT ON PROCEDURE put IS 'puts a row';
+             CREATE EXTENSION pgcrypto",
+        )
+        .await
+        .unwrap();
+    let told = "SELECT oid::int8::text, proname, pg_get_functiondef(oid), obj_description(oid, 'pg_proc'), (SELECT \
+                string_agg(extname, ' ' ORDER BY extname) FROM pg_extension) FROM pg_proc WHERE pronamespace = \
+                'public'::regnamespace ORDER BY 2";
+    let before = client.simple_query(told).await.unwrap();
+    drop(client);
+    let data_dir = server.stop().await;
+    let report = check_data_dir(&data_dir.path().join("data"), &mut |_| {})
+        .await
+        .unwrap();
+    assert!(report.is_sound(), "{report}");
+
+    let server = TestServer::start_at("sled", data_dir).await;
+    let client = server.connect().await;
+    let after = client.simple_query(told).await.unwrap();
+    assert_eq!(format!("{before:?}"), format!("{after:?}"));
+    client
+        .batch_execute("CALL put(3, 'three'); INSERT INTO d (k) VALUES (1)")
+        .await
+        .unwrap();
+    let row = client
+        .query_one(
+            "SELECT v_of(3), v_of(9), fixed(2), (SELECT v FROM d WHERE k = 1)",
+            &[],
+        )
+        .await
+        .unwrap();
+    let found: Vec<&str> = (0..4).map(|at| row.get(at)).collect();
+    assert_eq!(found, ["three", "none", "two", "one"]);
+    for (statement, state) in [
+        ("DROP TABLE t", "2BP01"),
+        ("DROP FUNCTION v_of", "2BP01"),
+        (
+            "CREATE FUNCTION fixed(int) RETURNS text LANGUAGE sql AS ''",
+            "42723",
+        ),
+    ] {
+        let error = client.batch_execute(statement).await.expect_err(statement);
+        assert_eq!(error.code().map(|code| code.code()), Some(state), "{statement}");
+    }
+}
+
+/// A function that writes is undone with the statement that called it, whoever stops that.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_function_that_is_stopped_leaves_nothing() {
+    let server = TestServer::start("sled").await;
+    let client = server.connect().await;
+    client
+        .batch_execute(
+            "CREATE TABLE t (k int PRIMARY KEY);
+             CREATE FUNCTION fill() RETURNS int LANGUAGE plpgsql AS $$
+               DECLARE n int := 0; BEGIN LOOP n := n + 1; INSERT INTO t VALUES (n); END LOOP; END $$;
+             SET statement_timeout = 300",
+        )
+        .await
+        .unwrap();
+    for statement in [
+        "SELECT fill()",
+        "DO $$ BEGIN PERFORM fill(); END $$",
+        "SELECT * FROM (SELECT fill()) s",
+        "INSERT INTO t SELECT -fill()",
+    ] {
+        let error = client.batch_execute(statement).await.expect_err(statement);
+        assert_eq!(error.code().map(|code| code.code()), Some("57014"), "{statement}");
+    }
+    client
+        .batch_execute("BEGIN; INSERT INTO t VALUES (-1); SAVEPOINT s")
+        .await
+        .unwrap();
+    client
+        .batch_execute("SELECT fill()")
+        .await
+        .expect_err("it is stopped");
+    client.batch_execute("ROLLBACK TO s; COMMIT").await.unwrap();
+    let rows = client.query("SELECT k FROM t", &[]).await.unwrap();
+    let keys: Vec<i32> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(keys, [-1]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sigterm_ends_the_server_cleanly_while_a_client_is_connected() {
     let data_dir = TempDir::new().unwrap();
     let server = ServerProcess::start(data_dir.path(), &[]);

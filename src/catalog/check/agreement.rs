@@ -146,6 +146,7 @@ fn compare_given(records: &Records, faults: &mut Faults) {
     let mut oids: HashSet<u32> = BUILTIN_SCHEMAS.iter().map(|(_, oid)| *oid).collect();
     oids.extend(records.schemas.iter().map(|stored| stored.def.oid));
     oids.extend(records.types.iter().map(|ty| ty.oid));
+    oids.extend(&records.routines);
     for stored in &records.relations {
         let (schema, oid) = (stored.def.schema(), stored.def.oid());
         oids.insert(oid);

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
-use crate::catalog::{Relation, SchemaDef, TableDef, UserTypes, record, type_record};
+use crate::catalog::{
+    Relation, SchemaDef, TableDef, UserTypes, extension, record, routine_record, type_record,
+};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
@@ -25,6 +27,8 @@ pub(super) struct Records {
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// The types that users made.
     pub(super) types: UserTypes,
+    /// The oids of the functions that users made.
+    pub(super) routines: Vec<u32>,
     /// Relations whose records do not decode.
     pub(super) unreadable: Vec<TableId>,
     /// Names with the schemas that they are in, and the oids of whose they are.
@@ -222,6 +226,20 @@ impl Records {
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
+            Keyspace::Routine { oid } => {
+                let found = routine_record::decode(value, &self.types)?.oid;
+                if found != oid {
+                    return Err(damaged(format!("it is that of function {found}")));
+                }
+                self.routines.push(oid);
+            }
+            Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
+            Keyspace::Extension { name } => {
+                let found = extension::decode(value)?.name;
+                if found != name {
+                    return Err(damaged(format!("it is that of {found}")));
+                }
+            }
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
             Keyspace::AdvisoryLock(_) => {
                 return Err(damaged("nothing stands under a lock".to_string()));
@@ -250,6 +268,9 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Name { schema, name } => format!("name \"{name}\" of schema \"{schema}\""),
         Keyspace::Type { oid } => format!("type {oid}"),
         Keyspace::TypeName { schema, name } => format!("name \"{name}\" of a type of schema \"{schema}\""),
+        Keyspace::Routine { oid } => format!("function {oid}"),
+        Keyspace::RoutineName { schema, signature } => format!("function {signature} of schema \"{schema}\""),
+        Keyspace::Extension { name } => format!("extension \"{name}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
         Keyspace::AdvisoryLock(key) => format!("advisory lock {key:?}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),

@@ -258,7 +258,8 @@ impl Reading {
     fn notice(&self, message: String) {
         self.ctx.notice(Notice {
             severity: "NOTICE",
-            sqlstate: "00000",
+            sqlstate: "00000".into(),
+            detail: None,
             message,
             hint: None,
         });

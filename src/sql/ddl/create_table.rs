@@ -134,7 +134,8 @@ pub(super) fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<
     if create.global == Some(true) {
         ctx.notice(Notice {
             severity: "WARNING",
-            sqlstate: "01000",
+            sqlstate: "01000".into(),
+            detail: None,
             message: "GLOBAL is deprecated in temporary table creation".to_string(),
             hint: None,
         });

@@ -1,6 +1,7 @@
 //! DROP TABLE, VIEW, SEQUENCE, INDEX and SCHEMA, with CASCADE to the views that read what goes and the defaults that take of it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use sqlparser::ast::{ObjectName, ObjectType, Statement};
 
@@ -9,7 +10,8 @@ use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
 use super::{described, foreign_key, notice, notice_cascade, sequence};
 use crate::catalog::{
-    Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, SequenceDef, TableDef,
+    Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RoutineDef,
+    SequenceDef, TableDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
@@ -118,6 +120,8 @@ pub(super) async fn drop_all(
         sequence::lock(writer.txn(), sequence, LockMode::AccessExclusive).await?;
     }
     default_dependents::remove(writer, &dependents.defaults, &dependents.foreign_keys)?;
+    let mut routines = dependents.routines.iter();
+    routines.try_for_each(|(routine, _)| writer.drop_routine(routine))?;
     dropped.iter().try_for_each(|relation| match relation {
         Relation::Table(table) => writer.drop_table(table),
         Relation::View(view) => writer.drop_view(view),
@@ -148,11 +152,16 @@ pub(super) struct Dependents<'a> {
     pub(super) defaults: Vec<DependentDefault<'a>>,
     /// Foreign keys of tables that stay.
     pub(super) foreign_keys: Vec<Reference<'a>>,
+    /// Functions of bodies that are no strings, or of whose rows they are, with what each uses.
+    pub(super) routines: Vec<(&'a Arc<RoutineDef>, &'a Relation)>,
 }
 
 impl Dependents<'_> {
     fn is_empty(&self) -> bool {
-        self.views.is_empty() && self.defaults.is_empty() && self.foreign_keys.is_empty()
+        self.views.is_empty()
+            && self.defaults.is_empty()
+            && self.foreign_keys.is_empty()
+            && self.routines.is_empty()
     }
 }
 
@@ -161,8 +170,21 @@ pub(super) fn dependents_of<'a>(catalog: &'a Catalog, dropped: &[&'a Relation]) 
     let sequences = sequences_of(catalog, dropped);
     let oids: Vec<u32> = dropped.iter().map(|relation| relation.oid()).collect();
     let is_gone = |table: &TableDef, _: &ColumnDef| dropped.iter().any(|gone| gone.oid() == table.oid);
+    let views = views_over(catalog, dropped);
+    let gone: Vec<&Relation> = dropped
+        .iter()
+        .copied()
+        .chain(views.iter().map(|(view, _)| *view))
+        .collect();
+    let used_by = |routine: &'a Arc<RoutineDef>| {
+        let uses = |relation: &&&'a Relation| {
+            routine.depends_on.contains(&relation.oid()) || routine.types_used().contains(&relation.oid())
+        };
+        gone.iter().find(uses).map(|used| (routine, *used))
+    };
     Dependents {
-        views: views_over(catalog, dropped),
+        routines: catalog.routines.iter().filter_map(used_by).collect(),
+        views,
         defaults: default_dependents::of_sequences(catalog, &sequences, is_gone),
         foreign_keys: foreign_key::referring_to(catalog, &oids),
     }
@@ -212,12 +234,21 @@ fn check_cascade(
                 })
                 .chain(defaults.map(DependentDefault::line))
                 .chain(views)
+                .chain(dependents.routines.iter().map(|(routine, used)| {
+                    let routine = super::routine_ref::described(ctx, routine);
+                    format!("{routine} depends on {}", described(ctx, used))
+                }))
                 .collect(),
         });
     }
     let views = views.map(|(view, _)| described(ctx, view));
     let keys = foreign_keys.map(foreign_key::described);
-    let gone = keys.chain(defaults.map(DependentDefault::described)).chain(views);
+    let routines = dependents.routines.iter();
+    let routines = routines.map(|(routine, _)| super::routine_ref::described(ctx, routine));
+    let gone = keys
+        .chain(defaults.map(DependentDefault::described))
+        .chain(views)
+        .chain(routines);
     notice_cascade(ctx, &gone.collect::<Vec<_>>());
     Ok(())
 }
@@ -301,7 +332,11 @@ fn dropped_index<'a>(
 }
 
 /// Takes secondary indexes out of their table and leaves their entries to be removed.
-fn remove_indexes(writer: &CatalogWriter<'_>, table: &TableDef, indexes: &[IndexId]) -> Result<()> {
+pub(super) fn remove_indexes(
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    indexes: &[IndexId],
+) -> Result<()> {
     let mut changed = table.clone();
     changed.remove_indexes(|index| indexes.contains(&index.id));
     for index in indexes {

@@ -6,7 +6,7 @@ use sqlparser::ast::ObjectName;
 
 use super::default_dependents::DependentDefault;
 use super::drop::{Dependents, dependents_of, drop_all};
-use super::{described, foreign_key, notice, notice_cascade, type_dependents};
+use super::{described, foreign_key, notice, notice_cascade, routine_ref, type_dependents};
 use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TypeDef};
 use crate::error::StatementFault;
 use crate::parse::names;
@@ -21,7 +21,13 @@ fn check_holds_nothing(
     held: &[&Relation],
     types: &[Arc<TypeDef>],
 ) -> Result<()> {
-    if held.is_empty() && types.is_empty() {
+    let routines = ctx
+        .catalog
+        .routines
+        .iter()
+        .filter(|routine| routine.schema == schema);
+    let routines: Vec<_> = routines.collect();
+    if held.is_empty() && types.is_empty() && routines.is_empty() {
         return Ok(());
     }
     let lines = held.iter().map(|relation| {
@@ -34,6 +40,10 @@ fn check_holds_nothing(
     let lines = lines.chain(types.iter().map(|ty| {
         let name = qualified(&ty.schema, &ty.name);
         format!("type {name} depends on schema {}", ty.schema)
+    }));
+    let lines = lines.chain(routines.into_iter().map(|routine| {
+        let described = routine_ref::described(ctx, routine);
+        format!("{described} depends on schema {}", routine.schema)
     }));
     Err(Error::DependentObjects {
         object: format!("schema {schema}"),
@@ -56,6 +66,8 @@ fn notice_gone(
     );
     let defaults = dependents.defaults.iter().map(DependentDefault::described);
     let keys = dependents.foreign_keys.iter().map(foreign_key::described);
+    let routines = dependents.routines.iter();
+    let defaults = defaults.chain(routines.map(|(routine, _)| routine_ref::described(ctx, routine)));
     notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
 }
 
@@ -115,6 +127,15 @@ pub(super) async fn drop_schemas(
     notice_gone(ctx, &dropped, &types, &dependents);
     drop_all(&ctx.catalog, &writer, &dropped, &dependents).await?;
     type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
+    for routine in ctx.catalog.routines.iter() {
+        let is_gone = dependents
+            .routines
+            .iter()
+            .any(|(gone, _)| gone.oid == routine.oid);
+        if schemas.iter().any(|schema| schema.name == routine.schema) && !is_gone {
+            writer.drop_routine(routine)?;
+        }
+    }
     schemas
         .into_iter()
         .try_for_each(|schema| writer.drop_schema(schema))

@@ -508,7 +508,8 @@ fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: 
     let named: Vec<&str> = named.map(|column| column.name.as_str()).collect();
     ctx.notice(Notice {
         severity: "NOTICE",
-        sqlstate: "00000",
+        sqlstate: "00000".into(),
+        detail: None,
         message: format!(
             "all of \"{}\" is read whenever a row of \"{}\" is deleted or gets another key",
             table.name, referenced.name

@@ -24,6 +24,7 @@ mod drop;
 mod drop_column;
 mod drop_schema;
 mod expiry;
+mod extension;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -44,6 +45,11 @@ mod rename_schema;
 mod retype;
 mod rewrite;
 mod role;
+mod routine;
+mod routine_definition;
+mod routine_dependents;
+mod routine_ref;
+mod routine_type;
 mod row_expression;
 mod schema;
 mod sequence;
@@ -181,6 +187,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
+        Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
@@ -197,7 +204,8 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
 fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint: Option<String>) {
     ctx.notice(Notice {
         severity: "NOTICE",
-        sqlstate,
+        sqlstate: sqlstate.into(),
+        detail: None,
         message,
         hint,
     });

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use super::{sequence, view_text};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, CatalogWriter, Relation, SchemaDef, SequenceDef, TableDef, ViewDef, is_system_schema,
+    BUILTIN_SCHEMAS, CatalogWriter, Relation, RoutineDef, SchemaDef, SequenceDef, TableDef, ViewDef,
+    is_system_schema,
 };
 use crate::error::DuplicateKind;
 use crate::store::LockMode;
@@ -59,6 +60,17 @@ pub(super) async fn execute(ctx: &StatementContext, old: &str, new: &str) -> Res
         }
         writer.guard_dependents(relation.oid());
         writer.put_query(relation)?;
+    }
+    for routine in ctx
+        .catalog
+        .routines
+        .iter()
+        .filter(|routine| routine.schema == old)
+    {
+        writer.put_routine(&RoutineDef {
+            schema: new.to_string(),
+            ..RoutineDef::clone(routine)
+        })?;
     }
     writer.drop_schema(schema)?;
     writer.put_schema(&SchemaDef {

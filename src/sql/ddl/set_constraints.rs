@@ -20,7 +20,8 @@ pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferr
     if !ctx.in_block {
         ctx.notice(Notice {
             severity: "WARNING",
-            sqlstate: "25P01",
+            sqlstate: "25P01".into(),
+            detail: None,
             message: "SET CONSTRAINTS can only be used in transaction blocks".to_string(),
             hint: None,
         });

@@ -8,7 +8,8 @@ use sqlparser::ast::Statement;
 
 use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, Relation, TableDef, TypeDef, ViewDef, stored_name,
+    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, RoutineDef, TableDef, TypeDef, ViewDef,
+    stored_name,
 };
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
@@ -18,9 +19,11 @@ use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Something that cannot stay without a type.
-enum Dependent<'a> {
+/// Something that cannot stay without a type, or a function.
+pub(super) enum Dependent<'a> {
     Column(&'a TableDef, &'a ColumnDef),
+    Index(&'a TableDef, &'a IndexDef),
+    Routine(&'a Arc<RoutineDef>),
     Default(&'a TableDef, &'a ColumnDef),
     Check(&'a TableDef, &'a str),
     View(&'a Arc<ViewDef>),
@@ -75,10 +78,12 @@ pub(super) async fn drop_of_schemas(
     let found = all_dependents(&catalog, &types, dropped);
     let is_left = |dependent: &&Dependent<'_>| {
         let oid = match dependent {
-            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
-                table.oid
-            }
+            Dependent::Column(table, _)
+            | Dependent::Index(table, _)
+            | Dependent::Default(table, _)
+            | Dependent::Check(table, _) => table.oid,
             Dependent::View(view) => view.oid(),
+            Dependent::Routine(routine) => routine.oid,
             Dependent::Type(ty) => return dropped.iter().all(|dropped| dropped.oid != ty.oid),
         };
         gone.iter().all(|relation| relation.oid() != oid)
@@ -94,8 +99,8 @@ pub(super) async fn drop_of_schemas(
     dropped.iter().try_for_each(|ty| writer.drop_type(ty))
 }
 
-/// Removes what depends on types.
-async fn remove<'a>(
+/// Removes what depends on types or functions.
+pub(super) async fn remove<'a>(
     ctx: &StatementContext,
     writer: &CatalogWriter<'_>,
     found: impl Iterator<Item = &'a Dependent<'a>>,
@@ -105,6 +110,8 @@ async fn remove<'a>(
         match dependent {
             Dependent::View(view) => writer.drop_view(view)?,
             Dependent::Type(ty) => writer.drop_type(ty)?,
+            Dependent::Routine(routine) => writer.drop_routine(routine)?,
+            Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
             Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
                 let action = match dependent {
                     // The key goes before its column.
@@ -150,6 +157,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     let named = found.iter().find(|dependent| match dependent {
         Dependent::Default(..) | Dependent::Check(..) => true,
         Dependent::View(view) => mentions_word(&view.query, &ty.name),
+        Dependent::Index(..) | Dependent::Routine(_) => false,
         Dependent::Column(_, column) => column
             .generation()
             .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
@@ -318,6 +326,9 @@ fn dependents<'a>(
         let checks = checks.filter(|check| mentions_word(&check.sql, &ty.name));
         found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
     }
+    let routines = catalog.routines.iter();
+    let routines = routines.filter(|routine| routine.types_used().contains(&ty.oid));
+    found.extend(routines.map(Dependent::Routine));
     for relation in catalog.relations.iter() {
         let Relation::View(view) = relation else { continue };
         let stored = stored_name(&ty.sql_type());
@@ -336,8 +347,13 @@ fn described(ty: &TypeDef) -> String {
 
 impl Dependent<'_> {
     /// As messages name it.
-    fn described(&self) -> String {
+    pub(super) fn described(&self) -> String {
         match self {
+            Dependent::Index(_, index) => format!("index {}", index.name),
+            Dependent::Routine(routine) => {
+                let described = crate::query::described_routine(routine).replace(", ", ",");
+                format!("{} {described}", routine.kind.word())
+            }
             Dependent::Column(table, column) => format!("column {} of table {}", column.name, table.name),
             Dependent::Default(table, column) => {
                 format!("default value for column {} of table {}", column.name, table.name)
@@ -357,9 +373,13 @@ impl Dependent<'_> {
     }
 
     /// What no other has.
-    fn key(&self) -> String {
+    pub(super) fn key(&self) -> String {
         match self {
-            Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
+            Dependent::Routine(routine) => format!("{} {}", routine.oid, self.described()),
+            Dependent::Column(table, _)
+            | Dependent::Index(table, _)
+            | Dependent::Default(table, _)
+            | Dependent::Check(table, _) => {
                 format!("{} {}", table.oid, self.described())
             }
             Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
@@ -378,7 +398,9 @@ impl Dependent<'_> {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
             }
             Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
-            Dependent::View(_) | Dependent::Type(_) => String::new(),
+            Dependent::View(_) | Dependent::Type(_) | Dependent::Routine(_) | Dependent::Index(..) => {
+                String::new()
+            }
         }
     }
 }

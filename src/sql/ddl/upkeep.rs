@@ -97,7 +97,8 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
             }
             _ => ctx.notice(Notice {
                 severity: "WARNING",
-                sqlstate: "01000",
+                sqlstate: "01000".into(),
+                detail: None,
                 message: format!(
                     "skipping \"{}\" --- cannot {verb} non-tables or special system tables",
                     names::relation_name(&target.name)?.1

@@ -13,7 +13,7 @@ use super::relations::{Filled, SYSTEM_TABLES};
 use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
 use super::session_rows::role_names;
 use super::type_cells::type_cells;
-use super::type_rows;
+use super::{routine_rows, type_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn};
 use crate::types::SqlType;
@@ -27,6 +27,8 @@ static RELATIONS: &[Filled] = &[
     ("sequences", STANDARD_SEQUENCE, standard_sequences),
     ("columns", COLUMN, columns),
     ("element_types", ELEMENT_TYPE, element_types),
+    ("routines", routine_rows::ROUTINE, routine_rows::routines),
+    ("parameters", routine_rows::PARAMETER, routine_rows::parameters),
     ("domains", &[], type_rows::domains),
     ("domain_constraints", &[], type_rows::domain_constraints),
     ("column_domain_usage", &[], type_rows::column_domain_usage),

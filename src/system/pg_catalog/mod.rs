@@ -27,6 +27,7 @@ pub(crate) mod object_class;
 mod own_relations;
 mod relation_rows;
 pub(crate) mod relations;
+mod routine_rows;
 mod sequence_rows;
 pub(crate) mod session_rows;
 pub(crate) mod shown_names;

@@ -7,8 +7,8 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
-use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
-use super::{constraint_rows, sequence_rows, session_rows, type_rows};
+use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, texts_or_null, vector};
+use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
@@ -37,7 +37,16 @@ static RELATIONS: &[Filled] = &[
     ("pg_description", &[], descriptions),
     ("pg_rewrite", REWRITE, view_rules),
     ("pg_sequence", &[], sequence_rows::sequences),
-    ("pg_depend", &[], sequence_rows::dependencies),
+    ("pg_depend", &[], dependencies),
+    ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
+    ("pg_language", &[], routine_rows::languages),
+    ("pg_extension", &[], routine_rows::extensions),
+    ("pg_available_extensions", &[], routine_rows::available_extensions),
+    (
+        "pg_available_extension_versions",
+        &[],
+        routine_rows::available_versions,
+    ),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
     ("pg_matviews", &[], materialized_views),
@@ -391,10 +400,18 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
     for (_, ty) in &source.objects.types {
         push(i64::from(ty.oid), TYPE_CLASS, 0, &ty.comment);
     }
+    for (object, class, comment) in routine_rows::comments(source) {
+        push(object, class, 0, &comment);
+    }
     for (oid, name, comment) in &source.objects.schemas {
         let standard = (name == "public").then(|| "standard public schema".to_string());
         push(*oid, NAMESPACE_CLASS, 0, &comment.clone().or(standard));
     }
+}
+
+fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
+    sequence_rows::dependencies(source, rows);
+    routine_rows::dependencies(source, rows);
 }
 
 const REWRITE: Constants = &[

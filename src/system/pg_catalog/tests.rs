@@ -164,6 +164,9 @@ pub(crate) async fn statement() -> StatementContext {
         prepared: Arc::default(),
         cursors: Arc::default(),
         cursor_position: None,
+        variables: None,
+        calls: 0,
+        call_routine: |_, _| Box::pin(async { Err(crate::Error::internal("no functions here")) }),
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }
 }

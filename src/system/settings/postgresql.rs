@@ -142,7 +142,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         NO_EFFECT,
     ),
     user("bytea_output", "hex", Enum(&["hex"]), "How bytea prints."),
-    user("check_function_bodies", "on", Bool, NO_EFFECT),
+    user(
+        "check_function_bodies",
+        "on",
+        Bool,
+        "Whether CREATE FUNCTION checks bodies that are strings.",
+    ),
     user(
         "client_min_messages",
         "notice",

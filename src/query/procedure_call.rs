@@ -1,0 +1,87 @@
+//! CALL: which procedure is meant, and the one row of its arguments.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::PlannedQuery;
+use super::binder::{Binder, Clause, Place, name_parts};
+use super::cell::one_row;
+use super::routine_call::described;
+use super::scope::Scope;
+use super::select_item::BoundItem;
+use crate::catalog::{ArgumentMode, RoutineDef, RoutineKind};
+use crate::error::StatementFault;
+use crate::system::StatementContext;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The procedure that CALL names, and the query that gives its arguments, those of OUT among them. Errors: 42883, 42809.
+pub(crate) fn plan_procedure_call(
+    ctx: &StatementContext,
+    function: &ast::Function,
+    parameters: &[Option<SqlType>],
+) -> Result<(Arc<RoutineDef>, PlannedQuery)> {
+    let mut binder = Binder::new(ctx, parameters);
+    let bound = binder.procedure(function);
+    let (routine, items) = bound.map_err(|error| binder.at_its_place(error))?;
+    Ok((routine, one_row(binder, items)?))
+}
+
+impl Binder<'_> {
+    fn procedure(&mut self, function: &ast::Function) -> Result<(Arc<RoutineDef>, Vec<BoundItem>)> {
+        let mut parts = name_parts(&function.name)?;
+        let name = parts.pop().unwrap_or_default();
+        let nothing = Scope::default();
+        let place = Place {
+            scope: &nothing,
+            outer: None,
+            clause: Clause::Select,
+            windows: &[],
+        };
+        let call = self.call_arguments(&function.args, place)?;
+        let found = self.routines_named(parts.last().map(String::as_str), &name);
+        // Of a procedure the arguments of OUT are written, too.
+        let procedures = found.iter().map(|routine| match routine.kind {
+            RoutineKind::Function => Arc::clone(routine),
+            RoutineKind::Procedure => {
+                let mut written = RoutineDef::clone(routine);
+                for argument in &mut written.arguments {
+                    if argument.mode == ArgumentMode::Out {
+                        argument.mode = ArgumentMode::InOut;
+                    }
+                }
+                Arc::new(written)
+            }
+        });
+        let chosen = match self.chosen_routine(&name, procedures.collect(), &call, false) {
+            Err(Error::UndefinedFunction { signature, hint }) => {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::UndefinedRoutine,
+                    message: format!("procedure {signature} does not exist"),
+                    hint: hint.map(|hint| hint.replace("function", "procedure")),
+                });
+            }
+            chosen => chosen?,
+        };
+        let Some(chosen) = chosen else {
+            return Err(Error::undefined_function(format!("{name}()")));
+        };
+        if chosen.routine.kind == RoutineKind::Function {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::WrongObjectType,
+                message: format!("{} is not a procedure", described(&chosen.routine)),
+                hint: Some("To call a function, use SELECT.".to_string()),
+            });
+        }
+        let routine = found
+            .into_iter()
+            .find(|routine| routine.oid == chosen.routine.oid);
+        let routine = routine.ok_or_else(|| Error::internal("a procedure that was not found"))?;
+        let items = chosen.arguments.into_iter().map(|bound| BoundItem {
+            name: "argument".to_string(),
+            bound,
+        });
+        Ok((routine, items.collect()))
+    }
+}

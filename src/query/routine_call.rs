@@ -1,0 +1,705 @@
+//! Calls of functions that users made: which of a name is meant, its arguments with their defaults, and the query that takes the place of
+//! the call where the function is one SELECT. All others are run as the rows are computed.
+
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, Place, fault};
+use super::coercion::{self, CastContext, type_name};
+use super::named_arguments;
+use super::overload::{Takes, choose, expanded};
+use super::routine_body::{RoutineBody, expression_of, uses_of};
+use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
+use crate::catalog::{
+    Polymorphic, RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Volatile,
+};
+use crate::error::StatementFault;
+use crate::functions::{self, Body, FunctionDef, RoutineForm, T, Volatility};
+use crate::parse;
+use crate::tree::{self, Case, Expr, Subquery, UnnestExpr};
+use crate::types::SqlType;
+use crate::{Error, Result};
+use std::sync::Arc;
+
+/// How deeply the queries of functions may stand in one another.
+const INLINED_MAX: usize = 24;
+
+/// A function that is chosen, with its arguments as it takes them.
+pub(super) struct ChosenRoutine {
+    pub(super) routine: Arc<RoutineDef>,
+    /// One for each that a caller gives, of its declared type.
+    pub(super) arguments: Vec<Bound>,
+    /// What polymorphic arguments stand for.
+    pub(super) element: Option<SqlType>,
+}
+
+/// Arguments as a call has them.
+pub(super) struct CallArguments {
+    pub(super) bound: Vec<Bound>,
+    /// The names of the last of them.
+    pub(super) names: Vec<String>,
+    /// VARIADIC stands before the last.
+    pub(super) is_variadic: bool,
+}
+
+/// Where an argument of a function comes from.
+#[derive(Clone, Copy)]
+enum Given {
+    Argument(usize),
+    Default,
+    /// All from this one on, as an array.
+    Rest(usize),
+}
+
+/// One that may be meant: one of the registry's, or a user's with where its arguments come from.
+enum Candidate {
+    BuiltIn,
+    Users(Arc<RoutineDef>, Vec<Given>),
+}
+
+/// What a candidate takes, whoever declares it.
+enum Wanted {
+    BuiltIn(T),
+    Users(RoutineType),
+}
+
+impl Takes for Wanted {
+    fn sql_type(&self) -> Option<SqlType> {
+        match self {
+            Wanted::BuiltIn(ty) => ty.sql_type(),
+            Wanted::Users(ty) => Takes::sql_type(ty),
+        }
+    }
+
+    fn polymorphic(&self) -> T {
+        match self {
+            Wanted::BuiltIn(ty) => *ty,
+            Wanted::Users(ty) => ty.polymorphic(),
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// The functions that users made of this name, where it may mean one.
+    pub(super) fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
+        let ctx = self.ctx;
+        ctx.lookups
+            .get_routines(&ctx.catalog, schema, name, &self.search_path)
+    }
+
+    /// The arguments of a call as they stand.
+    pub(super) fn call_arguments(
+        &mut self,
+        arguments: &ast::FunctionArguments,
+        place: Place<'_>,
+    ) -> Result<CallArguments> {
+        let mut call = CallArguments {
+            bound: Vec::new(),
+            names: Vec::new(),
+            is_variadic: false,
+        };
+        let ast::FunctionArguments::List(list) = arguments else {
+            return Ok(call);
+        };
+        for argument in &list.args {
+            let (named, argument) = named_arguments::parts(argument)?;
+            if named.is_none() && !call.names.is_empty() {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    "positional argument cannot follow named argument",
+                ));
+            }
+            call.names.extend(named);
+            let ast::FunctionArgExpr::Expr(expr) = argument else {
+                return Err(Error::undefined_function("*".to_string()));
+            };
+            let expr = match expr {
+                ast::Expr::Prefixed { prefix, value } if prefix.value.eq_ignore_ascii_case("variadic") => {
+                    call.is_variadic = true;
+                    value
+                }
+                expr => expr,
+            };
+            call.bound.push(self.expression(expr, place)?);
+        }
+        Ok(call)
+    }
+
+    /// The user's function that a call means; `None`: one of the registry is. Errors: 42883, 42725.
+    pub(super) fn chosen_routine(
+        &mut self,
+        name: &str,
+        routines: Vec<Arc<RoutineDef>>,
+        call: &CallArguments,
+        may_be_built_in: bool,
+    ) -> Result<Option<ChosenRoutine>> {
+        let types: Vec<SqlType> = call.bound.iter().map(|bound| bound.ty.clone()).collect();
+        let mut candidates: Vec<(Candidate, Vec<Wanted>)> = Vec::new();
+        let built_in: Vec<&FunctionDef> = match may_be_built_in {
+            true => functions::functions_named(name).collect(),
+            false => Vec::new(),
+        };
+        for row in built_in {
+            if let Some(wanted) = expanded(row, types.len()).filter(|_| call.names.is_empty()) {
+                candidates.push((
+                    Candidate::BuiltIn,
+                    wanted.into_iter().map(Wanted::BuiltIn).collect(),
+                ));
+            }
+        }
+        for routine in routines {
+            if let Some((given, wanted)) = fitted(&routine, call)
+                && is_of_one_type(&wanted, &types)
+            {
+                // Of two schemas of the path the first counts.
+                let is_hidden = candidates.iter().any(|(known, _)| match known {
+                    Candidate::Users(known, _) => {
+                        known.schema != routine.schema && known.signature() == routine.signature()
+                    }
+                    Candidate::BuiltIn => false,
+                });
+                if !is_hidden {
+                    let wanted = wanted.into_iter().map(Wanted::Users).collect();
+                    candidates.push((Candidate::Users(routine, given), wanted));
+                }
+            }
+        }
+        let mut best = choose(candidates, &types);
+        if best.len() > 1
+            && best
+                .iter()
+                .any(|(candidate, _)| matches!(candidate, Candidate::BuiltIn))
+        {
+            return Ok(None);
+        }
+        if best.len() > 1 {
+            // One without defaults is nearer.
+            let uses_default = |candidate: &Candidate| {
+                matches!(candidate, Candidate::Users(_, given)
+                if given.iter().any(|given| !matches!(given, Given::Argument(_))))
+            };
+            if best.iter().any(|(candidate, _)| !uses_default(candidate)) {
+                best.retain(|(candidate, _)| !uses_default(candidate));
+            }
+        }
+        let signature = || signature_of_call(name, call);
+        match (best.pop(), best.is_empty()) {
+            (None, _) if may_be_built_in && functions::functions_named(name).next().is_some() => Ok(None),
+            (None, _) => Err(Error::undefined_function(signature())),
+            (Some((Candidate::BuiltIn, _)), _) => Ok(None),
+            (Some(_), false) => Err(Error::InvalidStatement {
+                state: StatementFault::AmbiguousRoutine,
+                message: format!("function {} is not unique", signature()),
+                hint: Some(
+                    "Could not choose a best candidate function. You might need to add explicit type casts."
+                        .to_string(),
+                ),
+            }),
+            (Some((Candidate::Users(routine, given), _)), true) => {
+                self.with_arguments(routine, &given, call, &types).map(Some)
+            }
+        }
+    }
+
+    /// The function with its arguments, of the types that it declares.
+    fn with_arguments(
+        &mut self,
+        routine: Arc<RoutineDef>,
+        given: &[Given],
+        call: &CallArguments,
+        types: &[SqlType],
+    ) -> Result<ChosenRoutine> {
+        let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
+        let mut wanted: Vec<T> = Vec::new();
+        let mut decided: Vec<SqlType> = Vec::new();
+        for (input, given) in inputs.iter().zip(given) {
+            if let Given::Argument(at) = given {
+                wanted.push(input.ty.polymorphic());
+                decided.push(types[*at].clone());
+            }
+        }
+        let is_polymorphic = inputs
+            .iter()
+            .any(|input| matches!(input.ty, RoutineType::Polymorphic(_)));
+        let element = match is_polymorphic {
+            true => Some(self.element_type(&routine.name, &wanted, &decided)?),
+            false => None,
+        };
+        let mut arguments = Vec::with_capacity(inputs.len());
+        for (input, given) in inputs.iter().zip(given) {
+            let ty = concrete(&input.ty, element.as_ref()).ok_or_else(|| {
+                Error::unsupported(
+                    "a whole row as an argument of a function",
+                    Some("Pass its columns."),
+                )
+            })?;
+            arguments.push(match given {
+                Given::Argument(at) => self.convert(call.bound[*at].clone(), &ty, CastContext::Implicit)?,
+                Given::Default => self.default_argument(input, &ty)?,
+                Given::Rest(from) => self.rest_as_array(&call.bound[*from..], &ty)?,
+            });
+        }
+        Ok(ChosenRoutine {
+            routine,
+            arguments,
+            element,
+        })
+    }
+
+    fn default_argument(&mut self, input: &RoutineArgument, ty: &SqlType) -> Result<Bound> {
+        let text = input.default.as_deref().unwrap_or("NULL");
+        let expr = parse::parse_expression(text).map_err(|error| Error::Corrupt {
+            what: format!("default {text}"),
+            reason: error.to_string(),
+        })?;
+        let nothing = Scope::default();
+        let place = Place {
+            scope: &nothing,
+            outer: None,
+            clause: super::Clause::Default,
+            windows: &[],
+        };
+        self.views += 1;
+        let bound = self.expression(&expr, place);
+        self.views -= 1;
+        self.as_assigned(bound?, ty)
+    }
+
+    /// A value as an assignment to one of the type has it. Errors: 42804.
+    pub(super) fn as_assigned(&mut self, bound: Bound, ty: &SqlType) -> Result<Bound> {
+        match coercion::is_assignable(&bound.ty, ty) {
+            true => self.convert(bound, ty, CastContext::Explicit),
+            false => Err(Error::DatatypeMismatch {
+                message: format!(
+                    "the function gives type {}, not type {}",
+                    type_name(&bound.ty),
+                    type_name(ty)
+                ),
+                hint: None,
+            }),
+        }
+    }
+
+    fn rest_as_array(&mut self, rest: &[Bound], ty: &SqlType) -> Result<Bound> {
+        let item = ty.item_type().cloned().unwrap_or(SqlType::Text);
+        let mut items = Vec::with_capacity(rest.len());
+        for bound in rest {
+            let bound = self.convert(bound.clone(), &item, CastContext::Implicit)?;
+            items.push((bound.expr, bound.ty));
+        }
+        let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+        Ok(Bound::new(
+            tree::call(definition, items, ty.clone(), &self.settings),
+            ty.clone(),
+        ))
+    }
+
+    /// A call in an expression. Errors: 42809 for a procedure, 0A000 for one of several columns.
+    pub(super) fn routine_value(&mut self, chosen: ChosenRoutine, place: Place<'_>) -> Result<Bound> {
+        let routine = Arc::clone(&chosen.routine);
+        check_callable(&routine)?;
+        let Some(ty) = self.value_type(&chosen) else {
+            return Err(Error::unsupported(
+                format!("the row of function {} as a value", routine.name),
+                Some("Call it in FROM: SELECT * FROM function(...)."),
+            ));
+        };
+        if !routine.returns_set
+            && let Some(inlined) = self.inlined_value(&chosen, &ty, place)?
+        {
+            return Ok(inlined);
+        }
+        let form = match routine.returns_set {
+            true => RoutineForm::Values,
+            false => RoutineForm::Value,
+        };
+        Ok(self.routine_run(chosen, ty, form))
+    }
+
+    /// The type of what a call gives; `None`: several columns.
+    pub(super) fn value_type(&mut self, chosen: &ChosenRoutine) -> Option<SqlType> {
+        let routine = &chosen.routine;
+        match &routine.returns {
+            RoutineResult::Void | RoutineResult::Trigger => Some(SqlType::Text),
+            RoutineResult::Type(ty) => concrete(ty, chosen.element.as_ref()),
+            RoutineResult::Outputs | RoutineResult::Record => None,
+        }
+    }
+
+    /// A call that is run for each row.
+    pub(super) fn routine_run(&mut self, chosen: ChosenRoutine, ty: SqlType, form: RoutineForm) -> Bound {
+        let routine = &chosen.routine;
+        let volatility = match routine.volatile {
+            Volatile::Immutable => Volatility::Immutable,
+            Volatile::Stable => Volatility::Stable,
+            Volatile::Volatile => Volatility::Volatile,
+        };
+        let returns = match form {
+            RoutineForm::Value => ty.clone(),
+            RoutineForm::Values | RoutineForm::Rows => SqlType::Array(Box::new(ty.clone())),
+        };
+        let definition = (
+            routine.name.as_str(),
+            Body::Routine(routine.oid, form),
+            routine.strict,
+            volatility,
+        );
+        let arguments = chosen
+            .arguments
+            .into_iter()
+            .map(|argument| (argument.expr, argument.ty))
+            .collect();
+        let call = tree::call(definition, arguments, returns, &self.settings);
+        match form {
+            RoutineForm::Value => Bound::new(call, ty),
+            RoutineForm::Values | RoutineForm::Rows => Bound::new(Expr::Unnest(UnnestExpr::new(call)), ty),
+        }
+    }
+
+    /// The query of a function in the place of a call of it. `None`: it is run.
+    fn inlined_value(
+        &mut self,
+        chosen: &ChosenRoutine,
+        ty: &SqlType,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        let routine = &chosen.routine;
+        if matches!(routine.returns, RoutineResult::Void) {
+            return Ok(None);
+        }
+        let Some(query) = RoutineBody::inlined(routine, false)? else {
+            return Ok(None);
+        };
+        if !self.may_inline(chosen, &query) {
+            return Ok(None);
+        }
+        let scope = argument_scope(chosen);
+        let bound = self.within_routine(routine, |binder| match expression_of(&query) {
+            Some(expr) => {
+                let inside = Place {
+                    scope: &scope,
+                    outer: None,
+                    clause: place.clause,
+                    windows: &[],
+                };
+                binder.expression(expr, inside)
+            }
+            None => {
+                let outer = Outer::new(&scope, None, Some(place.clause));
+                let found = binder.query(&query, Some(&outer))?;
+                let [column] = found.columns.as_slice() else {
+                    return Err(wrong_result(
+                        routine,
+                        "Final statement must return exactly one column.",
+                    ));
+                };
+                let marker = Subquery {
+                    subquery: Arc::new(found.plan.clone()),
+                    outer_ref_columns: super::subquery::captured(outer),
+                };
+                Ok(Bound::new(Expr::ScalarSubquery(marker), column.ty.clone()))
+            }
+        })?;
+        let is_subquery = matches!(bound.expr, Expr::ScalarSubquery(_));
+        let bound = self.as_assigned(bound, ty)?;
+        if !is_within(&bound.expr, routine.volatile) || matches!(bound.expr, Expr::Unnest(_)) {
+            return Ok(None);
+        }
+        if is_subquery && routine.volatile == Volatile::Volatile && has_volatile_query(&bound.expr) {
+            return Ok(None);
+        }
+        Ok(Some(self.unless_null(chosen, bound)))
+    }
+
+    /// NULL where an argument of a strict function is.
+    fn unless_null(&mut self, chosen: &ChosenRoutine, bound: Bound) -> Bound {
+        let is_open =
+            |argument: &&Bound| !matches!(&argument.expr, Expr::Literal(value, _) if !value.is_null());
+        let open = chosen.arguments.iter().filter(is_open);
+        let tests: Vec<Expr> = open
+            .map(|argument| Expr::IsNull(Box::new(argument.expr.clone())))
+            .collect();
+        if !chosen.routine.strict || tests.is_empty() {
+            return bound;
+        }
+        let any = tests
+            .into_iter()
+            .reduce(|one, other| super::operator::binary(one, tree::Operator::Or, other));
+        let Some(any) = any else { return bound };
+        let null = match coercion::null_of(&bound.ty) {
+            Ok(null) => null,
+            Err(_) => return bound,
+        };
+        let case = Case::new(
+            None,
+            vec![(Box::new(any), Box::new(null))],
+            Some(Box::new(bound.expr)),
+        );
+        Bound::new(Expr::Case(case), bound.ty)
+    }
+
+    /// Whether the arguments may stand wherever the query names them, and the query in this plan.
+    pub(super) fn may_inline(&self, chosen: &ChosenRoutine, query: &ast::Query) -> bool {
+        let routine = &chosen.routine;
+        if self.inlined.len() >= INLINED_MAX || self.inlined.contains(&routine.oid) {
+            return false;
+        }
+        let is_row = expression_of(query).is_some();
+        let mut inputs = routine.inputs().enumerate().zip(&chosen.arguments);
+        inputs.all(|((at, input), argument)| {
+            let is_plain = matches!(
+                argument.expr,
+                Expr::Literal(..) | Expr::Placeholder(_) | Expr::Column(_) | Expr::OuterReferenceColumn(..)
+            );
+            if is_plain {
+                return true;
+            }
+            let has_query = super::decorrelation::has_subquery(&argument.expr);
+            if has_query && !is_row {
+                return false;
+            }
+            let mut names: Vec<String> = input.name.iter().cloned().collect();
+            names.push(format!("${}", at + 1));
+            let is_costly =
+                has_query || argument.expr.is_volatile() || argument.expr.has(Expr::is_routine_call);
+            let uses = uses_of(query, &names);
+            !is_costly || (uses == 1 && is_row)
+        })
+    }
+
+    /// Binds what stands in a function's body.
+    pub(super) fn within_routine<R>(
+        &mut self,
+        routine: &RoutineDef,
+        bind: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let path = match routine.search_path.is_empty() {
+            true => self.search_path.clone(),
+            false => routine.search_path.clone(),
+        };
+        let path = std::mem::replace(&mut self.search_path, path);
+        let common_tables = std::mem::take(&mut self.common_tables);
+        let variables = self.variables.take();
+        self.views += 1;
+        self.inlined.push(routine.oid);
+        let bound = self.one_level_deeper(bind);
+        self.inlined.pop();
+        self.views -= 1;
+        self.variables = variables;
+        self.common_tables = common_tables;
+        self.search_path = path;
+        bound.map_err(|error| {
+            let line = format!("SQL function \"{}\" during inlining", routine.name);
+            error.without_place().within(line)
+        })
+    }
+}
+
+/// Errors: 42809 for a procedure, 0A000 for a trigger function.
+pub(super) fn check_callable(routine: &RoutineDef) -> Result<()> {
+    if matches!(routine.returns, RoutineResult::Trigger) {
+        return Err(fault(
+            StatementFault::NotImplemented,
+            "trigger functions can only be called as triggers",
+        ));
+    }
+    match routine.kind {
+        RoutineKind::Function => Ok(()),
+        RoutineKind::Procedure => Err(Error::InvalidStatement {
+            state: StatementFault::WrongObjectType,
+            message: format!("{} is a procedure", described(routine)),
+            hint: Some("To call a procedure, use CALL.".to_string()),
+        }),
+    }
+}
+
+/// `f(integer, text)`.
+pub(crate) fn described(routine: &RoutineDef) -> String {
+    let types = routine.inputs().map(|input| match &input.ty {
+        RoutineType::Sql(ty) => type_name(ty),
+        ty => ty.stored_name(),
+    });
+    format!("{}({})", routine.name, types.collect::<Vec<_>>().join(", "))
+}
+
+/// 42P13 of a body that gives something else than the function declares.
+pub(crate) fn wrong_result(routine: &RoutineDef, detail: &str) -> Error {
+    let declared = match &routine.returns {
+        RoutineResult::Void => "void".to_string(),
+        RoutineResult::Type(RoutineType::Sql(ty)) => type_name(ty),
+        RoutineResult::Type(RoutineType::Polymorphic(ty)) => ty.name().to_string(),
+        RoutineResult::Type(RoutineType::Row(_)) | RoutineResult::Outputs | RoutineResult::Record => {
+            "record".to_string()
+        }
+        RoutineResult::Trigger => "trigger".to_string(),
+    };
+    crate::error::Raised {
+        detail: Some(detail.to_string()),
+        ..crate::error::Raised::new(
+            "42P13",
+            format!("return type mismatch in function declared to return {declared}"),
+        )
+    }
+    .into()
+}
+
+/// The type that a declared one stands for in a call; `None`: a row.
+pub(crate) fn concrete(ty: &RoutineType, element: Option<&SqlType>) -> Option<SqlType> {
+    match ty {
+        RoutineType::Sql(ty) => Some(ty.clone()),
+        RoutineType::Polymorphic(Polymorphic::Element(_)) => element.cloned(),
+        RoutineType::Polymorphic(Polymorphic::Array(_)) => {
+            element.map(|element| SqlType::Array(Box::new(element.clone())))
+        }
+        RoutineType::Row(_) => None,
+    }
+}
+
+/// The names that a body has for arguments, each what it stands for.
+pub(super) fn argument_scope(chosen: &ChosenRoutine) -> Scope {
+    let mut columns = Vec::new();
+    for (at, (input, bound)) in chosen.routine.inputs().zip(&chosen.arguments).enumerate() {
+        let bound = Bound::new(bound.expr.clone(), bound.ty.clone());
+        let names = input.name.iter().cloned().chain([format!("${}", at + 1)]);
+        columns.extend(names.map(|name| ScopeColumn {
+            name,
+            bound: bound.clone(),
+        }));
+    }
+    let relation = ScopeRelation {
+        name: chosen.routine.name.clone(),
+        schema: None,
+        columns: columns.clone(),
+        hidden: Vec::new(),
+        key: Vec::new(),
+        is_value: false,
+        may_be_missing: false,
+        indexed: Vec::new(),
+        dynamic_table: None,
+    };
+    Scope {
+        visible: columns,
+        relations: vec![relation],
+    }
+}
+
+/// Where the arguments of a function come from, and what it takes for each that is given. `None`: it does not take these.
+fn fitted(routine: &RoutineDef, call: &CallArguments) -> Option<(Vec<Given>, Vec<RoutineType>)> {
+    let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
+    let positional = call.bound.len() - call.names.len();
+    let spreads = routine.is_variadic() && !call.is_variadic;
+    if call.is_variadic && !routine.is_variadic() {
+        return None;
+    }
+    if positional > inputs.len() && !spreads {
+        return None;
+    }
+    let mut given = Vec::with_capacity(inputs.len());
+    let mut wanted: Vec<Option<RoutineType>> = vec![None; call.bound.len()];
+    for (at, input) in inputs.iter().enumerate() {
+        let is_last = at + 1 == inputs.len();
+        if is_last && spreads && call.names.is_empty() {
+            if positional <= at {
+                // Nothing is left for it.
+                input.default.as_ref()?;
+                given.push(Given::Default);
+                continue;
+            }
+            let item = item_of(&input.ty);
+            for slot in &mut wanted[at..] {
+                *slot = Some(item.clone());
+            }
+            given.push(Given::Rest(at));
+            continue;
+        }
+        let named = call
+            .names
+            .iter()
+            .position(|name| input.name.as_ref() == Some(name));
+        let source = match named {
+            Some(_) if at < positional => return None,
+            Some(place) => Some(positional + place),
+            None if at < positional => Some(at),
+            None => None,
+        };
+        match source {
+            Some(place) => {
+                wanted[place] = Some(input.ty.clone());
+                given.push(Given::Argument(place));
+            }
+            None if input.default.is_some() => given.push(Given::Default),
+            None => return None,
+        }
+    }
+    let wanted = wanted.into_iter().collect::<Option<Vec<_>>>()?;
+    Some((given, wanted))
+}
+
+/// Whether what is polymorphic stands for one and the same type, as all but the compatible ones must.
+fn is_of_one_type(wanted: &[RoutineType], types: &[SqlType]) -> bool {
+    let known: Vec<&SqlType> = wanted
+        .iter()
+        .zip(types)
+        .filter_map(|(wanted, ty)| match wanted {
+            RoutineType::Polymorphic(polymorphic) if polymorphic.name().starts_with("anycompatible") => None,
+            _ if matches!(ty, SqlType::Unknown | SqlType::Void) => None,
+            RoutineType::Polymorphic(Polymorphic::Element(_)) => Some(ty),
+            RoutineType::Polymorphic(Polymorphic::Array(_)) => ty.item_type(),
+            _ => None,
+        })
+        .collect();
+    known
+        .windows(2)
+        .all(|pair| coercion::base(pair[0]) == coercion::base(pair[1]))
+}
+
+/// What one of the arguments is that VARIADIC takes.
+fn item_of(ty: &RoutineType) -> RoutineType {
+    match ty {
+        RoutineType::Sql(SqlType::Array(item)) => RoutineType::Sql(item.as_ref().clone()),
+        RoutineType::Polymorphic(Polymorphic::Array(_)) => {
+            RoutineType::Polymorphic(Polymorphic::Element("anyelement"))
+        }
+        ty => ty.clone(),
+    }
+}
+
+/// The call as messages show it.
+fn signature_of_call(name: &str, call: &CallArguments) -> String {
+    let positional = call.bound.len() - call.names.len();
+    let shown = call.bound.iter().enumerate().map(|(place, argument)| {
+        let named = place.checked_sub(positional).and_then(|at| call.names.get(at));
+        match named {
+            Some(named) => format!("{named} => {}", type_name(&argument.ty)),
+            None => type_name(&argument.ty),
+        }
+    });
+    format!("{name}({})", shown.collect::<Vec<_>>().join(", "))
+}
+
+/// Whether an expression depends on no more than a function that says so.
+fn is_within(expr: &Expr, volatile: Volatile) -> bool {
+    let most = match volatile {
+        Volatile::Volatile => return true,
+        Volatile::Stable => Volatility::Stable,
+        Volatile::Immutable => Volatility::Immutable,
+    };
+    !expr.has(|expr| match expr {
+        Expr::ScalarFunction(call) => match call.func.volatility() {
+            Volatility::Immutable => false,
+            Volatility::Stable => most == Volatility::Immutable,
+            Volatility::Volatile => true,
+        },
+        Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) => most == Volatility::Immutable,
+        _ => false,
+    })
+}
+
+/// Whether a subquery in it gives another value each time.
+fn has_volatile_query(expr: &Expr) -> bool {
+    expr.has(|expr| match expr {
+        Expr::ScalarSubquery(marker) => {
+            crate::logical::dependent_join::is_volatile(&marker.subquery).unwrap_or(true)
+        }
+        _ => false,
+    })
+}

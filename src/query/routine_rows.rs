@@ -1,0 +1,368 @@
+//! Functions that users made, in FROM: the query of one that is a SELECT stands there as a view's would; the rows of all others come from
+//! a run of it for each row before.
+
+use std::sync::Arc;
+
+use sqlparser::ast;
+
+use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
+use super::coercion::CastContext;
+use super::from_item::{FromItem, renamed};
+use super::routine_body::RoutineBody;
+use super::routine_call::{ChosenRoutine, argument_scope, check_callable, concrete, wrong_result};
+use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
+use super::select_item::BoundItem;
+use super::set_returning::unnest_columns;
+use super::table_function::TableFunction;
+use crate::catalog::{RoutineDef, RoutineResult, RoutineType};
+use crate::error::StatementFault;
+use crate::functions::{self, RoutineForm, Volatility};
+use crate::tree::{self, Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind, UnnestExpr};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Binder<'_> {
+    /// The function of a user's that an item of FROM calls, in the midst of the items before it. `None`: it calls none.
+    pub(super) fn routine_of_item(
+        &mut self,
+        call: &TableFunction<'_>,
+        place: Place<'_>,
+    ) -> Result<Option<ChosenRoutine>> {
+        let Some(name) = call.name() else {
+            return Ok(None);
+        };
+        let mut parts = name_parts(name)?;
+        let last = parts.pop().unwrap_or_default();
+        let schema = parts.pop();
+        let routines = self.routines_named(schema.as_deref(), &last);
+        if routines.is_empty() {
+            return Ok(None);
+        }
+        let arguments = self.call_arguments(&call.listed(), place)?;
+        let may_be_built_in = schema.is_none();
+        let chosen = self.chosen_routine(&last, routines, &arguments, may_be_built_in)?;
+        if let Some(chosen) = &chosen {
+            check_callable(&chosen.routine)?;
+        }
+        Ok(chosen)
+    }
+
+    /// Its rows beside those of the items before it. `left`: those, if there are any.
+    pub(super) fn routine_item(
+        &mut self,
+        call: &TableFunction<'_>,
+        chosen: ChosenRoutine,
+        left: Option<&FromItem>,
+        keep_left: bool,
+    ) -> Result<FromItem> {
+        let columns = self.columns_of(&chosen, call)?;
+        let is_set = chosen.routine.returns_set;
+        if is_set
+            && !call.has_ordinality()
+            && let Some(query) = RoutineBody::inlined(&chosen.routine, true)?
+            && self.may_inline(&chosen, &query)
+        {
+            return self.routine_query(call, &chosen, &query, &columns, left, keep_left);
+        }
+        let (plan, scope) = match left {
+            Some(left) => (left.plan.clone(), left.scope.clone()),
+            None => (Plan::one_row(), Scope::default()),
+        };
+        self.routine_run_item(call, chosen, columns, (plan, scope), keep_left)
+    }
+
+    /// The names and types of the columns that it gives. Errors: 42601 for a record without a list of columns.
+    fn columns_of(
+        &mut self,
+        chosen: &ChosenRoutine,
+        call: &TableFunction<'_>,
+    ) -> Result<Vec<(String, SqlType)>> {
+        let routine = &chosen.routine;
+        let element = chosen.element.as_ref();
+        match &routine.returns {
+            RoutineResult::Void | RoutineResult::Trigger => Ok(vec![(routine.name.clone(), SqlType::Text)]),
+            RoutineResult::Type(RoutineType::Row(oid)) => self.columns_of_relation(*oid),
+            RoutineResult::Type(ty) => {
+                // The only column of RETURNS TABLE has a name.
+                let named = routine.outputs().next().and_then(|output| output.name.clone());
+                let ty = concrete(ty, element).unwrap_or(SqlType::Text);
+                Ok(vec![(named.unwrap_or_else(|| routine.name.clone()), ty)])
+            }
+            RoutineResult::Outputs => {
+                let outputs = routine.outputs().enumerate();
+                let columns = outputs.map(|(at, output)| {
+                    let name = output.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
+                    (name, concrete(&output.ty, element).unwrap_or(SqlType::Text))
+                });
+                Ok(columns.collect())
+            }
+            RoutineResult::Record => {
+                let listed = call.alias().map_or(&[][..], |alias| &alias.columns);
+                let mut columns = Vec::new();
+                for column in listed {
+                    let Some(ty) = &column.data_type else { break };
+                    columns.push((fold(&column.name), self.written_type(ty)?.ty));
+                }
+                match columns.is_empty() || columns.len() < listed.len() {
+                    true => Err(super::binder::fault(
+                        StatementFault::Syntax,
+                        "a column definition list is required for functions returning \"record\"",
+                    )),
+                    false => Ok(columns),
+                }
+            }
+        }
+    }
+
+    /// The columns of the rows of a relation. Errors: 42P01 once it is gone.
+    fn columns_of_relation(&mut self, oid: u32) -> Result<Vec<(String, SqlType)>> {
+        let relation = self
+            .ctx
+            .catalog
+            .relations
+            .iter()
+            .find(|relation| relation.oid() == oid);
+        let Some(relation) = relation else {
+            return Err(Error::UndefinedTable {
+                name: oid.to_string(),
+                nearest: None,
+            });
+        };
+        let name = [relation.schema(), relation.name()].map(|part| ast::Ident::with_quote('"', part));
+        let item = self.table(&ast::ObjectName::from(name.to_vec()), None)?;
+        let columns = item.scope.visible.into_iter();
+        Ok(columns.map(|column| (column.name, column.bound.ty)).collect())
+    }
+
+    /// The query of the function as an item of FROM.
+    fn routine_query(
+        &mut self,
+        call: &TableFunction<'_>,
+        chosen: &ChosenRoutine,
+        query: &ast::Query,
+        columns: &[(String, SqlType)],
+        left: Option<&FromItem>,
+        keep_left: bool,
+    ) -> Result<FromItem> {
+        let routine = &chosen.routine;
+        let scope = argument_scope(chosen);
+        let outer = Outer::new(&scope, None, None);
+        let bound = self.within_routine(routine, |binder| {
+            let bound = binder.query(query, Some(&outer))?;
+            binder.as_columns(routine, bound, columns)
+        })?;
+        let captured = outer.captured.into_inner();
+        let item = self.named(bound, &routine.name, call.alias())?;
+        let Some(left) = left else {
+            return Ok(item);
+        };
+        let name = match item.plan.schema().iter().next() {
+            Some((Some(reference), _)) => reference.table().to_string(),
+            _ => String::new(),
+        };
+        let mut right = item;
+        if keep_left {
+            right.scope.note_may_be_missing();
+        }
+        if captured.is_empty() && !keep_left {
+            return super::join::cross_join(
+                FromItem {
+                    plan: left.plan.clone(),
+                    scope: left.scope.clone(),
+                },
+                right,
+            );
+        }
+        let kind = SubPlanKind::Rows {
+            keep_left,
+            schema: right.plan.schema().clone(),
+        };
+        let sub_plan = SubPlan {
+            plan: Arc::new(right.plan),
+            kind,
+            bindings: captured,
+            asked_when: None,
+            name,
+        };
+        let plan = Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
+        let mut scope = left.scope.clone();
+        scope.visible.extend(right.scope.visible);
+        scope.add_relations(right.scope.relations)?;
+        Ok(FromItem { plan, scope })
+    }
+
+    /// A query's columns under these names and of these types. Errors: 42P13 for others.
+    fn as_columns(
+        &mut self,
+        routine: &RoutineDef,
+        bound: BoundQuery,
+        columns: &[(String, SqlType)],
+    ) -> Result<BoundQuery> {
+        if bound.columns.len() != columns.len() {
+            let detail = match bound.columns.len() > columns.len() {
+                true => "Final statement returns too many columns.",
+                false => "Final statement returns too few columns.",
+            };
+            return Err(wrong_result(routine, detail));
+        }
+        let mut bound = bound;
+        let is_same = bound
+            .columns
+            .iter()
+            .zip(columns)
+            .all(|(column, (_, ty))| column.ty == *ty);
+        if !is_same {
+            let mut items = Vec::with_capacity(columns.len());
+            for (column, (name, ty)) in bound.columns.iter().zip(columns) {
+                let value = Bound {
+                    expr: Expr::Column(column.column.clone()),
+                    ty: column.ty.clone(),
+                    origin: column.origin,
+                };
+                items.push(BoundItem {
+                    name: name.clone(),
+                    bound: self.as_assigned(value, ty)?,
+                });
+            }
+            let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
+            let visible = items.len();
+            bound = self.project(
+                bound.plan,
+                items,
+                exprs,
+                visible,
+                Vec::new(),
+                super::select::Kept::all(),
+            )?;
+        }
+        for (column, (name, _)) in bound.columns.iter_mut().zip(columns) {
+            column.name.clone_from(name);
+        }
+        Ok(bound)
+    }
+
+    /// The rows of runs of the function.
+    fn routine_run_item(
+        &mut self,
+        call: &TableFunction<'_>,
+        chosen: ChosenRoutine,
+        columns: Vec<(String, SqlType)>,
+        (plan, mut scope): (Plan, Scope),
+        keep_left: bool,
+    ) -> Result<FromItem> {
+        let routine = Arc::clone(&chosen.routine);
+        let is_value = matches!(&routine.returns, RoutineResult::Type(ty) if !matches!(ty, RoutineType::Row(_)))
+            || matches!(routine.returns, RoutineResult::Void);
+        let (ty, form) = match (is_value, columns.first()) {
+            (true, Some((_, ty))) if routine.returns_set => (ty.clone(), RoutineForm::Values),
+            (true, Some((_, ty))) => (ty.clone(), RoutineForm::Value),
+            _ => (SqlType::Text, RoutineForm::Rows),
+        };
+        let bound = self.routine_run(chosen, ty.clone(), form);
+        let array = match bound.expr {
+            Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
+            // A function of one value is a table of one row.
+            expr => {
+                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+                let ty = SqlType::Array(Box::new(bound.ty.clone()));
+                tree::call(definition, vec![(expr, bound.ty)], ty, &self.settings)
+            }
+        };
+        let mut set = Bound::new(array, SqlType::Array(Box::new(ty.clone())));
+        if keep_left {
+            set = self.with_a_row(set);
+        }
+        let row = self.unique_name("?set");
+        let mut arrays = vec![(set.expr.clone(), row.clone())];
+        let mut ordinality = None;
+        if call.has_ordinality() {
+            let name = self.unique_name("?ordinality");
+            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
+            let ty = SqlType::Array(Box::new(SqlType::Int8));
+            let numbers = tree::call(definition, vec![(set.expr, set.ty)], ty, &self.settings);
+            arrays.push((numbers, name.clone()));
+            ordinality = Some(ScopeColumn {
+                name: "ordinality".to_string(),
+                bound: Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8),
+            });
+        }
+        let mut plan = unnest_columns(plan, arrays)?;
+        let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
+        let mut found = match form {
+            RoutineForm::Rows => {
+                let (with_fields, found) = self.fields_of_rows(plan, row, &columns)?;
+                plan = with_fields;
+                found
+            }
+            _ => vec![ScopeColumn {
+                name: columns
+                    .into_iter()
+                    .next()
+                    .map(|(name, _)| name)
+                    .unwrap_or_default(),
+                bound: row,
+            }],
+        };
+        found.extend(ordinality);
+        let visible_name = call
+            .alias()
+            .map_or_else(|| routine.name.clone(), |alias| fold(&alias.name));
+        let is_one = is_value && !call.has_ordinality();
+        // A function's only column is called as its alias is.
+        if is_one && routine.outputs().next().is_none() && call.alias().is_some() {
+            found[0].name.clone_from(&visible_name);
+        }
+        let is_record = matches!(routine.returns, RoutineResult::Record);
+        let found = renamed(found, call.alias(), &visible_name, is_record)?;
+        let relation = ScopeRelation {
+            name: visible_name,
+            schema: None,
+            columns: found.clone(),
+            hidden: Vec::new(),
+            key: Vec::new(),
+            is_value: is_one,
+            may_be_missing: keep_left,
+            indexed: Vec::new(),
+            dynamic_table: None,
+        };
+        scope.visible.extend(found);
+        scope.add_relations(vec![relation])?;
+        Ok(FromItem { plan, scope })
+    }
+
+    /// The columns of rows that are texts, each under a name of its own.
+    fn fields_of_rows(
+        &mut self,
+        plan: Plan,
+        row: Bound,
+        columns: &[(String, SqlType)],
+    ) -> Result<(Plan, Vec<ScopeColumn>)> {
+        let mut outputs = super::set_returning::all_columns(&plan);
+        let mut found = Vec::with_capacity(columns.len());
+        for (at, (name, ty)) in columns.iter().enumerate() {
+            let place = Bound::constant(&Value::Int(at as i64), SqlType::Int4)?;
+            let definition = ("row_field", functions::ROW_FIELD, true, Volatility::Immutable);
+            let arguments = vec![(row.expr.clone(), SqlType::Text), (place.expr, SqlType::Int4)];
+            let text = tree::call(definition, arguments, SqlType::Text, &self.settings);
+            let text = Bound::new(text, SqlType::Text);
+            let value = self.convert(text, ty, CastContext::Explicit)?;
+            let own = self.unique_name(&format!("?{name}"));
+            outputs.push(value.named(&own));
+            found.push(ScopeColumn {
+                name: name.clone(),
+                bound: Bound::new(Expr::Column(Column::new_unqualified(&own)), ty.clone()),
+            });
+        }
+        Ok((plan.project(outputs)?, found))
+    }
+
+    /// The place of an item that sees nothing beside it.
+    pub(super) fn item_place<'a>(scope: &'a Scope, outer: Option<&'a Outer<'a>>) -> Place<'a> {
+        Place {
+            scope,
+            outer,
+            clause: Clause::From,
+            windows: &[],
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! CREATE, ALTER, DROP and COMMENT ON EXTENSION. What an extension brings is there in any case: the record says that it was asked for.
+
+use super::notice;
+use super::user_type::take_oid;
+use crate::catalog::{CatalogWriter, ExtensionDef};
+use crate::error::{DuplicateKind, Raised, StatementFault};
+use crate::parse::routine::NewExtension;
+use crate::system::{KNOWN_EXTENSIONS, PLPGSQL, StatementContext};
+use crate::{Error, Result};
+
+/// What to do without extensions that are not there.
+const WAYS_OUT: &[(&str, &str)] = &[
+    (
+        "hstore",
+        "Use a jsonb column: its operators ->, ->>, @> and ? do what hstore's do.",
+    ),
+    (
+        "citext",
+        "Use text with a unique index over lower(column), and compare lower(column).",
+    ),
+    (
+        "postgis",
+        "Keep coordinates in columns of their own, and a geohash or a bounding box in the key.",
+    ),
+    (
+        "vector",
+        "Keep vectors in a real[] column, and search them outside the database.",
+    ),
+    (
+        "ltree",
+        "Keep paths in a text column: LIKE 'a.b.%' is served by its key.",
+    ),
+    ("unaccent", "Store a form without accents in a column of its own."),
+    (
+        "pg_stat_statements",
+        "Set log_min_duration_statement, and read the server's log.",
+    ),
+    ("postgres_fdw", "Load the data with COPY."),
+    ("dblink", "Load the data with COPY."),
+    ("btree_gin", "Use indexes over the columns themselves."),
+    ("btree_gist", "Use unique indexes over the columns themselves."),
+    (
+        "timescaledb",
+        "A table whose key begins with the time is one sorted range: no chunks are needed.",
+    ),
+    ("pg_cron", "Run the statements from the system's cron."),
+];
+
+/// Runs CREATE EXTENSION. Errors: 42710, 3F000; 0A000 for what is not there.
+pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result<()> {
+    let is_there = new.name == PLPGSQL || ctx.catalog.extensions.contains_key(&new.name);
+    if is_there {
+        if new.if_not_exists {
+            let message = format!("extension \"{}\" already exists, skipping", new.name);
+            notice(ctx, "42710", message, None);
+            return Ok(());
+        }
+        return Err(Error::Duplicate {
+            kind: DuplicateKind::Extension,
+            name: new.name.clone(),
+        });
+    }
+    let Some(known) = KNOWN_EXTENSIONS.iter().find(|known| known.name == new.name) else {
+        return Err(unavailable(&new.name));
+    };
+    if let Some(version) = new.version.as_ref().filter(|version| **version != known.version) {
+        return Err(Error::InvalidParameter {
+            message: format!(
+                "extension \"{}\" has no installation script nor update path for version \"{version}\"",
+                new.name
+            ),
+            hint: Some(format!("Its version is {}.", known.version)),
+        });
+    }
+    let schema = match &new.schema {
+        Some(schema) => ctx.catalog.schema(schema)?.name.clone(),
+        None => ctx
+            .catalog
+            .creation_schema(ctx.settings.named_path())?
+            .to_string(),
+    };
+    let extension = ExtensionDef {
+        oid: take_oid(ctx).await?,
+        name: new.name.clone(),
+        schema,
+        version: known.version.to_string(),
+        comment: Some(known.comment.to_string()),
+    };
+    CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_extension(&extension)
+}
+
+/// 0A000, with a way out.
+fn unavailable(name: &str) -> Error {
+    let way_out = WAYS_OUT.iter().find(|(known, _)| *known == name);
+    let hint = way_out.map_or_else(
+        || {
+            let names: Vec<&str> = KNOWN_EXTENSIONS.iter().map(|known| known.name).collect();
+            format!(
+                "pg_available_extensions lists those that there are: {}.",
+                names.join(", ")
+            )
+        },
+        |(_, hint)| (*hint).to_string(),
+    );
+    Raised {
+        hint: Some(hint),
+        ..Raised::new("0A000", format!("extension \"{name}\" is not available"))
+    }
+    .into()
+}
+
+/// Runs DROP EXTENSION. Errors: 42704; 2BP01 for plpgsql.
+pub(super) fn drop_all(ctx: &StatementContext, names: &[String], if_exists: bool) -> Result<()> {
+    for name in names {
+        match ctx.catalog.extensions.get(name) {
+            Some(extension) => CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.drop_extension(extension)?,
+            None if name == PLPGSQL => {
+                return Err(Error::InvalidStatement {
+                    state: StatementFault::DependentObjects,
+                    message: "cannot drop extension plpgsql because it is required by the database system"
+                        .to_string(),
+                    hint: None,
+                });
+            }
+            None if if_exists => {
+                let message = format!("extension \"{name}\" does not exist, skipping");
+                notice(ctx, "00000", message, None);
+            }
+            None => return Err(undefined(name)),
+        }
+    }
+    Ok(())
+}
+
+/// Runs ALTER EXTENSION … UPDATE and SET SCHEMA. Errors: 42704, 3F000.
+pub(super) fn alter(ctx: &StatementContext, name: &str, schema: Option<&String>) -> Result<()> {
+    let known = ctx.catalog.extensions.get(name);
+    match (known, schema) {
+        (None, _) if name == PLPGSQL => Ok(()),
+        (None, _) => Err(undefined(name)),
+        (Some(known), None) => {
+            let message = format!(
+                "version \"{}\" of extension \"{name}\" is already installed",
+                known.version
+            );
+            notice(ctx, "00000", message, None);
+            Ok(())
+        }
+        (Some(known), Some(schema)) => {
+            let changed = ExtensionDef {
+                schema: ctx.catalog.schema(schema)?.name.clone(),
+                ..known.clone()
+            };
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_extension(&changed)
+        }
+    }
+}
+
+/// Runs COMMENT ON EXTENSION. Errors: 42704.
+pub(super) fn comment(ctx: &StatementContext, name: &str, comment: Option<String>) -> Result<()> {
+    match ctx.catalog.extensions.get(name) {
+        Some(known) => {
+            let changed = ExtensionDef {
+                comment,
+                ..known.clone()
+            };
+            CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_extension(&changed)
+        }
+        None if name == PLPGSQL => Ok(()),
+        None => Err(undefined(name)),
+    }
+}
+
+fn undefined(name: &str) -> Error {
+    Error::UndefinedObject {
+        kind: "extension",
+        name: name.to_string(),
+    }
+}

@@ -1,0 +1,82 @@
+//! The types of a function's arguments and results as CREATE writes them.
+
+use sqlparser::ast::DataType;
+
+use crate::catalog::{Access, Object, Polymorphic, RoutineType};
+use crate::parse::routine::WrittenType;
+use crate::sql::plpgsql::type_of;
+use crate::sql::relation::get_relation;
+use crate::system::StatementContext;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// What a type of CREATE FUNCTION is.
+pub(super) enum Resolved {
+    /// A type.
+    Type(RoutineType),
+    /// void.
+    Void,
+    /// record.
+    Record,
+    /// trigger.
+    Trigger,
+}
+
+/// The type that is meant, without a length: PostgreSQL keeps none. Errors: 42704, 0A000.
+pub(super) fn resolve(ctx: &StatementContext, written: &WrittenType) -> Result<Resolved> {
+    let named = match written {
+        WrittenType::Named(named) => named,
+        written => return type_of(ctx, written).map(|ty| Resolved::Type(RoutineType::Sql(bare(ty)))),
+    };
+    let word = named.to_string().to_lowercase();
+    match word.strip_prefix("pg_catalog.").unwrap_or(&word) {
+        "void" => return Ok(Resolved::Void),
+        "record" => return Ok(Resolved::Record),
+        "trigger" | "event_trigger" => return Ok(Resolved::Trigger),
+        word => {
+            if let Some(polymorphic) = Polymorphic::named(word) {
+                return Ok(Resolved::Type(RoutineType::Polymorphic(polymorphic)));
+            }
+        }
+    }
+    match type_of(ctx, written) {
+        Ok(ty) => Ok(Resolved::Type(RoutineType::Sql(bare(ty)))),
+        Err(undefined @ Error::UndefinedObject { .. }) => {
+            let DataType::Custom(name, modifiers) = named else {
+                return Err(undefined);
+            };
+            match get_relation(ctx, name, Access::Name)? {
+                Some(found @ (Object::Table(_) | Object::View(_))) if modifiers.is_empty() => {
+                    Ok(Resolved::Type(RoutineType::Row(found.oid())))
+                }
+                _ => Err(undefined),
+            }
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A type without its length.
+fn bare(ty: SqlType) -> SqlType {
+    match &ty {
+        SqlType::Array(item) => SqlType::Array(Box::new(bare(item.as_ref().clone()))),
+        SqlType::Enum(_) | SqlType::Catalog(_) => ty,
+        plain => SqlType::from_oid(plain.oid(), -1).unwrap_or(ty),
+    }
+}
+
+/// A type as messages and pg_get_function_arguments show it.
+pub(super) fn shown(ctx: &StatementContext, ty: &RoutineType) -> String {
+    match ty {
+        RoutineType::Sql(ty) => ty.to_string(),
+        RoutineType::Polymorphic(ty) => ty.name().to_string(),
+        RoutineType::Row(oid) => {
+            let relation = ctx
+                .catalog
+                .relations
+                .iter()
+                .find(|relation| relation.oid() == *oid);
+            relation.map_or_else(|| oid.to_string(), |relation| relation.name().to_string())
+        }
+    }
+}

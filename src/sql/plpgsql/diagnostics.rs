@@ -1,0 +1,49 @@
+//! GET DIAGNOSTICS.
+
+use super::frame::Frame;
+use crate::Result;
+use crate::error::Raised;
+use crate::parse::plpgsql::tree::Target;
+use crate::types::{SqlType, Value};
+
+impl Frame {
+    pub(super) fn diagnostics(&mut self, stacked: bool, items: &[(Target, String)]) -> Result<()> {
+        for (target, item) in items {
+            let (value, ty) = match stacked {
+                true => (Value::Text(self.of_error(item)?), SqlType::Text),
+                false if item == "row_count" => (Value::Int(self.row_count), SqlType::Int8),
+                false => (
+                    Value::Text(format!("PL/pgSQL function {} at GET DIAGNOSTICS", self.name)),
+                    SqlType::Text,
+                ),
+            };
+            self.assign_to(target, value, &ty)?;
+        }
+        Ok(())
+    }
+
+    /// What is told of the error that is being handled. Errors: 0Z002 where none is.
+    fn of_error(&self, item: &str) -> Result<String> {
+        let Some(error) = self.handled.last() else {
+            return Err(Raised::new(
+                "0Z002",
+                "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
+            )
+            .into());
+        };
+        let object = error.object();
+        let text = match item {
+            "returned_sqlstate" => Some(error.sqlstate().to_string()),
+            "message_text" => Some(error.to_string()),
+            "pg_exception_detail" => error.detail(),
+            "pg_exception_hint" => error.hint(),
+            "pg_exception_context" => error.context().map(str::to_string),
+            "column_name" => object.column.map(str::to_string),
+            "constraint_name" => object.constraint.map(str::to_string),
+            "pg_datatype_name" => object.data_type.map(str::to_string),
+            "table_name" => object.table.map(str::to_string),
+            _ => object.schema.map(str::to_string),
+        };
+        Ok(text.unwrap_or_default())
+    }
+}

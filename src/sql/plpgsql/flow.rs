@@ -1,0 +1,488 @@
+//! Blocks, conditions and loops.
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::frame::{Flow, Frame};
+use super::variable::{Holder, Variable, assign, holder_of, null_value};
+use crate::error::Raised;
+use crate::parse::plpgsql::tree::{Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target};
+use crate::sql::routine_run::assigned;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Frame {
+    /// A block, with its handlers.
+    pub(super) fn block<'a>(&'a mut self, block: &'a Block, line: usize) -> BoxFuture<'a, Result<Flow>> {
+        async move {
+            let (names, variables) = (self.names.len(), self.variables.len());
+            let flow = async {
+                for declaration in &block.declarations {
+                    self.declaration(declaration, block.label.as_ref())
+                        .await
+                        .map_err(|error| {
+                            self.located(
+                                error,
+                                declaration.line,
+                                "during statement block local variable initialization",
+                            )
+                        })?;
+                }
+                match block.handlers.is_empty() {
+                    true => self.statements(&block.statements).await,
+                    false => self.guarded(block, line).await,
+                }
+            }
+            .await;
+            self.names.truncate(names);
+            self.variables.truncate(variables);
+            match flow? {
+                Flow::Leave {
+                    is_continue: false,
+                    label: Some(label),
+                } if block.label.as_ref() == Some(&label) => Ok(Flow::Next),
+                flow => Ok(flow),
+            }
+        }
+        .boxed()
+    }
+
+    async fn declaration(&mut self, declaration: &Declaration, label: Option<&String>) -> Result<()> {
+        match &declaration.kind {
+            DeclarationKind::Alias(of) => {
+                let (at, _) = self.resolve(std::slice::from_ref(of))?;
+                self.names.push(super::frame::Name {
+                    name: declaration.name.clone(),
+                    qualifier: label.cloned(),
+                    at,
+                });
+                Ok(())
+            }
+            DeclarationKind::Cursor { .. } => {
+                let text = Variable::scalar(SqlType::Text);
+                self.declare(&declaration.name, label, text);
+                Ok(())
+            }
+            DeclarationKind::Variable {
+                ty,
+                constant,
+                not_null,
+                default,
+            } => {
+                let mut variable = Variable::of(holder_of(&self.ctx, ty)?);
+                variable.not_null = *not_null;
+                if let Some(default) = default {
+                    if let (Holder::Record(_) | Holder::Row(_), Some(other)) =
+                        (&variable.holder, self.record_named(&default.text))
+                    {
+                        variable.holder = other;
+                    } else {
+                        let (value, from) = self.evaluate(default).await?;
+                        assign(&self.ctx, &mut variable, &declaration.name, value, &from)?;
+                    }
+                } else if *not_null {
+                    return Err(null_value(&declaration.name));
+                }
+                variable.constant = *constant;
+                self.declare(&declaration.name, label, variable);
+                Ok(())
+            }
+        }
+    }
+
+    /// A copy of the record that a text names.
+    pub(super) fn record_named(&self, text: &str) -> Option<Holder> {
+        let name = text.trim().to_lowercase();
+        let known = self.names.iter().rev().find(|known| known.name == name)?;
+        match &self.variables[known.at].holder {
+            Holder::Scalar { .. } => None,
+            record => Some(record.clone()),
+        }
+    }
+
+    /// Statements one behind the other.
+    pub(super) async fn statements(&mut self, statements: &[Statement]) -> Result<Flow> {
+        for statement in statements {
+            self.is_located = false;
+            let flow = self.statement(statement).await;
+            match flow.map_err(|error| self.located(error, statement.line, statement.kind.name()))? {
+                Flow::Next => {}
+                flow => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    /// The error with where it was met, unless it says that already.
+    pub(super) fn located(&mut self, error: Error, line: usize, what: &str) -> Error {
+        if std::mem::replace(&mut self.is_located, true) {
+            return error;
+        }
+        let what = match what.starts_with("during") {
+            true => what.to_string(),
+            false => format!("at {what}"),
+        };
+        error
+            .without_place()
+            .within(format!("PL/pgSQL function {} line {line} {what}", self.name))
+    }
+
+    async fn statement(&mut self, statement: &Statement) -> Result<Flow> {
+        match &statement.kind {
+            Kind::Block(block) => return self.block(block, statement.line).await,
+            Kind::If { branches, otherwise } => {
+                for (condition, body) in branches {
+                    if self.is_true(condition).await? {
+                        return Box::pin(self.statements(body)).await;
+                    }
+                }
+                return Box::pin(self.statements(otherwise)).await;
+            }
+            Kind::Case {
+                operand,
+                branches,
+                otherwise,
+            } => {
+                let otherwise = otherwise.as_deref();
+                return Box::pin(self.case(operand.as_ref(), branches, otherwise)).await;
+            }
+            Kind::Loop { label, body } => loop {
+                if let Some(flow) = self.round(body, label.as_ref()).await? {
+                    return Ok(flow);
+                }
+            },
+            Kind::While {
+                label,
+                condition,
+                body,
+            } => {
+                while self.is_true(condition).await? {
+                    if let Some(flow) = self.round(body, label.as_ref()).await? {
+                        return Ok(flow);
+                    }
+                }
+            }
+            Kind::ForInteger { .. } => return Box::pin(self.for_integer(&statement.kind)).await,
+            Kind::ForRows {
+                label,
+                targets,
+                source,
+                body,
+            } => return Box::pin(self.for_rows(label.as_ref(), targets, source, body)).await,
+            Kind::ForEach {
+                label,
+                target,
+                array,
+                body,
+            } => return Box::pin(self.foreach(label.as_ref(), target, array, body)).await,
+            Kind::Leave {
+                is_continue,
+                label,
+                when,
+            } => {
+                let leaves = match when {
+                    Some(when) => self.is_true(when).await?,
+                    None => true,
+                };
+                if leaves {
+                    return Ok(Flow::Leave {
+                        is_continue: *is_continue,
+                        label: label.clone(),
+                    });
+                }
+            }
+            Kind::Return(value) => {
+                self.return_value(value.as_ref()).await?;
+                return Ok(Flow::Return);
+            }
+            other => return Box::pin(self.simple(other)).await,
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A statement that leads to the next.
+    async fn simple(&mut self, kind: &Kind) -> Result<Flow> {
+        match kind {
+            Kind::Assign { target, value } => self.assignment(target, value).await?,
+            Kind::ReturnNext(value) => self.return_next(value.as_ref()).await?,
+            Kind::ReturnQuery(source) => self.return_query(source).await?,
+            Kind::Raise(raise) => self.raise(raise).await?,
+            Kind::Assert { condition, message } => self.assertion(condition, message.as_ref()).await?,
+            Kind::Perform(query) => self.perform(query).await?,
+            Kind::Call(call) => self.call(call).await?,
+            Kind::Sql { text, into } => self.sql(text, into.as_ref()).await?,
+            Kind::Execute { text, into, using } => self.execute(text, into.as_ref(), using).await?,
+            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items)?,
+            _ => {}
+        }
+        Ok(Flow::Next)
+    }
+
+    async fn assignment(&mut self, target: &Target, value: &Fragment) -> Result<()> {
+        let (at, field) = self.resolve(&target.parts)?;
+        if field.is_none()
+            && !matches!(self.variables[at].holder, Holder::Scalar { .. })
+            && let Some(other) = self.record_named(&value.text)
+        {
+            self.variables[at].holder = other;
+            return Ok(());
+        }
+        let evaluated = match target.subscripts.as_slice() {
+            [] => self.evaluate(value).await,
+            subscripts => self.with_item(target, subscripts, value).await,
+        };
+        let assigned = match evaluated {
+            Ok((value, from)) => self.assign_to(target, value, &from),
+            Err(error) => Err(error),
+        };
+        assigned.map_err(|error| match super::fragment::is_of_analysis(&error) {
+            true => error,
+            false => error.within(format!(
+                "PL/pgSQL assignment \"{} := {}\"",
+                target.name(),
+                value.text
+            )),
+        })
+    }
+
+    /// The array with another item, as UPDATE would have it.
+    async fn with_item(
+        &mut self,
+        target: &Target,
+        subscripts: &[String],
+        value: &Fragment,
+    ) -> Result<(Value, SqlType)> {
+        let (at, _) = self.resolve(&target.parts)?;
+        let [subscript] = subscripts else {
+            return Err(Error::unsupported(
+                "an assignment to an item of several dimensions in PL/pgSQL",
+                Some("Assign the whole array."),
+            ));
+        };
+        let place = Fragment {
+            text: subscript.clone(),
+        };
+        let text = format!("SELECT {}", place.text);
+        let mut ran = self.run_text(&text).await?;
+        let place = ran.rows.next().await?.and_then(|row| row.into_iter().next());
+        let (item, from) = self.evaluate(value).await?;
+        let Holder::Scalar { ty, value: held } = &self.variables[at].holder else {
+            return Err(Error::unsupported("an item of a record", None));
+        };
+        let (Some(item_type), Some(Value::Int(place))) = (ty.item_type().cloned(), place) else {
+            return Err(Error::DatatypeMismatch {
+                message: "array subscript must have type integer".to_string(),
+                hint: None,
+            });
+        };
+        let item = assigned(&self.ctx, item, &from, &item_type)?;
+        let mut items = match held {
+            Value::Array(items) => items.clone(),
+            _ => Vec::new(),
+        };
+        let place = usize::try_from(place)
+            .ok()
+            .and_then(|place| place.checked_sub(1))
+            .filter(|place| *place < MAX_ITEMS)
+            .ok_or_else(|| Error::unsupported("an item before the first of an array", None))?;
+        if items.len() <= place {
+            items.resize(place + 1, Value::Null);
+        }
+        items[place] = item;
+        Ok((Value::Array(items), ty.clone()))
+    }
+
+    /// Gives a variable, or a field, a value.
+    pub(super) fn assign_to(&mut self, target: &Target, value: Value, from: &SqlType) -> Result<()> {
+        let (at, field) = self.resolve(&target.parts)?;
+        let Some(field) = field else {
+            return assign(&self.ctx, &mut self.variables[at], &target.name(), value, from);
+        };
+        super::variable::check_assignable(&self.variables[at], &target.name())?;
+        let record = target.parts[target.parts.len() - 2].clone();
+        let fields = match &mut self.variables[at].holder {
+            Holder::Row(fields) | Holder::Record(Some(fields)) => fields,
+            _ => return Err(super::frame::unassigned(&record)),
+        };
+        let Some(known) = fields.iter_mut().find(|known| known.name == field) else {
+            return Err(Raised::new("42703", format!("record \"{record}\" has no field \"{field}\"")).into());
+        };
+        known.value = assigned(&self.ctx, value, from, &known.ty)?;
+        Ok(())
+    }
+
+    async fn case(
+        &mut self,
+        operand: Option<&Fragment>,
+        branches: &[(Vec<Fragment>, Vec<Statement>)],
+        otherwise: Option<&[Statement]>,
+    ) -> Result<Flow> {
+        for (values, body) in branches {
+            for value in values {
+                let holds = match operand {
+                    None => self.is_true(value).await?,
+                    Some(operand) => {
+                        let text = format!("SELECT ({}) = ({})", operand.text, value.text);
+                        let mut ran = self.run_text(&text).await?;
+                        let row = ran.rows.next().await?;
+                        row.and_then(|row| row.into_iter().next()) == Some(Value::Bool(true))
+                    }
+                };
+                if holds {
+                    return self.statements(body).await;
+                }
+            }
+        }
+        match otherwise {
+            Some(otherwise) => self.statements(otherwise).await,
+            None => Err(Raised {
+                hint: Some("CASE statement is missing ELSE part.".to_string()),
+                ..Raised::new("20000", "case not found")
+            }
+            .into()),
+        }
+    }
+
+    /// A round of a loop. `Some`: where the loop leads to.
+    pub(super) async fn round(&mut self, body: &[Statement], label: Option<&String>) -> Result<Option<Flow>> {
+        self.pause().await?;
+        let flow = Box::pin(self.statements(body)).await?;
+        Ok(match flow {
+            Flow::Next => None,
+            Flow::Leave {
+                is_continue,
+                label: wanted,
+            } if wanted.is_none() || wanted.as_ref() == label => match is_continue {
+                true => None,
+                false => Some(Flow::Next),
+            },
+            flow => Some(flow),
+        })
+    }
+
+    async fn for_integer(&mut self, kind: &Kind) -> Result<Flow> {
+        let Kind::ForInteger {
+            label,
+            variable,
+            reverse,
+            from,
+            to,
+            step,
+            body,
+        } = kind
+        else {
+            return Err(Error::internal("no loop over integers"));
+        };
+        let first = self.bound(from, "lower bound").await?;
+        let last = self.bound(to, "upper bound").await?;
+        let step = match step {
+            Some(step) => self.bound(step, "BY value").await?,
+            None => 1,
+        };
+        if step <= 0 {
+            return Err(Raised::new("22023", "BY value of FOR loop must be greater than zero").into());
+        }
+        let (names, variables) = (self.names.len(), self.variables.len());
+        let at = self.declare(variable, label.as_ref(), Variable::scalar(SqlType::Int4));
+        let (mut at_hand, mut any, mut result) = (first, false, Flow::Next);
+        loop {
+            let is_over = match reverse {
+                true => at_hand < last,
+                false => at_hand > last,
+            };
+            if is_over {
+                break;
+            }
+            any = true;
+            if let Holder::Scalar { value, .. } = &mut self.variables[at].holder {
+                *value = Value::Int(at_hand);
+            }
+            match self.round(body, label.as_ref()).await {
+                Ok(None) => {}
+                Ok(Some(flow)) => {
+                    result = flow;
+                    break;
+                }
+                Err(error) => {
+                    self.names.truncate(names);
+                    self.variables.truncate(variables);
+                    return Err(error);
+                }
+            }
+            let next = match reverse {
+                true => at_hand - step,
+                false => at_hand + step,
+            };
+            if i32::try_from(next).is_err() {
+                break;
+            }
+            at_hand = next;
+        }
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        self.set_found(any);
+        Ok(result)
+    }
+
+    async fn bound(&mut self, expression: &Fragment, what: &str) -> Result<i64> {
+        let (value, from) = self.evaluate(expression).await?;
+        match assigned(&self.ctx, value, &from, &SqlType::Int4)? {
+            Value::Int(number) => Ok(number),
+            _ => Err(Raised::new("22004", format!("{what} of FOR loop cannot be null")).into()),
+        }
+    }
+
+    async fn foreach(
+        &mut self,
+        label: Option<&String>,
+        target: &Target,
+        array: &Fragment,
+        body: &[Statement],
+    ) -> Result<Flow> {
+        let (value, ty) = self.evaluate(array).await?;
+        let Some(item) = ty.item_type().cloned() else {
+            return Err(Error::DatatypeMismatch {
+                message: format!("FOREACH expression must yield an array, not type {ty}"),
+                hint: None,
+            });
+        };
+        let Value::Array(items) = value else {
+            return Err(Raised::new("22004", "FOREACH expression must not be null").into());
+        };
+        let (mut any, mut result) = (false, Flow::Next);
+        for value in flattened(items) {
+            any = true;
+            self.assign_to(target, value, &item)?;
+            if let Some(flow) = self.round(body, label).await? {
+                result = flow;
+                break;
+            }
+        }
+        self.set_found(any);
+        Ok(result)
+    }
+
+    /// Runs a text that no body keeps, with the variables that it names.
+    pub(super) async fn run_text(
+        &mut self,
+        text: &str,
+    ) -> Result<crate::sql::routine_run::statement_run::Ran> {
+        self.run_made("", text).await
+    }
+}
+
+/// An array that a body fills item by item is no longer than this.
+const MAX_ITEMS: usize = 1 << 20;
+
+/// The items of an array of any dimensions.
+fn flattened(items: Vec<Value>) -> Vec<Value> {
+    let is_nested = items.iter().any(|item| matches!(item, Value::Array(_)));
+    if !is_nested {
+        return items;
+    }
+    let inner = items.into_iter().map(|item| match item {
+        Value::Array(items) => flattened(items),
+        item => vec![item],
+    });
+    inner.flatten().collect()
+}

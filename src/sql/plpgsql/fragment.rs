@@ -1,0 +1,212 @@
+//! Expressions and statements of a body: each becomes a statement of the engine, in which the names of variables stand for parameters. The
+//! same as long as the variables that it may name are of the same types.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::frame::{Frame, unassigned};
+use super::variable::{Field, Holder};
+use crate::error::{Raised, StatementFault};
+use crate::parse::plpgsql::tree::Fragment;
+use crate::sql::Statement;
+use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::system::{Variable, Variables};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What a fragment has become.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The words in it.
+    words: BTreeSet<String>,
+    /// The statement, for these variables.
+    statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
+    text: String,
+}
+
+impl Prepared {
+    /// Of the text of a statement.
+    pub(super) fn new(text: String) -> Prepared {
+        let mut words: BTreeSet<String> = text
+            .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
+            .map(str::to_lowercase)
+            .collect();
+        // What stands in quotes is what it is.
+        words.extend(text.split('"').skip(1).step_by(2).map(str::to_string));
+        Prepared {
+            words,
+            statement: Mutex::default(),
+            text,
+        }
+    }
+
+    /// The statement that names these variables. Errors: 42601.
+    fn statement(&self, variables: Variables) -> Result<(Arc<Variables>, Arc<Statement>)> {
+        let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, statement)) = known.as_ref()
+            && **known == variables
+        {
+            return Ok((Arc::clone(known), Arc::clone(statement)));
+        }
+        let made = (Arc::new(variables), Arc::new(only_statement(&self.text)?));
+        *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
+        Ok(made)
+    }
+}
+
+/// The statement of a text. Errors: 42601 for several.
+pub(super) fn only_statement(text: &str) -> Result<Statement> {
+    let mut statements = crate::sql::parse(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "cannot insert multiple commands into a prepared statement".to_string(),
+            hint: None,
+        }),
+    }
+}
+
+impl Frame {
+    /// Runs a fragment with `before` in front of it. `&str`s stand where the body keeps them.
+    pub(super) async fn run_fragment(&mut self, before: &str, text: &str) -> Result<Ran> {
+        let place = text.as_ptr() as usize;
+        let prepared = self
+            .program
+            .prepared(place, || Ok(Prepared::new(format!("{before}{text}"))))?;
+        let (variables, values) = self.visible(&prepared.words)?;
+        let (variables, statement) = prepared.statement(variables)?;
+        self.ctx.variables = Some(variables);
+        self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
+        self.ctx.parameters = values.into_iter().map(|(value, _)| value).collect();
+        let ran = run_statement(&mut self.ctx, &statement).await;
+        self.ctx.variables = None;
+        ran
+    }
+
+    /// Runs the text of EXECUTE with these parameters.
+    pub(super) async fn run_dynamic(&mut self, text: &str, using: Vec<(Value, SqlType)>) -> Result<Ran> {
+        let statement = Arc::new(only_statement(text)?);
+        self.ctx.parameter_types = using.iter().map(|(_, ty)| ty.clone()).collect();
+        self.ctx.parameters = using.into_iter().map(|(value, _)| value).collect();
+        run_statement(&mut self.ctx, &statement).await
+    }
+
+    /// The variables that a text may name, and their values: the arguments first, which it may name by number.
+    fn visible(&self, words: &BTreeSet<String>) -> Result<(Variables, Vec<(Value, SqlType)>)> {
+        let mut values: Vec<(Value, SqlType)> = Vec::new();
+        if words.iter().any(|word| word.starts_with('$')) {
+            for at in &self.inputs {
+                if let Holder::Scalar { ty, value } = &self.variables[*at].holder {
+                    values.push((value.clone(), ty.clone()));
+                }
+            }
+        }
+        let mut all: Vec<Variable> = Vec::new();
+        for name in self.names.iter().rev() {
+            if !words.contains(&name.name) || name.name.starts_with('$') {
+                continue;
+            }
+            let qualifiers: Vec<String> = name.qualifier.iter().cloned().collect();
+            let mut add = |record: Option<&String>, own: &str, value: &Value, ty: &SqlType| {
+                values.push((value.clone(), ty.clone()));
+                all.push(Variable {
+                    qualifiers: qualifiers.clone(),
+                    record: record.cloned(),
+                    name: own.to_string(),
+                    parameter: values.len(),
+                    ty: ty.clone(),
+                });
+            };
+            match &self.variables[name.at].holder {
+                Holder::Scalar { ty, value } => add(None, &name.name, value, ty),
+                Holder::Row(fields) | Holder::Record(Some(fields)) => {
+                    // The first is among them in any case, so that a field that is not there is told of.
+                    let is_named = |field: &Field| {
+                        words.contains(&field.name) || words.contains(&field.name.to_lowercase())
+                    };
+                    let named = fields
+                        .iter()
+                        .enumerate()
+                        .filter(|(at, field)| *at == 0 || is_named(field));
+                    for (_, field) in named {
+                        add(Some(&name.name), &field.name, &field.value, &field.ty);
+                    }
+                }
+                Holder::Record(None) => {
+                    if is_named_with_field(words, &name.name) {
+                        return Err(unassigned(&name.name));
+                    }
+                }
+            }
+        }
+        let variables = Variables {
+            all,
+            conflict: self.conflict(),
+        };
+        Ok((variables, values))
+    }
+
+    /// The value of an expression. Errors: 42601 for several columns, 21000 for several rows.
+    pub(super) async fn evaluate(&mut self, expression: &Fragment) -> Result<(Value, SqlType)> {
+        if let Some(value) = self.plain_value(&expression.text) {
+            return Ok(value);
+        }
+        let mut ran = self.run_fragment("SELECT ", &expression.text).await?;
+        let [column] = ran.columns.as_slice() else {
+            return Err(Raised::new("42601", format!("query returned {} columns", ran.columns.len())).into());
+        };
+        let ty = column.ty.clone();
+        let value = ran.rows.next().await?;
+        if value.is_some() && ran.rows.next().await?.is_some() {
+            return Err(Raised::new("21000", "query returned more than one row").into());
+        }
+        let value = value.and_then(|row| row.into_iter().next());
+        Ok((value.unwrap_or(Value::Null), ty))
+    }
+
+    /// The value of an expression that is the name of a variable.
+    fn plain_value(&self, text: &str) -> Option<(Value, SqlType)> {
+        let name = text.trim();
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_')
+            && !name.starts_with(|c: char| c.is_ascii_digit());
+        if !is_name || self.conflict() == crate::system::NameConflict::Column {
+            return None;
+        }
+        let name = name.to_lowercase();
+        let known = self.names.iter().rev().find(|known| known.name == name)?;
+        match &self.variables[known.at].holder {
+            Holder::Scalar { ty, value } => Some((value.clone(), ty.clone())),
+            Holder::Row(_) | Holder::Record(_) => None,
+        }
+    }
+
+    /// The truth of a condition; NULL is none.
+    pub(super) async fn is_true(&mut self, condition: &Fragment) -> Result<bool> {
+        let (value, ty) = self.evaluate(condition).await?;
+        let value = crate::sql::routine_run::assigned(&self.ctx, value, &ty, &SqlType::Bool)?;
+        Ok(value == Value::Bool(true))
+    }
+
+    /// The text of an expression; `None` for NULL.
+    pub(super) async fn text_of(&mut self, expression: &Fragment) -> Result<Option<String>> {
+        let (value, _) = self.evaluate(expression).await?;
+        Ok(match value {
+            Value::Null => None,
+            value => Some(value.to_text(&self.ctx.format_settings())),
+        })
+    }
+}
+
+/// Whether a field of the record may be named: its own name is one of the words.
+fn is_named_with_field(words: &BTreeSet<String>, record: &str) -> bool {
+    words.contains(record)
+}
+
+/// Whether an error was met before the statement ran: its CONTEXT has no line of the statement's.
+pub(super) fn is_of_analysis(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::At { .. } | Error::Advised { .. } | Error::Syntax { .. }
+    )
+}

@@ -1,0 +1,75 @@
+//! EXCEPTION: what a block did is undone, and a handler goes on from there.
+
+use std::sync::Arc;
+
+use super::frame::{Flow, Frame};
+use super::variable::{Holder, Variable};
+use crate::parse::plpgsql::tree::{Block, Condition};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+impl Frame {
+    /// The statements of a block that has handlers.
+    pub(super) async fn guarded(&mut self, block: &Block, _line: usize) -> Result<Flow> {
+        let savepoint = self.ctx.txn.savepoint();
+        let shared = self.ctx.session.mark();
+        let catalog = Arc::clone(&self.ctx.catalog);
+        let (names, variables) = (self.names.len(), self.variables.len());
+        let error = match self.statements(&block.statements).await {
+            Ok(flow) => return Ok(flow),
+            Err(error) => error,
+        };
+        if self.begins_anew(&error) {
+            return Err(error);
+        }
+        let handler = block.handlers.iter().find(|handler| {
+            handler
+                .conditions
+                .iter()
+                .any(|condition| catches(condition, &error))
+        });
+        let Some(handler) = handler else {
+            return Err(error);
+        };
+        self.ctx.txn.rollback_to(savepoint);
+        self.ctx.session.roll_back_to(shared);
+        self.ctx.catalog = catalog;
+        self.is_located = false;
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        let text = |text: String| {
+            Variable::of(Holder::Scalar {
+                ty: SqlType::Text,
+                value: Value::Text(text),
+            })
+        };
+        self.declare("sqlstate", None, text(error.sqlstate().to_string()));
+        self.declare("sqlerrm", None, text(error.to_string()));
+        self.handled.push(error);
+        let flow = Box::pin(self.statements(&handler.statements)).await;
+        self.handled.pop();
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        flow
+    }
+
+    /// Whether the statement around it is run again from a newer snapshot: no handler may keep it from that.
+    fn begins_anew(&self, error: &Error) -> bool {
+        match error.bare() {
+            Error::Conflict { .. } | Error::ReadConflict => !self.ctx.txn.keeps_snapshot(),
+            Error::SnapshotTooOld | Error::Shutdown | Error::ClientGone => true,
+            _ => false,
+        }
+    }
+}
+
+/// Whether a condition is of the error.
+fn catches(condition: &Condition, error: &Error) -> bool {
+    let state = error.sqlstate();
+    match condition {
+        Condition::Others => !matches!(state, "57014" | "P0004"),
+        // A class catches all of it.
+        Condition::State(wanted) if wanted.ends_with("000") => state[..2] == wanted[..2],
+        Condition::State(wanted) => state == wanted,
+    }
+}

@@ -1,0 +1,189 @@
+//! RETURN, RETURN NEXT and RETURN QUERY.
+
+use super::frame::Frame;
+use super::variable::{Field, Holder};
+use crate::catalog::{RoutineResult, RoutineType};
+use crate::error::Raised;
+use crate::parse::plpgsql::tree::{Fragment, Source};
+use crate::sql::routine_run::assigned;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What a value in memory takes besides its bytes.
+const VALUE_BYTES: usize = 48;
+
+impl Frame {
+    pub(super) async fn return_value(&mut self, value: Option<&Fragment>) -> Result<()> {
+        let Some(value) = value else {
+            return Ok(());
+        };
+        if self.gives_rows() {
+            self.returned = Some(self.row_of(value).await?);
+            return Ok(());
+        }
+        let (value, from) = self.evaluate(value).await?;
+        let wanted = self.wanted.as_ref().and_then(|wanted| wanted.first()).cloned();
+        let value = match wanted {
+            Some(ty) => assigned(&self.ctx, value, &from, &ty).map_err(|error| {
+                self.is_located = true;
+                error.within(format!(
+                    "PL/pgSQL function {} while casting return value to function's return type",
+                    self.name
+                ))
+            })?,
+            None => value,
+        };
+        self.returned = Some(vec![value]);
+        Ok(())
+    }
+
+    /// Whether the function gives rows of several columns.
+    fn gives_rows(&self) -> bool {
+        self.routine.as_ref().is_some_and(|routine| {
+            matches!(
+                routine.returns,
+                RoutineResult::Record | RoutineResult::Outputs | RoutineResult::Type(RoutineType::Row(_))
+            )
+        })
+    }
+
+    /// The row that an expression is: a record, or NULL.
+    async fn row_of(&mut self, value: &Fragment) -> Result<Vec<Value>> {
+        if let Some(record) = self.record_named(&value.text) {
+            return match record {
+                Holder::Row(fields) | Holder::Record(Some(fields)) => self.wanted_row(fields),
+                _ => Ok(vec![Value::Null; self.wanted.as_ref().map_or(1, Vec::len)]),
+            };
+        }
+        let row = self.run_made("SELECT ", &unwrapped(&value.text)).await?;
+        let mut ran = row;
+        let columns = super::rows::columns_of(&ran);
+        let values = ran.rows.next().await?.unwrap_or_default();
+        let fields = columns
+            .into_iter()
+            .zip(values)
+            .map(|((name, ty), value)| Field { name, ty, value });
+        self.wanted_row(fields.collect())
+    }
+
+    /// A row of the types that the function declares. Errors: 42804 for another number of columns.
+    fn wanted_row(&self, fields: Vec<Field>) -> Result<Vec<Value>> {
+        let Some(wanted) = &self.wanted else {
+            return Ok(fields.into_iter().map(|field| field.value).collect());
+        };
+        if wanted.len() != fields.len() {
+            return Err(Raised {
+                detail: Some(format!(
+                    "Number of returned columns ({}) does not match expected column count ({}).",
+                    fields.len(),
+                    wanted.len()
+                )),
+                ..Raised::new(
+                    "42804",
+                    "returned record type does not match expected record type",
+                )
+            }
+            .into());
+        }
+        let pairs = fields.into_iter().zip(wanted);
+        pairs
+            .map(|(field, ty)| assigned(&self.ctx, field.value, &field.ty, ty))
+            .collect()
+    }
+
+    pub(super) async fn return_next(&mut self, value: Option<&Fragment>) -> Result<()> {
+        let row = match value {
+            None => self.output_row(),
+            Some(value) if self.gives_rows() => self.row_of(value).await?,
+            Some(value) => {
+                let (value, from) = self.evaluate(value).await?;
+                let wanted = self.wanted.as_ref().and_then(|wanted| wanted.first());
+                vec![match wanted {
+                    Some(ty) => assigned(&self.ctx, value, &from, ty)?,
+                    None => value,
+                }]
+            }
+        };
+        self.keep(row)
+    }
+
+    fn keep(&mut self, row: Vec<Value>) -> Result<()> {
+        let bytes = |value: &Value| match value {
+            Value::Text(text) => text.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            Value::Array(items) => VALUE_BYTES * items.len(),
+            _ => 0,
+        };
+        let bytes = row.iter().map(|value| VALUE_BYTES + bytes(value)).sum();
+        self.ctx.memory.hold(bytes)?;
+        self.rows.push_back(row);
+        Ok(())
+    }
+
+    pub(super) async fn return_query(&mut self, source: &Source) -> Result<()> {
+        let mut ran = self.rows_of(source).await?;
+        let columns = super::rows::columns_of(&ran);
+        let types: Vec<SqlType> = columns.iter().map(|(_, ty)| ty.clone()).collect();
+        if let Some(wanted) = &self.wanted {
+            check_structure(&types, wanted)?;
+        }
+        let mut count = 0i64;
+        while let Some(row) = ran.rows.next().await? {
+            count += 1;
+            let row = match &self.wanted {
+                None => row,
+                Some(wanted) => {
+                    let mut values = Vec::with_capacity(row.len());
+                    for ((value, from), to) in row.into_iter().zip(&types).zip(wanted) {
+                        values.push(assigned(&self.ctx, value, from, to)?);
+                    }
+                    values
+                }
+            };
+            self.keep(row)?;
+        }
+        self.row_count = count;
+        self.set_found(count > 0);
+        Ok(())
+    }
+}
+
+/// Errors: 42804 for columns of other types than the function's.
+fn check_structure(found: &[SqlType], wanted: &[SqlType]) -> Result<()> {
+    let mismatch = |detail: String| {
+        Error::from(Raised {
+            detail: Some(detail),
+            ..Raised::new("42804", "structure of query does not match function result type")
+        })
+    };
+    if found.len() != wanted.len() {
+        return Err(mismatch(format!(
+            "Number of returned columns ({}) does not match expected column count ({}).",
+            found.len(),
+            wanted.len()
+        )));
+    }
+    let mut pairs = found.iter().zip(wanted).enumerate();
+    let differs = |(_, (found, wanted)): &(usize, (&SqlType, &SqlType))| found.oid() != wanted.oid();
+    match pairs.find(differs) {
+        None => Ok(()),
+        Some((at, (found, wanted))) => Err(mismatch(format!(
+            "Returned type {found} does not match expected type {wanted} in column {}.",
+            at + 1
+        ))),
+    }
+}
+
+/// What stands in `ROW(…)` or `(…)`, which is a select list.
+fn unwrapped(text: &str) -> String {
+    let text = text.trim();
+    let is_row = text.len() >= 3 && text[..3].eq_ignore_ascii_case("row");
+    let inner = match is_row {
+        true => text[3..].trim_start(),
+        false => text,
+    };
+    match inner.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+        Some(list) if is_row || list.contains(',') => list.to_string(),
+        _ => text.to_string(),
+    }
+}

@@ -1,0 +1,358 @@
+//! Statements of SQL in a body: PERFORM, INTO, EXECUTE, loops over rows.
+
+use super::fragment::is_of_analysis;
+use super::frame::{Flow, Frame};
+use super::variable::{Holder, assign_row};
+use crate::error::Raised;
+use crate::parse::plpgsql::tree::{Block, DeclarationKind, Fragment, Into, Kind, Source, Statement, Target};
+use crate::sql::routine_run::statement_run::Ran;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What a run of a statement is called in CONTEXT.
+fn in_statement(error: Error, text: &str) -> Error {
+    match is_of_analysis(&error) {
+        true => error,
+        false => error.within(format!("SQL statement \"{text}\"")),
+    }
+}
+
+impl Frame {
+    pub(super) async fn perform(&mut self, query: &Fragment) -> Result<()> {
+        let ran = async {
+            let mut ran = self.run_fragment("SELECT ", &query.text).await?;
+            let mut count = 0i64;
+            while ran.rows.next().await?.is_some() {
+                count += 1;
+            }
+            Ok(count)
+        };
+        let count = ran
+            .await
+            .map_err(|error| in_statement(error, &format!("SELECT {}", query.text)))?;
+        self.row_count = count;
+        self.set_found(count > 0);
+        Ok(())
+    }
+
+    /// CALL; what it gives back goes to the variables that were its arguments.
+    pub(super) async fn call(&mut self, call: &Fragment) -> Result<()> {
+        let ran = async {
+            let mut ran = self.run_fragment("", &call.text).await?;
+            let row = ran.rows.next().await?;
+            Ok((ran.columns, row))
+        };
+        let (columns, row) = ran
+            .await
+            .map_err(|error: Error| in_statement(error, &call.text))?;
+        let Some(row) = row else {
+            return Ok(());
+        };
+        let targets = self.call_targets(&call.text);
+        let outputs = targets.into_iter().flatten();
+        for ((target, value), column) in outputs.zip(row).zip(columns) {
+            self.assign_to(&target, value, &column.ty)?;
+        }
+        Ok(())
+    }
+
+    /// The arguments of a CALL that are variables, at the places of those that it gives back.
+    fn call_targets(&self, text: &str) -> Vec<Option<Target>> {
+        let Ok(statement) = super::fragment::only_statement(text) else {
+            return Vec::new();
+        };
+        let sqlparser::ast::Statement::Call(function) = &statement.parsed.ast else {
+            return Vec::new();
+        };
+        let Ok(name) = crate::parse::names::relation_name(&function.name) else {
+            return Vec::new();
+        };
+        let path = &self.ctx.settings.search_path;
+        let found = self.ctx.catalog.routines.find(name.0.as_deref(), &name.1, path);
+        let sqlparser::ast::FunctionArguments::List(list) = &function.args else {
+            return Vec::new();
+        };
+        let is_of_count = |routine: &&std::sync::Arc<crate::catalog::RoutineDef>| {
+            let written = routine.arguments.iter();
+            written
+                .filter(|argument| argument.mode != crate::catalog::ArgumentMode::Table)
+                .count()
+                >= list.args.len()
+        };
+        let Some(routine) = found.iter().find(is_of_count) else {
+            return Vec::new();
+        };
+        let pairs = routine.arguments.iter().zip(&list.args);
+        let outputs = pairs.filter(|(argument, _)| argument.mode.is_output());
+        let target = |argument: &sqlparser::ast::FunctionArg| {
+            let text = argument.to_string();
+            let parts: Vec<String> = text
+                .split('.')
+                .map(|part| part.trim_matches('"').to_lowercase())
+                .collect();
+            self.resolve(&parts).ok().map(|_| Target {
+                parts,
+                subscripts: Vec::new(),
+            })
+        };
+        outputs.map(|(_, argument)| target(argument)).collect()
+    }
+
+    pub(super) async fn sql(&mut self, text: &str, into: Option<&Into>) -> Result<()> {
+        let ran = async {
+            let ran = self.run_fragment("", text).await?;
+            self.take(ran, into).await
+        };
+        ran.await.map_err(|error| match is_no_destination(&error) {
+            true => error,
+            false => in_statement(error, text),
+        })
+    }
+
+    /// What a statement gives: into variables, or nowhere. Errors: 42601 for rows that go nowhere.
+    async fn take(&mut self, mut ran: Ran, into: Option<&Into>) -> Result<()> {
+        let Some(into) = into else {
+            if !ran.columns.is_empty() && ran.written.is_none() {
+                return Err(Raised {
+                    hint: Some(
+                        "If you want to discard the results of a SELECT, use PERFORM instead.".to_string(),
+                    ),
+                    ..Raised::new("42601", "query has no destination for result data")
+                }
+                .into());
+            }
+            if !ran.columns.is_empty() {
+                return Err(Raised::new("42601", "query has no destination for result data").into());
+            }
+            if let Some(written) = ran.written {
+                self.row_count = i64::try_from(written).unwrap_or(i64::MAX);
+                self.set_found(written > 0);
+            }
+            return Ok(());
+        };
+        if ran.columns.is_empty() {
+            return Err(Raised::new("42601", "INTO used with a command that cannot return data").into());
+        }
+        let first = ran.rows.next().await?;
+        let is_more =
+            first.is_some() && (into.strict || ran.written.is_some()) && ran.rows.next().await?.is_some();
+        if is_more {
+            return Err(Raised {
+                hint: Some("Make sure the query returns a single row, or use LIMIT 1.".to_string()),
+                ..Raised::new("P0003", "query returned more than one row")
+            }
+            .into());
+        }
+        if into.strict && first.is_none() {
+            return Err(Raised::new("P0002", "query returned no rows").into());
+        }
+        let found = first.is_some();
+        self.row_count = ran.written.map_or(i64::from(found), |written| {
+            i64::try_from(written).unwrap_or(i64::MAX)
+        });
+        let columns: Vec<(String, SqlType)> = columns_of(&ran);
+        self.assign_columns(&into.targets, &columns, first)?;
+        self.set_found(found);
+        Ok(())
+    }
+
+    /// Gives variables the columns of a row.
+    pub(super) fn assign_columns(
+        &mut self,
+        targets: &[Target],
+        columns: &[(String, SqlType)],
+        row: Option<Vec<Value>>,
+    ) -> Result<()> {
+        if let [target] = targets {
+            let (at, field) = self.resolve(&target.parts)?;
+            super::variable::check_assignable(&self.variables[at], &target.name())?;
+            if field.is_none() && !matches!(self.variables[at].holder, Holder::Scalar { .. }) {
+                let mut holder = self.variables[at].holder.clone();
+                assign_row(&self.ctx, &mut holder, columns, row)?;
+                self.variables[at].holder = holder;
+                return Ok(());
+            }
+        }
+        let values = row.unwrap_or_default();
+        let mut given = values.into_iter().zip(columns);
+        for target in targets {
+            let (value, ty) = match given.next() {
+                Some((value, (_, ty))) => (value, ty.clone()),
+                None => (Value::Null, SqlType::Text),
+            };
+            self.assign_to(target, value, &ty)?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn execute(
+        &mut self,
+        text: &Fragment,
+        into: Option<&Into>,
+        using: &[Fragment],
+    ) -> Result<()> {
+        let (text, using) = self.dynamic(text, using).await?;
+        let ran = async {
+            let mut ran = self.run_dynamic(&text, using).await?;
+            if into.is_none() {
+                // Rows that nobody wants.
+                let mut count = 0;
+                while ran.rows.next().await?.is_some() {
+                    count += 1;
+                }
+                self.row_count = ran
+                    .written
+                    .map_or(count, |written| i64::try_from(written).unwrap_or(i64::MAX));
+                return Ok(());
+            }
+            let found = self.variables[self.found].clone();
+            let taken = self.take(ran, into).await;
+            // EXECUTE leaves FOUND as it is.
+            self.variables[self.found] = found;
+            taken
+        };
+        ran.await.map_err(|error| in_statement(error, &text))
+    }
+
+    /// The text of EXECUTE and the values of USING. Errors: 22004 for NULL.
+    async fn dynamic(
+        &mut self,
+        text: &Fragment,
+        using: &[Fragment],
+    ) -> Result<(String, Vec<(Value, SqlType)>)> {
+        let Some(text) = self.text_of(text).await? else {
+            return Err(Raised::new("22004", "query string argument of EXECUTE is null").into());
+        };
+        let mut values = Vec::with_capacity(using.len());
+        for value in using {
+            values.push(self.evaluate(value).await?);
+        }
+        Ok((text, values))
+    }
+
+    /// The rows of a query that a loop goes over.
+    pub(super) async fn rows_of(&mut self, source: &Source) -> Result<Ran> {
+        match source {
+            Source::Query(query) => self
+                .run_fragment("", &query.text)
+                .await
+                .map_err(|error| in_statement(error, &query.text)),
+            Source::Dynamic { text, using } => {
+                let (text, using) = self.dynamic(text, using).await?;
+                let ran = self.run_dynamic(&text, using).await;
+                ran.map_err(|error| in_statement(error, &text))
+            }
+            Source::Cursor { name, arguments } => self.cursor(name, arguments).await,
+        }
+    }
+
+    /// The rows of a cursor that was declared.
+    async fn cursor(&mut self, name: &str, given: &[Fragment]) -> Result<Ran> {
+        let program = std::sync::Arc::clone(&self.program);
+        let declared = find_cursor(&program.body.block, name);
+        let Some(DeclarationKind::Cursor { arguments, query }) = declared else {
+            return Err(Error::unsupported(
+                format!("a loop over the cursor variable \"{name}\""),
+                Some("Write the query into the loop: FOR row IN SELECT ... LOOP."),
+            ));
+        };
+        if arguments.len() != given.len() {
+            return Err(Raised::new("42601", format!("cursor \"{name}\" has other arguments")).into());
+        }
+        let (names, variables) = (self.names.len(), self.variables.len());
+        for ((argument, ty), value) in arguments.iter().zip(given) {
+            let (value, from) = self.evaluate(value).await?;
+            let ty = super::variable::type_of(&self.ctx, ty)?;
+            let value = crate::sql::routine_run::assigned(&self.ctx, value, &from, &ty)?;
+            let variable = super::variable::Variable::of(Holder::Scalar { ty, value });
+            self.declare(argument, Some(&name.to_string()), variable);
+        }
+        let ran = self.run_fragment("", &query.text).await;
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        ran
+    }
+
+    pub(super) async fn for_rows(
+        &mut self,
+        label: Option<&String>,
+        targets: &[Target],
+        source: &Source,
+        body: &[Statement],
+    ) -> Result<Flow> {
+        let (names, variables) = (self.names.len(), self.variables.len());
+        let ran = self.rows_of(source).await?;
+        if let (Source::Cursor { .. }, [target]) = (source, targets)
+            && self.resolve(&target.parts).is_err()
+        {
+            let record = super::variable::Variable::of(Holder::Record(None));
+            self.declare(&target.name(), label, record);
+        }
+        let looped = self.over_rows(ran, label, targets, body).await;
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        looped
+    }
+
+    async fn over_rows(
+        &mut self,
+        mut ran: Ran,
+        label: Option<&String>,
+        targets: &[Target],
+        body: &[Statement],
+    ) -> Result<Flow> {
+        let columns = columns_of(&ran);
+        let (mut any, mut result) = (false, Flow::Next);
+        while let Some(row) = ran.rows.next().await? {
+            any = true;
+            self.assign_columns(targets, &columns, Some(row))?;
+            if let Some(flow) = self.round(body, label).await? {
+                result = flow;
+                break;
+            }
+        }
+        if !any {
+            self.assign_columns(targets, &columns, None)?;
+        }
+        self.set_found(any);
+        Ok(result)
+    }
+
+    /// Runs a text that no body keeps, with the variables that it names.
+    pub(super) async fn run_made(&mut self, before: &str, text: &str) -> Result<Ran> {
+        let program = std::sync::Arc::clone(&self.program);
+        // Another program's fragments are its own.
+        self.program = std::sync::Arc::new(super::Program::read("BEGIN END", None)?);
+        let ran = self.run_fragment(before, text).await;
+        self.program = program;
+        ran
+    }
+}
+
+pub(super) fn columns_of(ran: &Ran) -> Vec<(String, SqlType)> {
+    let columns = ran.columns.iter();
+    columns
+        .map(|column| (column.name.clone(), column.ty.clone()))
+        .collect()
+}
+
+fn is_no_destination(error: &Error) -> bool {
+    matches!(error, Error::Raised(raised) if matches!(raised.sqlstate.as_str(), "42601" | "P0002" | "P0003"))
+}
+
+/// The declaration of a cursor in a block or one inside it.
+fn find_cursor<'a>(block: &'a Block, name: &str) -> Option<&'a DeclarationKind> {
+    let own = block.declarations.iter().find(|declaration| {
+        declaration.name == name && matches!(declaration.kind, DeclarationKind::Cursor { .. })
+    });
+    if let Some(own) = own {
+        return Some(&own.kind);
+    }
+    block
+        .statements
+        .iter()
+        .find_map(|statement| match &statement.kind {
+            Kind::Block(inner) => find_cursor(inner, name),
+            _ => None,
+        })
+}

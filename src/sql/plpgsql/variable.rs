@@ -1,0 +1,236 @@
+//! Variables of a run: scalars, and records, whose fields may be of other types each time.
+
+use crate::catalog::{Access, Object};
+use crate::error::Raised;
+use crate::parse::names;
+use crate::parse::plpgsql::tree::VariableType;
+use crate::parse::routine::WrittenType;
+use crate::query::type_name;
+use crate::sql::relation::relation;
+use crate::sql::routine_run::assigned;
+use crate::system::StatementContext;
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// A field of a record.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) ty: SqlType,
+    pub(super) value: Value,
+}
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Holder {
+    /// A value of a type.
+    Scalar { ty: SqlType, value: Value },
+    /// A row of a relation's.
+    Row(Vec<Field>),
+    /// A record; `None`: nothing was assigned.
+    Record(Option<Vec<Field>>),
+}
+
+/// A variable.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Variable {
+    pub(super) holder: Holder,
+    pub(super) constant: bool,
+    pub(super) not_null: bool,
+}
+
+impl Variable {
+    /// One that takes whatever it is given.
+    pub(super) fn of(holder: Holder) -> Variable {
+        Variable {
+            holder,
+            constant: false,
+            not_null: false,
+        }
+    }
+
+    /// One of a type, NULL.
+    pub(super) fn scalar(ty: SqlType) -> Variable {
+        Variable::of(Holder::Scalar {
+            ty,
+            value: Value::Null,
+        })
+    }
+}
+
+/// What a declaration of this type holds. Errors: 42704, 42P01, 42703.
+pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Holder> {
+    let written = match ty {
+        VariableType::Record => return Ok(Holder::Record(None)),
+        VariableType::Written(written) => written,
+    };
+    match written {
+        WrittenType::OfRow(name) => fields_of(ctx, name).map(Holder::Row),
+        written => {
+            // The name of a relation is that of its row type.
+            if let WrittenType::Named(sqlparser::ast::DataType::Custom(name, modifiers)) = written
+                && modifiers.is_empty()
+                && relation(ctx, name, Access::Name).is_ok()
+                && type_of(ctx, written).is_err()
+            {
+                return fields_of(ctx, name).map(Holder::Row);
+            }
+            let ty = type_of(ctx, written)?;
+            Ok(Holder::Scalar {
+                ty,
+                value: Value::Null,
+            })
+        }
+    }
+}
+
+/// A scalar type as written. Errors: 42704, 42P01, 42703; 0A000 for a domain with conditions.
+pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> Result<SqlType> {
+    match written {
+        WrittenType::Named(named) => {
+            let named = type_name::named_type(ctx, named)?;
+            match named.domain {
+                Some(domain) => Err(Error::unsupported(
+                    format!("domain {} as the type of a variable or an argument", domain.name),
+                    Some("Use the type that it is over, and cast to the domain where its conditions matter."),
+                )),
+                None => Ok(named.ty),
+            }
+        }
+        WrittenType::OfColumn(name) => {
+            let Some((column, table)) = name.0.split_last().filter(|(_, table)| !table.is_empty()) else {
+                return Err(Error::UndefinedObject {
+                    kind: "type",
+                    name: format!("{name}%TYPE"),
+                });
+            };
+            let column = column.as_ident().map(names::fold).unwrap_or_default();
+            let table = sqlparser::ast::ObjectName(table.to_vec());
+            let fields = fields_of(ctx, &table)?;
+            let found = fields.into_iter().find(|field| field.name == column);
+            found.map(|field| field.ty).ok_or_else(|| Error::UndefinedColumn {
+                name: format!("\"{column}\" of relation \"{table}\""),
+                hint: None,
+            })
+        }
+        WrittenType::OfRow(name) => Err(Error::unsupported(format!("{name}%ROWTYPE here"), None)),
+    }
+}
+
+/// The columns of a relation, NULL each.
+fn fields_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Result<Vec<Field>> {
+    let field = |name: &str, ty: SqlType| Field {
+        name: name.to_string(),
+        ty,
+        value: Value::Null,
+    };
+    match relation(ctx, name, Access::Name)? {
+        Object::Table(table) => {
+            let columns = table.visible_columns();
+            Ok(columns
+                .map(|column| field(&column.name, column.ty.clone()))
+                .collect())
+        }
+        Object::View(view) => {
+            let mut fields = Vec::with_capacity(view.columns.len());
+            for (name, ty) in &view.columns {
+                fields.push(field(name, ctx.catalog.types.of_stored_name(ty)?));
+            }
+            Ok(fields)
+        }
+        other => Err(Error::WrongObjectType {
+            name: other.name().to_string(),
+            expected: "table",
+            hint: None,
+        }),
+    }
+}
+
+/// Errors: those of the type of a declaration that could never be made.
+pub(super) fn check_type(ctx: &StatementContext, ty: &VariableType) -> Result<()> {
+    match ty {
+        // A relation may be made by then.
+        VariableType::Written(WrittenType::OfRow(_) | WrittenType::OfColumn(_)) => Ok(()),
+        ty => holder_of(ctx, ty).map(drop),
+    }
+}
+
+/// Gives a variable a value. Errors: 22005, 22004, those of the cast.
+pub(super) fn assign(
+    ctx: &StatementContext,
+    variable: &mut Variable,
+    name: &str,
+    value: Value,
+    from: &SqlType,
+) -> Result<()> {
+    check_assignable(variable, name)?;
+    let not_null = variable.not_null;
+    match &mut variable.holder {
+        Holder::Scalar { ty, value: held } => {
+            let value = assigned(ctx, value, from, ty)?;
+            if not_null && value == Value::Null {
+                return Err(null_value(name));
+            }
+            *held = value;
+            Ok(())
+        }
+        Holder::Row(fields) if value == Value::Null => {
+            fields.iter_mut().for_each(|field| field.value = Value::Null);
+            Ok(())
+        }
+        Holder::Record(held) if value == Value::Null => {
+            *held = None;
+            Ok(())
+        }
+        Holder::Row(_) | Holder::Record(_) => Err(Error::DatatypeMismatch {
+            message: "cannot assign non-composite value to a record variable".to_string(),
+            hint: None,
+        }),
+    }
+}
+
+/// Errors: 22005 for a constant.
+pub(super) fn check_assignable(variable: &Variable, name: &str) -> Result<()> {
+    match variable.constant {
+        true => Err(Raised::new("22005", format!("variable \"{name}\" is declared CONSTANT")).into()),
+        false => Ok(()),
+    }
+}
+
+pub(super) fn null_value(name: &str) -> Error {
+    let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+    Raised::new("22004", message).into()
+}
+
+/// Gives a record the columns of a row; `None`: of no row.
+pub(super) fn assign_row(
+    ctx: &StatementContext,
+    holder: &mut Holder,
+    columns: &[(String, SqlType)],
+    row: Option<Vec<Value>>,
+) -> Result<()> {
+    match holder {
+        Holder::Record(held) => {
+            let values = row.unwrap_or_else(|| vec![Value::Null; columns.len()]);
+            let fields = columns.iter().zip(values).map(|((name, ty), value)| Field {
+                name: name.clone(),
+                ty: ty.clone(),
+                value,
+            });
+            *held = Some(fields.collect());
+            Ok(())
+        }
+        Holder::Row(fields) => {
+            let values = row.unwrap_or_default();
+            let mut given = values.into_iter().zip(columns);
+            for field in fields {
+                field.value = match given.next() {
+                    Some((value, (_, ty))) => assigned(ctx, value, ty, &field.ty)?,
+                    None => Value::Null,
+                };
+            }
+            Ok(())
+        }
+        Holder::Scalar { .. } => Err(Error::internal("a row for a scalar")),
+    }
+}

@@ -1,0 +1,71 @@
+//! Functions and procedures run: who computes an expression asks here by `StatementContext::call_routine`; CALL and DO as statements. A
+//! function's statements run as any other, in the transaction of the statement around them. `plpgsql` runs bodies in that language.
+
+mod call;
+mod sql_body;
+
+pub(super) use call::{describe_call, execute_block, execute_call};
+pub(super) use sql_body::check_sql_body;
+
+use std::sync::Arc;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+
+use super::plpgsql;
+use super::routine_run::inner_context;
+use crate::catalog::{Language, RoutineDef, Volatile};
+use crate::error::Limit;
+use crate::system::{CALLS_MAX, RoutineCall, Settings, StatementContext};
+use crate::types::Value;
+use crate::{Error, Result};
+
+/// Runs a function: see [`crate::system::RoutineCaller`].
+pub(crate) fn call_routine(
+    ctx: &StatementContext,
+    call: RoutineCall,
+) -> BoxFuture<'_, Result<Vec<Vec<Value>>>> {
+    async move {
+        if ctx.calls >= CALLS_MAX {
+            return Err(Error::LimitExceeded {
+                state: Limit::Complexity,
+                message: "stack depth limit exceeded".to_string(),
+                hint: format!(
+                    "Functions may call one another {CALLS_MAX} levels deep: a loop has no such bound."
+                ),
+            });
+        }
+        let ctx = context_of(ctx, &call.routine)?;
+        match call.routine.language {
+            Language::Sql => sql_body::run(ctx, call).await,
+            Language::Plpgsql => plpgsql::call(ctx, call).await,
+        }
+    }
+    .boxed()
+}
+
+/// What a function's statements run in: that of the statement around it, with the function's settings.
+fn context_of(ctx: &StatementContext, routine: &RoutineDef) -> Result<StatementContext> {
+    let inner = inner_context(ctx);
+    let mut settings = Settings::clone(&inner.settings);
+    if !routine.search_path.is_empty() {
+        settings.set("search_path", &routine.search_path)?;
+    }
+    for (name, values) in &routine.settings {
+        settings.set(name, values)?;
+    }
+    let is_own = routine.search_path.is_empty() && routine.settings.is_empty();
+    let txn = match routine.volatile {
+        Volatile::Volatile => Arc::new(ctx.txn.with_own_writes()),
+        // It sees what the statement around it sees.
+        Volatile::Stable | Volatile::Immutable => Arc::clone(&ctx.reading().txn),
+    };
+    Ok(StatementContext {
+        txn,
+        settings: match is_own {
+            true => inner.settings.clone(),
+            false => Arc::new(settings),
+        },
+        ..inner
+    })
+}

@@ -1,0 +1,198 @@
+//! Bodies in SQL: one statement behind the other; the last gives the rows.
+
+use std::sync::Arc;
+
+use crate::catalog::{RoutineDef, RoutineResult};
+use crate::parse::parameters;
+use crate::query::{RoutineBody, wrong_result};
+use crate::scan::OutputColumn;
+use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::sql::routine_run::{assigned, inner_context, returned_types};
+use crate::sql::{Statement, describe_here};
+use crate::system::{NameConflict, RoutineCall, StatementContext, Variable, Variables};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What a value in memory takes besides its bytes.
+const VALUE_BYTES: usize = 48;
+
+/// Runs it.
+pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<Vec<Vec<Value>>> {
+    let routine = Arc::clone(&call.routine);
+    let statements = statements(&routine)?;
+    let wanted = returned_types(&ctx, &call);
+    ctx.variables = Some(Arc::new(variables(&routine, &call.types)));
+    ctx.parameter_types = call.types.clone().into();
+    ctx.parameters = call.arguments.into();
+    let mut rows = Vec::new();
+    for (at, statement) in statements.iter().enumerate() {
+        let in_function = |error: Error| {
+            error
+                .without_place()
+                .within(format!("SQL function \"{}\" statement {}", routine.name, at + 1))
+        };
+        let ran = run_statement(&mut ctx, statement).await.map_err(in_function)?;
+        let is_last = at + 1 == statements.len();
+        let taken = match is_last && routine.returns != RoutineResult::Void {
+            true => take_rows(&ctx, &routine, ran, wanted.as_deref()).await,
+            false => pass_rows(ran).await.map(|()| Vec::new()),
+        };
+        rows = taken.map_err(in_function)?;
+    }
+    if routine.returns == RoutineResult::Void && !routine.returns_set {
+        rows = vec![vec![Value::Text(String::new())]];
+    }
+    Ok(rows)
+}
+
+/// Has all rows computed, which nobody wants.
+async fn pass_rows(mut ran: Ran) -> Result<()> {
+    while ran.rows.next().await?.is_some() {}
+    Ok(())
+}
+
+/// The rows of the last statement, of the types that the function declares.
+async fn take_rows(
+    ctx: &StatementContext,
+    routine: &RoutineDef,
+    mut ran: Ran,
+    wanted: Option<&[SqlType]>,
+) -> Result<Vec<Vec<Value>>> {
+    if let Some(wanted) = wanted.filter(|wanted| wanted.len() != ran.columns.len()) {
+        let detail = match ran.columns.len() {
+            0 => "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
+            found if found > wanted.len() => "Final statement returns too many columns.",
+            _ => "Final statement returns too few columns.",
+        };
+        return Err(wrong_result(routine, detail));
+    }
+    let mut rows = Vec::new();
+    while let Some(row) = ran.rows.next().await? {
+        let mut values = Vec::with_capacity(row.len());
+        for (at, (value, column)) in row.into_iter().zip(&ran.columns).enumerate() {
+            values.push(match wanted.and_then(|wanted| wanted.get(at)) {
+                Some(ty) => assigned(ctx, value, &column.ty, ty)?,
+                None => value,
+            });
+        }
+        ctx.memory.hold(VALUE_BYTES * values.len())?;
+        rows.push(values);
+        if !routine.returns_set {
+            break;
+        }
+    }
+    Ok(rows)
+}
+
+/// The statements of a body, each with the plan that it keeps.
+fn statements(routine: &RoutineDef) -> Result<Arc<Vec<Arc<Statement>>>> {
+    routine.compiled.get_or(|| {
+        let body = RoutineBody::of(routine)?;
+        let statements = body.statements.iter().cloned();
+        Ok(statements
+            .map(|parsed| Arc::new(Statement::new(parsed)))
+            .collect())
+    })
+}
+
+/// The names of the arguments.
+fn variables(routine: &RoutineDef, types: &[SqlType]) -> Variables {
+    let inputs = routine.inputs().enumerate().zip(types);
+    let named = inputs.filter_map(|((at, input), ty)| {
+        Some(Variable {
+            qualifiers: vec![routine.name.clone()],
+            record: None,
+            name: input.name.clone()?,
+            parameter: at + 1,
+            ty: ty.clone(),
+        })
+    });
+    Variables {
+        all: named.collect(),
+        conflict: NameConflict::Column,
+    }
+}
+
+/// Errors: those of binding the statements of a function that is made, and 42P13 for a result of another type.
+pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
+    let types: Option<Vec<SqlType>> = routine
+        .inputs()
+        .map(|input| input.ty.sql_type().cloned())
+        .collect();
+    let Some(types) = types else {
+        // Each call decides the types, and binds the body.
+        return RoutineBody::of(routine).map(drop);
+    };
+    let inner = StatementContext {
+        variables: Some(Arc::new(variables(routine, &types))),
+        ..inner_context(ctx)
+    };
+    let statements = statements(routine)?;
+    let mut last: Option<Arc<[OutputColumn]>> = None;
+    for statement in statements.iter() {
+        let given = types.iter().cloned().map(Some).collect::<Vec<_>>();
+        if parameters::count(&statement.parsed.ast)? > given.len() {
+            let undefined = format!("there is no parameter ${}", given.len() + 1);
+            return Err(Error::InvalidStatement {
+                state: crate::error::StatementFault::UndefinedParameter,
+                message: undefined,
+                hint: None,
+            });
+        }
+        last = match &statement.parsed.command {
+            Some(_) => None,
+            None => {
+                let described = Box::pin(describe_here(&inner, statement, &given)).await;
+                described.map_err(Error::without_place)?.columns
+            }
+        };
+    }
+    check_result(ctx, routine, &types, last.as_deref())
+        .map_err(|error| error.within(format!("SQL function \"{}\"", routine.name)))
+}
+
+/// Errors: 42P13 where the last statement gives something else than the function declares.
+fn check_result(
+    ctx: &StatementContext,
+    routine: &RoutineDef,
+    types: &[SqlType],
+    columns: Option<&[OutputColumn]>,
+) -> Result<()> {
+    let call = RoutineCall {
+        routine: Arc::new(routine.clone()),
+        arguments: Vec::new(),
+        types: types.to_vec(),
+        returns: Vec::new(),
+    };
+    let Some(wanted) = returned_types(ctx, &call) else {
+        return Ok(());
+    };
+    let Some(columns) = columns.filter(|columns| !columns.is_empty()) else {
+        return Err(wrong_result(
+            routine,
+            "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
+        ));
+    };
+    if columns.len() != wanted.len() {
+        let detail = match (wanted.len(), columns.len() > wanted.len()) {
+            (1, _) => "Final statement must return exactly one column.",
+            (_, true) => "Final statement returns too many columns.",
+            (_, false) => "Final statement returns too few columns.",
+        };
+        return Err(wrong_result(routine, detail));
+    }
+    for (at, (column, ty)) in columns.iter().zip(&wanted).enumerate() {
+        if column.ty != *ty && !crate::query::is_assignable(&column.ty, ty) {
+            let detail = match wanted.len() {
+                1 => format!("Actual return type is {}.", column.ty),
+                _ => format!(
+                    "Final statement returns {} instead of {ty} at column {}.",
+                    column.ty,
+                    at + 1
+                ),
+            };
+            return Err(wrong_result(routine, &detail));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! What functions in SQL and in PL/pgSQL have in common: how a statement of theirs runs, what it runs in, and their values as others have
+//! them.
+
+pub(in crate::sql) mod statement_run;
+mod values;
+
+pub(in crate::sql) use values::{assigned, element_of, inner_context, returned_types};

@@ -1,0 +1,195 @@
+//! One statement of a function run: its rows as values. Asked by bodies in SQL and in PL/pgSQL.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use futures::TryStreamExt;
+
+use crate::parse::StatementKind;
+use crate::parse::command::Command;
+use crate::parse::definition::UpkeepKind;
+use crate::scan::{OutputColumn, RowsStream};
+use crate::sql::{Outcome, Statement, execute_here, raise_warnings};
+use crate::system::{Settings, StatementContext};
+use crate::types::{SqlType, Value, value_at};
+use crate::{Error, Result};
+
+/// What a statement gave.
+pub(in crate::sql) struct Ran {
+    /// Its columns; none for one without rows.
+    pub(in crate::sql) columns: Vec<OutputColumn>,
+    /// Its rows, as they come.
+    pub(in crate::sql) rows: RanRows,
+    /// How many rows a write wrote; `None`: it is no write of rows.
+    pub(in crate::sql) written: Option<u64>,
+}
+
+/// Rows as they come.
+pub(in crate::sql) struct RanRows {
+    stream: Option<RowsStream>,
+    waiting: std::vec::IntoIter<RecordBatch>,
+    batch: Option<(RecordBatch, usize)>,
+    types: Vec<SqlType>,
+}
+
+impl RanRows {
+    /// The next row.
+    pub(in crate::sql) async fn next(&mut self) -> Result<Option<Vec<Value>>> {
+        loop {
+            if let Some((batch, at)) = &mut self.batch
+                && *at < batch.num_rows()
+            {
+                let columns = batch.columns().iter().zip(&self.types);
+                let row = columns.map(|(array, ty)| value_at(array, *at, ty));
+                let row = row.collect::<Result<Vec<Value>>>()?;
+                *at += 1;
+                return Ok(Some(row));
+            }
+            let next = match (self.waiting.next(), &mut self.stream) {
+                (Some(batch), _) => Some(batch),
+                (None, Some(stream)) => match stream.try_next().await? {
+                    Some(rows) => Some(rows.into_batch()?),
+                    None => None,
+                },
+                (None, None) => None,
+            };
+            match next {
+                Some(batch) => self.batch = Some((batch, 0)),
+                None => return Ok(None),
+            }
+        }
+    }
+}
+
+/// Runs a statement in the transaction of the one around it. Errors: the statement's; 0A000 for what only a session can do; 25006.
+pub(in crate::sql) async fn run_statement(
+    ctx: &mut StatementContext,
+    statement: &Arc<Statement>,
+) -> Result<Ran> {
+    let parsed = &statement.parsed;
+    if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
+        run_session_command(ctx, command)?;
+        return Ok(Ran::nothing());
+    }
+    if let Some(Command::Copy(_)) = &parsed.command {
+        return Err(Error::unsupported(
+            "COPY in a function",
+            Some("Use INSERT ... SELECT."),
+        ));
+    }
+    let write = parsed.name_of_write();
+    if let Some(name) = &write {
+        ctx.settings.require_writable(true, name)?;
+    }
+    let reads = parsed.command.is_none() && parsed.kind == StatementKind::Read;
+    let run = StatementContext {
+        text: Arc::clone(&parsed.text),
+        hints: parsed.hints.clone(),
+        txn: match reads {
+            true => Arc::new(ctx.txn.as_it_is()),
+            false => Arc::clone(&ctx.txn),
+        },
+        ..ctx.clone()
+    };
+    raise_warnings(&run, statement);
+    let outcome = Box::pin(execute_here(&run, statement)).await?;
+    if write.is_some() {
+        ctx.txn.settle().await?;
+    }
+    if parsed.kind.write().is_some_and(|write| write.is_definition()) || parsed.command.is_some() {
+        see_definitions(ctx).await?;
+    }
+    match outcome {
+        Outcome::Rows { columns, stream } => Ok(Ran {
+            rows: RanRows {
+                stream: Some(stream),
+                waiting: Vec::new().into_iter(),
+                batch: None,
+                types: columns.iter().map(|column| column.ty.clone()).collect(),
+            },
+            columns: columns.to_vec(),
+            written: None,
+        }),
+        Outcome::Written(written) => Ok(Ran {
+            rows: RanRows {
+                stream: None,
+                types: written.columns.iter().map(|column| column.ty.clone()).collect(),
+                waiting: written.batches.into_iter(),
+                batch: None,
+            },
+            columns: written.columns,
+            written: Some(written.rows_written),
+        }),
+        Outcome::Done { .. } => Ok(Ran::nothing()),
+        Outcome::CopyOut { .. } | Outcome::CopyIn(_) => Err(Error::unsupported(
+            "COPY in a function",
+            Some("Use INSERT ... SELECT."),
+        )),
+    }
+}
+
+/// The catalog as the transaction has it by now.
+pub(in crate::sql) async fn see_definitions(ctx: &mut StatementContext) -> Result<()> {
+    *ctx = ctx.clone().seeing_definitions().await?;
+    Ok(())
+}
+
+impl Ran {
+    fn nothing() -> Ran {
+        Ran {
+            columns: Vec::new(),
+            rows: RanRows {
+                stream: None,
+                waiting: Vec::new().into_iter(),
+                batch: None,
+                types: Vec::new(),
+            },
+            written: None,
+        }
+    }
+}
+
+/// SET and RESET, of those that only a session runs.
+fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<()> {
+    let (name, value, local) = match command {
+        Command::Set {
+            name,
+            values: Some(values),
+            local,
+        } => (name, values.join(", "), *local),
+        Command::Satisfied { .. } => return Ok(()),
+        Command::Notify { channel, payload } => {
+            ctx.session.touch();
+            return ctx
+                .session
+                .channels
+                .notify(channel, payload, ctx.settings.notify_queue_bytes_max);
+        }
+        other => {
+            return Err(Error::unsupported(
+                format!("{} in a function", command_name(other)),
+                Some("Run it as a statement of its own."),
+            ));
+        }
+    };
+    ctx.settings.request_change(name, &value, local)?;
+    let mut settings = Settings::clone(&ctx.settings);
+    settings.set(name, std::slice::from_ref(&value))?;
+    ctx.settings = Arc::new(settings);
+    Ok(())
+}
+
+fn command_name(command: &Command) -> &'static str {
+    match command {
+        Command::Begin { .. } => "BEGIN",
+        Command::Commit { .. } => "COMMIT",
+        Command::Rollback { .. } => "ROLLBACK",
+        Command::Savepoint { .. } | Command::Release { .. } | Command::RollbackTo { .. } => "SAVEPOINT",
+        Command::Show { .. } => "SHOW",
+        Command::Prepare { .. } | Command::Execute { .. } | Command::Deallocate { .. } => "PREPARE",
+        Command::Declare { .. } | Command::Fetch { .. } | Command::Close { .. } => "a cursor",
+        Command::Listen { .. } | Command::Unlisten { .. } => "LISTEN",
+        Command::Keep(upkeep) if matches!(upkeep.kind, UpkeepKind::Vacuum { .. }) => "VACUUM",
+        _ => "a statement of the session",
+    }
+}

@@ -1,0 +1,84 @@
+//! What functions in both languages ask: what their statements run in, the types of their results, values as others have them.
+
+use std::sync::Arc;
+
+use crate::catalog::{Polymorphic, RoutineDef, RoutineResult, RoutineType};
+use crate::query::concrete_type;
+use crate::system::{RoutineCall, StatementContext};
+use crate::types::{SqlType, Value};
+use crate::{Error, Result};
+
+/// What the statements of a block of code run in.
+pub(in crate::sql) fn inner_context(ctx: &StatementContext) -> StatementContext {
+    StatementContext {
+        txn: Arc::new(ctx.txn.with_own_writes()),
+        began: None,
+        common_rows: Arc::default(),
+        lookups: Arc::default(),
+        parameters: Arc::default(),
+        parameter_types: Arc::default(),
+        parameters_are_constants: false,
+        hints: Default::default(),
+        cursor_position: None,
+        variables: None,
+        calls: ctx.calls + 1,
+        in_block: true,
+        ..ctx.clone()
+    }
+}
+
+/// What polymorphic arguments stand for in a call.
+pub(in crate::sql) fn element_of(routine: &RoutineDef, types: &[SqlType]) -> Option<SqlType> {
+    routine
+        .inputs()
+        .zip(types)
+        .find_map(|(input, ty)| match &input.ty {
+            RoutineType::Polymorphic(Polymorphic::Element(_)) => Some(ty.clone()),
+            RoutineType::Polymorphic(Polymorphic::Array(_)) => ty.item_type().cloned(),
+            _ => None,
+        })
+}
+
+/// The types of the columns of a function's rows; `None`: whatever they are.
+pub(in crate::sql) fn returned_types(ctx: &StatementContext, call: &RoutineCall) -> Option<Vec<SqlType>> {
+    let routine = &call.routine;
+    let element = element_of(routine, &call.types);
+    match &routine.returns {
+        RoutineResult::Type(RoutineType::Row(oid)) => {
+            let table = ctx.catalog.table_by_oid(*oid)?;
+            Some(table.visible_columns().map(|column| column.ty.clone()).collect())
+        }
+        RoutineResult::Type(ty) => concrete_type(ty, element.as_ref()).map(|ty| vec![ty]),
+        RoutineResult::Outputs => routine
+            .outputs()
+            .map(|output| concrete_type(&output.ty, element.as_ref()))
+            .collect(),
+        RoutineResult::Void | RoutineResult::Record | RoutineResult::Trigger => None,
+    }
+}
+
+/// A value as one of another type: as an assignment has it, or by its text. Errors: those of reading that.
+pub(in crate::sql) fn assigned(
+    ctx: &StatementContext,
+    value: Value,
+    from: &SqlType,
+    to: &SqlType,
+) -> Result<Value> {
+    let format = ctx.format_settings();
+    let value = match value {
+        Value::Null => return Ok(Value::Null),
+        Value::Unknown(text) => return Value::parse(&text, to, &format)?.assign(to, "", &format),
+        value => value,
+    };
+    if from == to {
+        return Ok(value);
+    }
+    let text = value.to_text(&format);
+    match value.clone().assign(to, "", &format) {
+        // What no assignment converts goes by its text, as PL/pgSQL has it.
+        Err(Error::DatatypeMismatch { .. } | Error::CannotCoerce { .. } | Error::Internal { .. }) => {
+            Value::parse(&text, to, &format)?.assign(to, "", &format)
+        }
+        assigned => assigned,
+    }
+}

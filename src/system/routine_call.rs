@@ -1,0 +1,90 @@
+//! What a statement within a function has that others have not: the function's variables; and `RoutineCaller`, by which whoever computes
+//! expressions has a function run, which is done by layers above.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use super::StatementContext;
+use crate::Result;
+use crate::catalog::RoutineDef;
+use crate::types::{SqlType, Value};
+
+/// A variable that a statement may name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Variable {
+    /// What may stand before its name, one of these: its function, its block's label.
+    pub qualifiers: Vec<String>,
+    /// The record that it is a field of.
+    pub record: Option<String>,
+    /// Its name.
+    pub name: String,
+    /// The parameter of the statement that has its value, from 1.
+    pub parameter: usize,
+    /// Its type.
+    pub ty: SqlType,
+}
+
+/// The variables that a statement may name.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Variables {
+    /// All of them, the innermost first.
+    pub all: Vec<Variable>,
+    /// What a name means that is a column's, too.
+    pub conflict: NameConflict,
+}
+
+/// See [`Variables`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NameConflict {
+    /// The column.
+    #[default]
+    Column,
+    /// The variable.
+    Variable,
+    /// Neither.
+    Error,
+}
+
+impl Variables {
+    /// The variable of an unqualified name.
+    pub fn named(&self, name: &str) -> Option<&Variable> {
+        self.all
+            .iter()
+            .find(|variable| variable.record.is_none() && variable.name == name)
+    }
+
+    /// The variable of a name behind that of its record, its function or its block.
+    pub fn qualified(&self, before: &[String], name: &str) -> Option<&Variable> {
+        self.all.iter().find(|variable| {
+            let is_within = |qualifier: &String| variable.qualifiers.contains(qualifier);
+            let fits = match (before, &variable.record) {
+                ([record], Some(own)) => record == own,
+                ([qualifier, record], Some(own)) => record == own && is_within(qualifier),
+                ([qualifier], None) => is_within(qualifier),
+                _ => false,
+            };
+            fits && variable.name == name
+        })
+    }
+}
+
+/// A call of a function.
+#[derive(Debug)]
+pub struct RoutineCall {
+    /// What is called.
+    pub routine: Arc<RoutineDef>,
+    /// Its arguments, those of defaults too.
+    pub arguments: Vec<Value>,
+    /// Their types.
+    pub types: Vec<SqlType>,
+    /// The types of the columns that it gives.
+    pub returns: Vec<SqlType>,
+}
+
+/// Runs a function: its rows, one for a function that gives no set.
+pub type RoutineCaller =
+    for<'a> fn(&'a StatementContext, RoutineCall) -> BoxFuture<'a, Result<Vec<Vec<Value>>>>;
+
+/// How deeply functions may call one another; PostgreSQL's stack bears some hundred levels.
+pub const CALLS_MAX: usize = 400;
