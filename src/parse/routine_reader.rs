@@ -309,10 +309,10 @@ impl TokenReader<'_> {
         } else if self.word("STRICT") {
             RoutineOption::Strict(true)
         } else if self.word("RETURNS") {
-            self.words(&["NULL", "ON", "NULL", "INPUT"])?;
+            self.expect_all(&["NULL", "ON", "NULL", "INPUT"])?;
             RoutineOption::Strict(true)
         } else if self.word("CALLED") {
-            self.words(&["ON", "NULL", "INPUT"])?;
+            self.expect_all(&["ON", "NULL", "INPUT"])?;
             RoutineOption::Strict(false)
         } else if self.word("LEAKPROOF") {
             RoutineOption::Leakproof(true)
@@ -360,7 +360,7 @@ impl TokenReader<'_> {
         }
     }
 
-    fn words(&mut self, words: &[&str]) -> Result<()> {
+    fn expect_all(&mut self, words: &[&str]) -> Result<()> {
         words.iter().try_for_each(|word| self.expect(word))
     }
 

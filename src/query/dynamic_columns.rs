@@ -99,7 +99,8 @@ impl Binder<'_> {
         let near = nearest(name, columns);
         self.ctx.notice(Notice {
             severity: "NOTICE",
-            sqlstate: "00000",
+            sqlstate: "00000".into(),
+            detail: None,
             message: format!(
                 "column \"{name}\" of relation \"{}\" has not been written yet, it reads as NULL",
                 table.name

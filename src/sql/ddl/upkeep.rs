@@ -56,7 +56,8 @@ pub(super) async fn reclaim(ctx: &StatementContext, statement: &str) -> Result<(
     };
     ctx.notice(Notice {
         severity: "INFO",
-        sqlstate: "00000",
+        sqlstate: "00000".into(),
+        detail: None,
         message: format!(
             "{statement}: the keys of {dropped} dropped tables and indexes were removed; {after} bytes stand in the engine, freed: {freed}"
         ),

@@ -313,7 +313,8 @@ fn added_columns(table: &TableDef, added: &[String]) -> Notice {
     let columns = if added.len() == 1 { "column" } else { "columns" };
     Notice {
         severity: "NOTICE",
-        sqlstate: "00000",
+        sqlstate: "00000".into(),
+        detail: None,
         message: format!(
             "new {columns} {} of relation \"{}\" added by this statement",
             shown.join(", "),

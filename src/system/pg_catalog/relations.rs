@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
-use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text, texts_or_null, vector};
+use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
