@@ -231,8 +231,6 @@ async fn every_kind_of_definition_reads_back() {
         built: false,
         building: false,
         invalid: false,
-        inactive: false,
-        options: Default::default(),
         constraint: false,
         ..table.primary_key.clone()
     });

@@ -143,17 +143,17 @@ impl TokenReader<'_> {
         let query = if self.word("TABLES") {
             self.show_tables(is_full)?
         } else if self.any_word(&["COLUMNS", "FIELDS"]) {
-            let table = self.from_table()?;
+            let table = self.table_of()?;
             let pattern = self.pattern("a.attname")?;
             COLUMNS_QUERY
                 .replace("$table", &table)
                 .replace("$pattern", &pattern)
         } else if self.any_word(&["INDEX", "INDEXES", "KEYS"]) {
-            INDEX_QUERY.replace("$table", &self.from_table()?)
+            INDEX_QUERY.replace("$table", &self.table_of()?)
         } else if self.any_word(&["DATABASES", "SCHEMAS"]) {
             SCHEMAS_QUERY.replace("$pattern", &self.pattern("n.nspname")?)
         } else if self.words(&["ESTIMATED", "ROWS"]) {
-            ROWS_QUERY.replace("$table", &self.from_table()?)
+            ROWS_QUERY.replace("$table", &self.table_of()?)
         } else if self.words(&["CREATE", "TABLE"]) {
             CREATE_QUERY
                 .replace("$table", &self.table()?)
@@ -163,7 +163,7 @@ impl TokenReader<'_> {
                 .replace("$table", &self.table()?)
                 .replace("$kind", "view")
         } else if self.words(&["TABLE", "VARIABLES"]) {
-            let table = self.from_table()?;
+            let table = self.table_of()?;
             let pattern = self.pattern("v.variable_name")?;
             VARIABLES_QUERY
                 .replace("$table", &table)
@@ -208,7 +208,7 @@ impl TokenReader<'_> {
     }
 
     /// `FROM t [FROM s]`, as a literal that names the relation.
-    fn from_table(&mut self) -> Result<String> {
+    fn table_of(&mut self) -> Result<String> {
         if !self.any_word(&["FROM", "IN"]) {
             return Err(self.syntax_error());
         }

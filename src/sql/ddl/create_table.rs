@@ -84,6 +84,17 @@ impl Description {
         Description { wildcards, ..self }
     }
 
+    /// Takes the options of another table, where there are some, but for how long it lasts.
+    fn take_options(&mut self, options: Option<TableOptions>) {
+        if let Some(options) = options {
+            self.options = TableOptions {
+                unlogged: self.options.unlogged,
+                on_commit: self.options.on_commit,
+                ..options
+            };
+        }
+    }
+
     /// Appends a column, which gets its id; `sequence`: the options of the one that is to be made for it. Errors: 42701.
     fn add_column(
         &mut self,
@@ -210,13 +221,7 @@ async fn describe(
                 primary_include = taken.primary_include;
                 description.options.buckets = description.options.buckets.or(taken.buckets);
             }
-            if let Some(options) = taken.options {
-                description.options = TableOptions {
-                    unlogged: description.options.unlogged,
-                    on_commit: description.options.on_commit,
-                    ..options
-                };
-            }
+            description.take_options(taken.options);
             let mut wildcards = taken.wildcards.into_iter();
             wildcards.try_for_each(|def| wildcard::add(&mut description.wildcards, def))?;
             like_indexes.extend(taken.indexes);
