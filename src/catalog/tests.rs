@@ -172,6 +172,15 @@ fn searched<'a>(catalog: &'a Catalog, name: &str) -> Object<'a> {
     catalog.relation(name, Access::Name).unwrap()
 }
 
+fn an_expiry() -> Expiry {
+    Expiry {
+        ttl: Some(90_000_000),
+        column: Some("ts".to_string()),
+        since: 5,
+        by_row: true,
+    }
+}
+
 #[tokio::test]
 async fn every_kind_of_definition_reads_back() {
     let store = memory_store();
@@ -217,12 +226,7 @@ async fn every_kind_of_definition_reads_back() {
         full_scan_rejected: false,
         unlogged: true,
         on_commit: None,
-        expiry: Expiry {
-            ttl: Some(90_000_000),
-            column: Some("ts".to_string()),
-            since: 5,
-            by_row: true,
-        },
+        expiry: an_expiry(),
         kept: [("compression".to_string(), "ZSTD".to_string())].into(),
     };
     table.indexes.push(IndexDef {

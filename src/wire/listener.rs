@@ -30,7 +30,7 @@ pub(super) async fn accept(listening: Arc<Listening>, listener: TcpListener) {
                     // Answers are written whole: waiting for more to send would only delay them.
                     let _ = stream.set_nodelay(true);
                     let client = stream.peer_addr().ok();
-                    connection::serve(stream.into_split(), client, shared, place).await;
+                    Box::pin(connection::serve(stream.into_split(), client, shared, place)).await;
                     drop(socket);
                 });
             }
