@@ -125,7 +125,10 @@ pub(super) fn take_merge(tokens: &mut Vec<TokenWithSpan>, text: &str) -> Result<
             && is_word_at(tokens, at + 1, "VALUES")
             && is_word_at(tokens, at - 1, "INSERT")
         {
-            tokens.splice(at..at + 2, spelt(&["(", DEFAULT, ")", "VALUES", "(", "0", ")"], span));
+            tokens.splice(
+                at..at + 2,
+                spelt(&["(", DEFAULT, ")", "VALUES", "(", "0", ")"], span),
+            );
         }
         at += 1;
     }

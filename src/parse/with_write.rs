@@ -82,10 +82,9 @@ pub(crate) fn is_write(query: &Query) -> bool {
 /// The write that a query is.
 pub(crate) fn write_of(query: &Query) -> Option<&ast::Statement> {
     match query.body.as_ref() {
-        SetExpr::Insert(write)
-        | SetExpr::Update(write)
-        | SetExpr::Delete(write)
-        | SetExpr::Merge(write) => Some(write),
+        SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) | SetExpr::Merge(write) => {
+            Some(write)
+        }
         _ => None,
     }
 }

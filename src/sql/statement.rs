@@ -135,9 +135,7 @@ impl KeptPlan {
             ast::Statement::Insert(_)
             | ast::Statement::Update(_)
             | ast::Statement::Delete(_)
-            | ast::Statement::Merge(_) => {
-                KeptPlan::Write(PlanCache::default())
-            }
+            | ast::Statement::Merge(_) => KeptPlan::Write(PlanCache::default()),
             _ => KeptPlan::None,
         }
     }

@@ -207,7 +207,9 @@ impl Source {
         names: &[String],
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Source> {
-        let InsertColumns { named, overriding, .. } = unread_words::split(&insert.columns);
+        let InsertColumns {
+            named, overriding, ..
+        } = unread_words::split(&insert.columns);
         let short = named.is_empty();
         let Some(source) = insert.source.as_deref() else {
             return Ok(Source::Defaults);

@@ -11,8 +11,8 @@ use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::Schema;
 use sqlparser::ast::{
-    self, Expr, Ident, MergeClauseKind, ObjectName, OutputClause, SelectItem, SelectItemQualifiedWildcardKind,
-    TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    self, Expr, Ident, MergeClauseKind, ObjectName, OutputClause, SelectItem,
+    SelectItemQualifiedWildcardKind, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
 
 use super::merge_action::{Action, add_new_columns};
@@ -109,7 +109,11 @@ impl MergePlan {
         if target.table.options.dynamic_columns {
             let found = MergePlan::find(ctx, merge, &target, &mut types.clone())?;
             for clause in &merge.clauses {
-                let relations = relations_of(&target, source_of(&found, by_source(merge)), Kind::of(&clause.clause_kind));
+                let relations = relations_of(
+                    &target,
+                    source_of(&found, by_source(merge)),
+                    Kind::of(&clause.clause_kind),
+                );
                 add_new_columns(ctx, &mut target, &clause.action, &relations, types).await?;
             }
         }
@@ -150,7 +154,13 @@ impl MergePlan {
             tells_action = items.is_some();
             let action = tells_action.then(action_relation);
             let items = items.as_deref().unwrap_or(select_items);
-            returning = Some(Returning::bind_merge(ctx, &target, (&source, action), items, types)?);
+            returning = Some(Returning::bind_merge(
+                ctx,
+                &target,
+                (&source, action),
+                items,
+                types,
+            )?);
         }
         Ok(MergePlan {
             checks: RowChecks::bind(ctx, &target.table)?,
@@ -215,7 +225,8 @@ impl MergePlan {
             let found = self.found(&rows)?;
             let chosen = self.choose(ctx, &found).await?;
             let chosen = self.check_once(ctx, &found, chosen)?;
-            self.write(ctx, (&found, chosen), references, &mut outcome).await?;
+            self.write(ctx, (&found, chosen), references, &mut outcome)
+                .await?;
             if self.returning.is_some() {
                 outcome.push_returned(self, &found, &mut returned)?;
             }
@@ -246,7 +257,8 @@ impl MergePlan {
         let target = nullable_rows(table, columns)?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         let schema = Arc::new(Schema::new(fields.to_vec()));
-        let source = RecordBatch::try_new_with_options(schema, source.to_vec(), &options).map_err(Error::arrow)?;
+        let source =
+            RecordBatch::try_new_with_options(schema, source.to_vec(), &options).map_err(Error::arrow)?;
         let visible = target.project(&table.visible_positions()).map_err(Error::arrow)?;
         Ok(Found {
             both: side_by_side(&[&visible, &source])?,
@@ -420,7 +432,8 @@ impl When {
 }
 
 fn target_of(ctx: &StatementContext, merge: &ast::Merge) -> Result<Target> {
-    let does = |wanted: fn(&ast::MergeAction) -> bool| merge.clauses.iter().any(|clause| wanted(&clause.action));
+    let does =
+        |wanted: fn(&ast::MergeAction) -> bool| merge.clauses.iter().any(|clause| wanted(&clause.action));
     if does(|action| matches!(action, ast::MergeAction::Insert(_))) {
         Target::of_relation(ctx, &merge.table, Access::Insert)?;
     }
@@ -431,7 +444,10 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge) -> Result<Target> {
 }
 
 fn has(merge: &ast::Merge, kind: Kind) -> bool {
-    merge.clauses.iter().any(|clause| Kind::of(&clause.clause_kind) == kind)
+    merge
+        .clauses
+        .iter()
+        .any(|clause| Kind::of(&clause.clause_kind) == kind)
 }
 
 fn by_source(merge: &ast::Merge) -> bool {
@@ -481,10 +497,18 @@ fn check_reachable(clauses: &[ast::MergeClause]) -> Result<()> {
 /// The source with a column behind its own that is true.
 fn marked(source: &TableFactor) -> Result<TableFactor> {
     let name = match source {
-        TableFactor::Table { alias: Some(alias), .. }
-        | TableFactor::Derived { alias: Some(alias), .. }
-        | TableFactor::NestedJoin { alias: Some(alias), .. }
-        | TableFactor::Function { alias: Some(alias), .. } => names::fold(&alias.name),
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        }
+        | TableFactor::NestedJoin {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Function {
+            alias: Some(alias), ..
+        } => names::fold(&alias.name),
         TableFactor::Table { name, .. } => names::relation_name(name)?.1,
         other => {
             return Err(Error::unsupported(

@@ -12,12 +12,12 @@ use super::row_expressions::RowExpressions;
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::{Target, dynamic_type_of};
 use super::values::check_width;
+use crate::Result;
 use crate::catalog::NewDynamicColumn;
 use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::system::StatementContext;
 use crate::types::SqlType;
-use crate::Result;
 
 /// An action, bound.
 #[derive(Debug)]
@@ -194,7 +194,15 @@ impl ActionInsert {
         relations: &[RowRelation],
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ActionInsert> {
-        let (names, InsertColumns { named, overriding, defaults }, exprs) = named_values(target, insert)?;
+        let (
+            names,
+            InsertColumns {
+                named,
+                overriding,
+                defaults,
+            },
+            exprs,
+        ) = named_values(target, insert)?;
         if !defaults {
             check_width(exprs.len(), names.len(), named.is_empty())?;
         }

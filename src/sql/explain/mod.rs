@@ -67,9 +67,7 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
         write @ (ast::Statement::Update(_)
         | ast::Statement::Delete(_)
         | ast::Statement::Insert(_)
-        | ast::Statement::Merge(_)) => {
-            write::explain_write(ctx, write, options, begun).await?
-        }
+        | ast::Statement::Merge(_)) => write::explain_write(ctx, write, options, begun).await?,
         _ => {
             return Err(Error::unsupported("EXPLAIN of this statement", None));
         }
