@@ -4,6 +4,7 @@
 mod cursor;
 mod fault;
 mod nearest;
+mod raised_state;
 mod report;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};

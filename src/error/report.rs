@@ -34,7 +34,7 @@ impl Error {
         clippy::too_many_lines,
         reason = "one line a variant, so that a new one is thought about"
     )]
-    pub fn sqlstate(&self) -> &str {
+    pub fn sqlstate(&self) -> &'static str {
         match self {
             Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
                 error.sqlstate()
@@ -131,7 +131,7 @@ impl Error {
             Error::UndefinedPortal { .. } | Error::UndefinedCursor { .. } => "34000",
             Error::PlanChanged { .. } => "0A000",
             Error::ProtocolViolation { .. } => "08P01",
-            Error::Raised(raised) => &raised.sqlstate,
+            Error::Raised(raised) => super::raised_state::interned(&raised.sqlstate),
             Error::Internal { .. } => "XX000",
         }
     }

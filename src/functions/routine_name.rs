@@ -160,27 +160,8 @@ pub(super) fn routine_oid(
             .as_ref()
             .is_none_or(|wanted| *wanted == routine.arguments)
     };
-    let is_operator = kind.starts_with("regoper");
-    let users = match is_operator {
-        true => Routines::new(std::iter::empty()),
-        false => users(catalog),
-    };
-    // Behind those of pg_catalog the schemas of the path are looked through.
-    let paths: Vec<i64> = match is_plain {
-        true => catalog
-            .search_path()
-            .iter()
-            .filter_map(|schema| catalog.objects().schema_oid(schema))
-            .collect(),
-        false => vec![namespace],
-    };
-    let own = paths
-        .iter()
-        .map(|schema| users.named(*schema, &name).filter(fits).collect::<Vec<_>>());
-    let own = own
-        .into_iter()
-        .find(|found| !found.is_empty())
-        .unwrap_or_default();
+    let users = users_of(catalog, kind);
+    let own = own_routines(catalog, &users, (namespace, is_plain), &name, fits);
     let mut found = all.named(namespace, &name).filter(fits).chain(own);
     match (found.next(), found.next()) {
         (Some(routine), None) => Ok(routine.oid),
@@ -193,6 +174,37 @@ pub(super) fn routine_oid(
             },
             hint: Some("Name the types of its arguments, as regprocedure and regoperator do.".to_string()),
         }),
+    }
+}
+
+/// The functions of users of this name, in a schema or in the first of the path that has some.
+fn own_routines<'a>(
+    catalog: &CatalogContext,
+    users: &'a Routines,
+    (namespace, is_plain): (i64, bool),
+    name: &str,
+    fits: impl Fn(&&Routine) -> bool,
+) -> Vec<&'a Routine> {
+    let path = catalog.search_path().iter();
+    let path = path.filter_map(|schema| catalog.objects().schema_oid(schema));
+    let schemas: Vec<i64> = match is_plain {
+        true => path.collect(),
+        false => vec![namespace],
+    };
+    let mut found = schemas.into_iter().map(|schema| {
+        users
+            .named(schema, name)
+            .filter(|routine| fits(routine))
+            .collect::<Vec<_>>()
+    });
+    found.find(|found| !found.is_empty()).unwrap_or_default()
+}
+
+/// The functions that users made; there are no such operators.
+fn users_of(catalog: &CatalogContext, kind: &str) -> Routines {
+    match kind.starts_with("regoper") {
+        true => Routines::new(std::iter::empty()),
+        false => users(catalog),
     }
 }
 
@@ -243,10 +255,7 @@ fn undefined(kind: &str, text: &str) -> Error {
 /// What a reg type prints for a routine; `None`: there is none of this oid.
 pub(super) fn routine_name(catalog: &CatalogContext, kind: &str, oid: i64) -> Option<String> {
     let is_operator = kind.starts_with("regoper");
-    let users = match is_operator {
-        true => Routines::new(std::iter::empty()),
-        false => users(catalog),
-    };
+    let users = users_of(catalog, kind);
     let system = routines(kind)?;
     let (all, routine) = match (system.by_oid.get(&oid), users.by_oid.get(&oid)) {
         (Some(routine), _) => (system, routine),

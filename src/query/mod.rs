@@ -66,6 +66,7 @@ mod record_function;
 mod recursion_form;
 mod routine_body;
 mod routine_call;
+mod routine_inline;
 mod routine_rows;
 mod row_keys;
 mod row_locks;

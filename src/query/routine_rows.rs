@@ -9,7 +9,8 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::routine_body::RoutineBody;
-use super::routine_call::{ChosenRoutine, argument_scope, check_callable, concrete, wrong_result};
+use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
+use super::routine_inline::argument_scope;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
 use super::set_returning::unnest_columns;
@@ -258,34 +259,7 @@ impl Binder<'_> {
             (true, Some((_, ty))) => (ty.clone(), RoutineForm::Value),
             _ => (SqlType::Text, RoutineForm::Rows),
         };
-        let bound = self.routine_run(chosen, ty.clone(), form);
-        let array = match bound.expr {
-            Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
-            // A function of one value is a table of one row.
-            expr => {
-                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-                let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                tree::call(definition, vec![(expr, bound.ty)], ty, &self.settings)
-            }
-        };
-        let mut set = Bound::new(array, SqlType::Array(Box::new(ty.clone())));
-        if keep_left {
-            set = self.with_a_row(set);
-        }
-        let row = self.unique_name("?set");
-        let mut arrays = vec![(set.expr.clone(), row.clone())];
-        let mut ordinality = None;
-        if call.has_ordinality() {
-            let name = self.unique_name("?ordinality");
-            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
-            let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let numbers = tree::call(definition, vec![(set.expr, set.ty)], ty, &self.settings);
-            arrays.push((numbers, name.clone()));
-            ordinality = Some(ScopeColumn {
-                name: "ordinality".to_string(),
-                bound: Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8),
-            });
-        }
+        let (arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left);
         let mut plan = unnest_columns(plan, arrays)?;
         let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
         let mut found = match form {
@@ -328,6 +302,47 @@ impl Binder<'_> {
         scope.visible.extend(found);
         scope.add_relations(vec![relation])?;
         Ok(FromItem { plan, scope })
+    }
+
+    /// The arrays that runs give, one of them their rows; the name of these, and the column of their numbers.
+    #[expect(clippy::type_complexity, reason = "arrays with the names of their columns")]
+    fn arrays_of_runs(
+        &mut self,
+        call: &TableFunction<'_>,
+        chosen: ChosenRoutine,
+        ty: &SqlType,
+        form: RoutineForm,
+        keep_left: bool,
+    ) -> (Vec<(Expr, String)>, String, Option<ScopeColumn>) {
+        let bound = self.routine_run(chosen, ty.clone(), form);
+        let array = match bound.expr {
+            Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
+            // A function of one value is a table of one row.
+            expr => {
+                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+                let ty = SqlType::Array(Box::new(bound.ty.clone()));
+                tree::call(definition, vec![(expr, bound.ty)], ty, &self.settings)
+            }
+        };
+        let mut set = Bound::new(array, SqlType::Array(Box::new(ty.clone())));
+        if keep_left {
+            set = self.with_a_row(set);
+        }
+        let row = self.unique_name("?set");
+        let mut arrays = vec![(set.expr.clone(), row.clone())];
+        let mut ordinality = None;
+        if call.has_ordinality() {
+            let name = self.unique_name("?ordinality");
+            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
+            let ty = SqlType::Array(Box::new(SqlType::Int8));
+            let numbers = tree::call(definition, vec![(set.expr, set.ty)], ty, &self.settings);
+            arrays.push((numbers, name.clone()));
+            ordinality = Some(ScopeColumn {
+                name: "ordinality".to_string(),
+                bound: Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8),
+            });
+        }
+        (arrays, row, ordinality)
     }
 
     /// The columns of rows that are texts, each under a name of its own.

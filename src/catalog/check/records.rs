@@ -163,6 +163,28 @@ impl Records {
         Ok(())
     }
 
+    /// A function's record or name, or an extension's record.
+    fn take_routine(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
+        match *kind {
+            Keyspace::Routine { oid } => {
+                let found = routine_record::decode(value, &self.types)?.oid;
+                if found != oid {
+                    return Err(damaged(format!("it is that of function {found}")));
+                }
+                self.routines.push(oid);
+            }
+            Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
+            Keyspace::Extension { name } => {
+                let found = extension::decode(value)?.name;
+                if found != name {
+                    return Err(damaged(format!("it is that of {found}")));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
@@ -226,19 +248,8 @@ impl Records {
             }
             Keyspace::Dependents { oid } => self.depended_on.push(oid),
             Keyspace::Type { .. } | Keyspace::TypeName { .. } => self.check_type(kind, value)?,
-            Keyspace::Routine { oid } => {
-                let found = routine_record::decode(value, &self.types)?.oid;
-                if found != oid {
-                    return Err(damaged(format!("it is that of function {found}")));
-                }
-                self.routines.push(oid);
-            }
-            Keyspace::RoutineName { .. } => fixed::<4>(value).map(drop)?,
-            Keyspace::Extension { name } => {
-                let found = extension::decode(value)?.name;
-                if found != name {
-                    return Err(damaged(format!("it is that of {found}")));
-                }
+            Keyspace::Routine { .. } | Keyspace::RoutineName { .. } | Keyspace::Extension { .. } => {
+                self.take_routine(kind, value)?;
             }
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
             Keyspace::AdvisoryLock(_) => {

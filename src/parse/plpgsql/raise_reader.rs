@@ -52,35 +52,42 @@ impl Reader<'_> {
             }
             _ => {}
         }
-        if self.word("using") {
-            loop {
-                let option = self.word_or_error()?.to_uppercase();
-                let known = [
-                    "ERRCODE",
-                    "MESSAGE",
-                    "DETAIL",
-                    "HINT",
-                    "COLUMN",
-                    "CONSTRAINT",
-                    "DATATYPE",
-                    "TABLE",
-                    "SCHEMA",
-                ];
-                if !known.contains(&option.as_str()) {
-                    self.at -= 1;
-                    return Err(syntax("unrecognized RAISE statement option"));
-                }
-                if !self.assigns() {
-                    return Err(syntax("syntax error, expected \"=\""));
-                }
-                raise.options.push((option, self.raised_text()?));
-                if !self.character(',') {
-                    break;
-                }
-            }
-        }
+        self.raise_options(&mut raise)?;
         self.expect_character(';')?;
         Ok(Kind::Raise(raise))
+    }
+
+    /// USING, if it is next.
+    fn raise_options(&mut self, raise: &mut Raise) -> Result<()> {
+        if !self.word("using") {
+            return Ok(());
+        }
+        loop {
+            let option = self.word_or_error()?.to_uppercase();
+            let known = [
+                "ERRCODE",
+                "MESSAGE",
+                "DETAIL",
+                "HINT",
+                "COLUMN",
+                "CONSTRAINT",
+                "DATATYPE",
+                "TABLE",
+                "SCHEMA",
+            ];
+            if !known.contains(&option.as_str()) {
+                self.at -= 1;
+                return Err(syntax("unrecognized RAISE statement option"));
+            }
+            if !self.assigns() {
+                return Err(syntax("syntax error, expected \"=\""));
+            }
+            raise.options.push((option, self.raised_text()?));
+            if !self.character(',') {
+                break;
+            }
+        }
+        Ok(())
     }
 
     fn raised_text(&mut self) -> Result<Fragment> {

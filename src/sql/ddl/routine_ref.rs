@@ -35,23 +35,8 @@ pub(super) fn found_routine(
     };
     let shown_name = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
     let Some(arguments) = &named.arguments else {
-        let mut fitting = found.iter().filter(of_kind);
-        return match (fitting.next(), fitting.next()) {
-            (Some(only), None) => Ok(Arc::clone(only)),
-            (Some(_), Some(_)) => Err(Error::InvalidStatement {
-                state: StatementFault::AmbiguousRoutine,
-                message: format!("{} name \"{shown_name}\" is not unique", word.word()),
-                hint: Some(format!(
-                    "Specify the argument list to select the {} unambiguously.",
-                    word.word()
-                )),
-            }),
-            (None, _) => Err(Error::InvalidStatement {
-                state: StatementFault::UndefinedRoutine,
-                message: format!("could not find a {} named \"{shown_name}\"", word.word()),
-                hint: None,
-            }),
-        };
+        let fitting: Vec<&Arc<RoutineDef>> = found.iter().filter(of_kind).collect();
+        return only_one(&fitting, word, &shown_name);
     };
     let mut types = Vec::with_capacity(arguments.len());
     for argument in arguments
@@ -87,6 +72,26 @@ pub(super) fn found_routine(
             state: StatementFault::WrongObjectType,
             message: format!("{} is not a {}", described_routine(routine), word.word()),
             hint: None,
+        }),
+    }
+}
+
+/// The one of a name that is said without arguments. Errors: 42883, 42725.
+fn only_one(fitting: &[&Arc<RoutineDef>], word: RoutineWord, name: &str) -> Result<Arc<RoutineDef>> {
+    let word = word.word();
+    match fitting {
+        [only] => Ok(Arc::clone(only)),
+        [] => Err(Error::InvalidStatement {
+            state: StatementFault::UndefinedRoutine,
+            message: format!("could not find a {word} named \"{name}\""),
+            hint: None,
+        }),
+        _ => Err(Error::InvalidStatement {
+            state: StatementFault::AmbiguousRoutine,
+            message: format!("{word} name \"{name}\" is not unique"),
+            hint: Some(format!(
+                "Specify the argument list to select the {word} unambiguously."
+            )),
         }),
     }
 }

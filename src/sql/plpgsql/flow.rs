@@ -146,35 +146,11 @@ impl Frame {
                 let otherwise = otherwise.as_deref();
                 return Box::pin(self.case(operand.as_ref(), branches, otherwise)).await;
             }
-            Kind::Loop { label, body } => loop {
-                if let Some(flow) = self.round(body, label.as_ref()).await? {
-                    return Ok(flow);
-                }
-            },
-            Kind::While {
-                label,
-                condition,
-                body,
-            } => {
-                while self.is_true(condition).await? {
-                    if let Some(flow) = self.round(body, label.as_ref()).await? {
-                        return Ok(flow);
-                    }
-                }
-            }
-            Kind::ForInteger { .. } => return Box::pin(self.for_integer(&statement.kind)).await,
-            Kind::ForRows {
-                label,
-                targets,
-                source,
-                body,
-            } => return Box::pin(self.for_rows(label.as_ref(), targets, source, body)).await,
-            Kind::ForEach {
-                label,
-                target,
-                array,
-                body,
-            } => return Box::pin(self.foreach(label.as_ref(), target, array, body)).await,
+            Kind::Loop { .. }
+            | Kind::While { .. }
+            | Kind::ForInteger { .. }
+            | Kind::ForRows { .. }
+            | Kind::ForEach { .. } => return Box::pin(self.any_loop(&statement.kind)).await,
             Kind::Leave {
                 is_continue,
                 label,
@@ -196,6 +172,43 @@ impl Frame {
                 return Ok(Flow::Return);
             }
             other => return Box::pin(self.simple(other)).await,
+        }
+        Ok(Flow::Next)
+    }
+
+    /// A loop of any kind.
+    async fn any_loop(&mut self, kind: &Kind) -> Result<Flow> {
+        match kind {
+            Kind::Loop { label, body } => loop {
+                if let Some(flow) = self.round(body, label.as_ref()).await? {
+                    return Ok(flow);
+                }
+            },
+            Kind::While {
+                label,
+                condition,
+                body,
+            } => {
+                while self.is_true(condition).await? {
+                    if let Some(flow) = self.round(body, label.as_ref()).await? {
+                        return Ok(flow);
+                    }
+                }
+            }
+            Kind::ForInteger { .. } => return self.for_integer(kind).await,
+            Kind::ForRows {
+                label,
+                targets,
+                source,
+                body,
+            } => return self.for_rows(label.as_ref(), targets, source, body).await,
+            Kind::ForEach {
+                label,
+                target,
+                array,
+                body,
+            } => return self.foreach(label.as_ref(), target, array, body).await,
+            _ => {}
         }
         Ok(Flow::Next)
     }

@@ -85,6 +85,7 @@ pub(in crate::sql) async fn run_statement(
     let run = StatementContext {
         text: Arc::clone(&parsed.text),
         hints: parsed.hints.clone(),
+        lookups: Arc::default(),
         txn: match reads {
             true => Arc::new(ctx.txn.as_it_is()),
             false => Arc::clone(&ctx.txn),

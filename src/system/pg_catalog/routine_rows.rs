@@ -23,46 +23,19 @@ pub(super) const PROCEDURE: Constants = &[("proowner", "10"), ("prosupport", "0"
 /// `pg_proc`: the functions that users made.
 pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
     for routine in source.ctx.catalog.routines.iter() {
-        let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
-        let variadic = inputs
-            .iter()
-            .find(|input| input.mode == ArgumentMode::Variadic)
-            .map_or(0, |input| variadic_item(&input.ty));
-        let has_outputs = routine.outputs().next().is_some();
-        let has_modes = has_outputs || variadic != 0;
-        let modes = routine
-            .arguments
-            .iter()
-            .map(|argument| mode_letter(argument.mode));
-        let types = routine.arguments.iter().map(|argument| type_oid(&argument.ty));
-        let defaults: Vec<String> = inputs
-            .iter()
-            .filter_map(|input| {
-                input
-                    .default
-                    .as_deref()
-                    .map(|default| default_text(default, &input.ty))
-            })
-            .collect();
-        let names: Vec<String> = routine
-            .arguments
-            .iter()
-            .map(|argument| argument.name.clone().unwrap_or_default())
-            .collect();
+        let arguments = argument_cells(routine);
         let settings: Vec<String> = routine
             .settings
             .iter()
             .map(|(name, values)| format!("{name}={}", values.join(", ")))
             .collect();
-        let has_names = names.iter().any(|name| !name.is_empty());
-        rows.push(&[
+        let mut cells = vec![
             ("oid", text(routine.oid)),
             ("proname", text(&routine.name)),
             ("pronamespace", text(schema_oid(source, &routine.schema))),
             ("prolang", text(routine.language.oid())),
             ("procost", text(routine.cost.unwrap_or(100.0))),
             ("prorows", text(rows_of(routine))),
-            ("provariadic", text(variadic)),
             (
                 "prokind",
                 text(if routine.kind == RoutineKind::Procedure {
@@ -77,23 +50,7 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             ("proretset", boolean(routine.returns_set)),
             ("provolatile", text(volatile_letter(routine.volatile))),
             ("proparallel", text(parallel_letter(routine.parallel))),
-            ("pronargs", text(inputs.len())),
-            ("pronargdefaults", text(defaults.len())),
             ("prorettype", text(result_oid(routine))),
-            (
-                "proargtypes",
-                vector(inputs.iter().map(|input| type_oid(&input.ty))),
-            ),
-            (
-                "proallargtypes",
-                if has_modes { array_or_null(types) } else { None },
-            ),
-            ("proargmodes", if has_modes { array_or_null(modes) } else { None }),
-            ("proargnames", has_names.then(|| array_text(&names))),
-            (
-                "proargdefaults",
-                (!defaults.is_empty()).then(|| defaults.join(", ")),
-            ),
             (
                 "prosrc",
                 text(if routine.body_kind == BodyKind::Text {
@@ -104,8 +61,60 @@ pub(super) fn procedures(source: &Source<'_>, rows: &mut RelationRows) {
             ),
             ("prosqlbody", sql_body(routine)),
             ("proconfig", (!settings.is_empty()).then(|| array_text(&settings))),
-        ]);
+        ];
+        cells.extend(arguments);
+        rows.push(&cells);
     }
+}
+
+/// What `pg_proc` says of a function's arguments.
+fn argument_cells(routine: &RoutineDef) -> Vec<(&'static str, Cell)> {
+    let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
+    let variadic = inputs
+        .iter()
+        .find(|input| input.mode == ArgumentMode::Variadic)
+        .map_or(0, |input| variadic_item(&input.ty));
+    let has_outputs = routine.outputs().next().is_some();
+    let has_modes = has_outputs || variadic != 0;
+    let modes = routine
+        .arguments
+        .iter()
+        .map(|argument| mode_letter(argument.mode));
+    let types = routine.arguments.iter().map(|argument| type_oid(&argument.ty));
+    let defaults: Vec<String> = inputs
+        .iter()
+        .filter_map(|input| {
+            input
+                .default
+                .as_deref()
+                .map(|default| default_text(default, &input.ty))
+        })
+        .collect();
+    let names: Vec<String> = routine
+        .arguments
+        .iter()
+        .map(|argument| argument.name.clone().unwrap_or_default())
+        .collect();
+    let has_names = names.iter().any(|name| !name.is_empty());
+    vec![
+        ("provariadic", text(variadic)),
+        ("pronargs", text(inputs.len())),
+        ("pronargdefaults", text(defaults.len())),
+        (
+            "proargtypes",
+            vector(inputs.iter().map(|input| type_oid(&input.ty))),
+        ),
+        (
+            "proallargtypes",
+            if has_modes { array_or_null(types) } else { None },
+        ),
+        ("proargmodes", if has_modes { array_or_null(modes) } else { None }),
+        ("proargnames", has_names.then(|| array_text(&names))),
+        (
+            "proargdefaults",
+            (!defaults.is_empty()).then(|| defaults.join(", ")),
+        ),
+    ]
 }
 
 fn rows_of(routine: &RoutineDef) -> f32 {
