@@ -256,6 +256,11 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
             values: "a column's name, or '' for none",
         }),
     },
+    refused(
+        "history",
+        "How long every committed version of a row is kept.",
+        "Write a row for each change, with its time in the key: PRIMARY KEY (id, changed_at DESC).",
+    ),
     TableOption {
         name: WILDCARD_COLUMN,
         meaning: "The types of columns that writes add, by patterns of their names.",
