@@ -13,6 +13,7 @@ mod build;
 pub mod check;
 mod describe;
 mod encode;
+mod encoded_row;
 mod entry;
 mod format;
 mod layout;
@@ -30,6 +31,7 @@ pub use arbiter::Arbiter;
 pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
+pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
@@ -41,7 +43,7 @@ pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use update::{RowUpdate, update_rows};
 pub use write::{
-    Conflicts, RowFault, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows,
+    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows,
     lock_for_writes, put_rows, upsert_rows,
 };
 

@@ -15,9 +15,8 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
-use super::write::{
-    EncodedRow, encode_rows, lock_for_writes, sorted, take_turns, unique_violation, vacated_keys, write_rows,
-};
+use super::encoded_row::{EncodedRow, encode_rows, take_turns};
+use super::write::{lock_for_writes, sorted, unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
 use crate::store::{LockMode, Write};
