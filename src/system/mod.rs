@@ -19,6 +19,7 @@ pub mod pg_catalog;
 pub mod plan_cache;
 mod prepared_list;
 pub mod query_threads;
+mod run_sorter;
 pub(crate) mod sequence_values;
 mod server_state;
 mod session_sequences;
@@ -38,6 +39,7 @@ pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use prepared_list::{PreparedList, PreparedRow};
+pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{

@@ -28,7 +28,10 @@ mod update;
 mod write;
 
 pub use arbiter::Arbiter;
-pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
+pub use build::{
+    BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty,
+    rows_range, scan_rows,
+};
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use encoded_row::RowFault;
@@ -43,8 +46,8 @@ pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use update::{RowUpdate, update_rows};
 pub use write::{
-    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows,
-    lock_for_writes, put_rows, upsert_rows,
+    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, lock_for_writes,
+    put_rows, upsert_rows,
 };
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ mod identity;
 mod index;
 mod index_build;
 mod index_expression;
+mod index_sort;
 mod key;
 mod like;
 mod lock_table;
