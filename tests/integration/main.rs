@@ -25,6 +25,7 @@ mod isolation;
 mod isolation_specs;
 mod known_texts;
 mod limits;
+mod load;
 mod memory;
 mod moved_keys;
 mod numeric_parameters;
