@@ -90,6 +90,12 @@ pub enum Error {
         message: String,
         hint: Option<String>,
     },
+    /// A relation that FROM has not (42P01).
+    #[error("missing FROM-clause entry for table \"{relation}\"")]
+    MissingFrom { relation: String, hint: Option<String> },
+    /// A relation that is there but not for this part of the statement (42P01).
+    #[error("invalid reference to FROM-clause entry for table \"{relation}\"")]
+    InvalidFromReference { relation: String },
     /// A setting that does not exist.
     #[error("unrecognized configuration parameter \"{name}\"")]
     UndefinedSetting { name: String, nearest: Option<String> },
@@ -161,6 +167,12 @@ pub enum Error {
     /// ON CONFLICT DO UPDATE met the same row twice (21000).
     #[error("ON CONFLICT DO UPDATE command cannot affect row a second time")]
     ConflictRowTwice,
+    /// MERGE met the same row twice (21000).
+    #[error("MERGE command cannot affect row a second time")]
+    MergeRowTwice,
+    /// A source of MERGE that is called as its target (42712).
+    #[error("name \"{name}\" specified more than once")]
+    MergeSourceName { name: String },
     /// Text that is no array (22P02).
     #[error("malformed array literal: \"{text}\"")]
     MalformedArray { text: String, detail: String },
@@ -235,7 +247,11 @@ pub enum Error {
     },
     /// A value for a column that only the server writes (428C9); `detail` says what kind of column it is.
     #[error("{message}")]
-    GeneratedAlways { message: String, detail: String },
+    GeneratedAlways {
+        message: String,
+        detail: String,
+        hint: &'static str,
+    },
     /// A generated column in a COPY (42P10).
     #[error("{message}")]
     GeneratedInCopy { message: String, detail: String },
@@ -455,6 +471,17 @@ impl Error {
     pub fn without_place(self) -> Error {
         match self {
             Error::At { error, .. } => *error,
+            error => error,
+        }
+    }
+
+    /// The same at the same place, but for a relation of this name that is missing: it is there for other parts of the statement.
+    pub fn out_of_reach(self, name: &str) -> Error {
+        match self {
+            Error::At { error, place } => error.out_of_reach(name).at(place),
+            Error::MissingFrom { relation, .. } if relation == name => {
+                Error::InvalidFromReference { relation }
+            }
             error => error,
         }
     }

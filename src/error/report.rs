@@ -78,7 +78,9 @@ impl Error {
             Error::DataException { state, .. }
             | Error::FileRefused { state, .. }
             | Error::TransactionState { state, .. } => state,
-            Error::CardinalityViolation | Error::ConflictRowTwice => "21000",
+            Error::CardinalityViolation | Error::ConflictRowTwice | Error::MergeRowTwice => "21000",
+            Error::MergeSourceName { .. } => "42712",
+            Error::MissingFrom { .. } | Error::InvalidFromReference { .. } => "42P01",
             Error::CannotCoerce { .. } => "42846",
             Error::GeneratedAlways { .. } => "428C9",
             Error::GeneratedInCopy { .. } => "42P10",
@@ -154,6 +156,9 @@ impl Error {
                 Some(format!("Table \"{by}\" references \"{table}\"."))
             }
             Error::ColumnUsed { detail, .. } => Some(detail.clone()),
+            Error::MergeSourceName { .. } => {
+                Some("The name is used both as MERGE target table and data source.".to_string())
+            }
             Error::OnCommitReferenced { table, by } => Some(format!(
                 "Table \"{by}\" references \"{table}\", but they do not have the same ON COMMIT setting."
             )),
@@ -209,6 +214,9 @@ impl Error {
             | Error::FileRefused { .. }
             | Error::CardinalityViolation
             | Error::ConflictRowTwice
+            | Error::MergeRowTwice
+            | Error::MissingFrom { .. }
+            | Error::InvalidFromReference { .. }
             | Error::CannotCoerce { .. }
             | Error::ContainsNull { .. }
             | Error::CheckViolated { .. }
@@ -292,7 +300,7 @@ impl Error {
                 "There is one database, which this session calls \"{current}\"."
             )),
             Error::TooLarge { setting, .. } => Some(format!("Shorten the value, or raise {setting}.")),
-            Error::GeneratedAlways { .. } => Some("Leave the column out, or write DEFAULT.".to_string()),
+            Error::GeneratedAlways { hint, .. } => Some(hint.to_string()),
             Error::ColumnUsed { by, .. } => Some(format!(
                 "Drop what is {by} of it first, and make it again afterwards (for a hash or BUCKETS: DROP CONSTRAINT, ADD PRIMARY KEY)."
             )),
@@ -312,6 +320,13 @@ impl Error {
             Error::DependentObjects { .. } => {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
+            Error::MissingFrom { hint, .. } => hint.clone(),
+            Error::InvalidFromReference { relation } => Some(format!(
+                "There is an entry for table \"{relation}\", but it cannot be referenced from this part of the query."
+            )),
+            Error::MergeRowTwice => Some(
+                "Ensure that not more than one source row matches any one target row.".to_string(),
+            ),
             Error::ConflictRowTwice => Some(
                 "Ensure that no rows proposed for insertion within the same command have duplicate constrained values."
                     .to_string(),
@@ -364,6 +379,7 @@ impl Error {
             | Error::InvalidUtf8 { .. }
             | Error::DataException { .. }
             | Error::CardinalityViolation
+            | Error::MergeSourceName { .. }
             | Error::CannotCoerce { .. }
             | Error::NotNullViolation { .. }
             | Error::ContainsNull { .. }

@@ -9,7 +9,7 @@ use sqlparser::ast::{Expr, Ident};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::dialect::parse_expression;
-use super::token_reader::is_word_at;
+use super::token_reader::{closing, is_word_at};
 
 /// What a name of a target says.
 #[derive(Debug, Clone, PartialEq)]
@@ -127,19 +127,6 @@ fn marked(text: &str, span: sqlparser::tokenizer::Span) -> TokenWithSpan {
 fn text_of(tokens: &[TokenWithSpan]) -> String {
     let words: Vec<String> = tokens.iter().map(|token| token.token.to_string()).collect();
     words.join(" ")
-}
-
-/// The parenthesis that closes the one at a place.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    (open..tokens.len()).find(|at| {
-        match tokens[*at].token {
-            Token::LParen => depth += 1,
-            Token::RParen => depth -= 1,
-            _ => {}
-        }
-        depth == 0
-    })
 }
 
 #[cfg(test)]

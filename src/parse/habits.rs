@@ -204,7 +204,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     (
         "^ MERGE",
         SYNTAX,
-        "Write INSERT INTO t … ON CONFLICT (key) DO UPDATE SET c = excluded.c.",
+        "Write MERGE INTO t USING s ON … WHEN MATCHED THEN UPDATE SET … WHEN NOT MATCHED THEN INSERT VALUES (…).",
     ),
     (
         "IDENTITY (",

@@ -60,6 +60,7 @@ impl StatementKind {
             Statement::Insert(_) => writes("INSERT"),
             Statement::Update(_) => writes("UPDATE"),
             Statement::Delete(_) => removes("DELETE", false),
+            Statement::Merge(_) => writes("MERGE"),
             Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
             Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
             Statement::AlterTable(alter) => StatementKind::Write(Write {

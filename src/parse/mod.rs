@@ -57,6 +57,7 @@ pub(crate) mod tree_fields;
 mod trim;
 pub(crate) mod type_name;
 mod type_reader;
+pub(crate) mod unread_words;
 mod upkeep_reader;
 pub(crate) mod with_write;
 

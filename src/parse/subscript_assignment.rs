@@ -11,6 +11,8 @@ use sqlparser::ast::{AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, F
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::token_reader::closing;
+
 /// The name of the call that stands for one.
 pub(crate) const MARK: &str = "";
 
@@ -70,24 +72,6 @@ fn settle_one(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<usize> {
     end += before.len() + 1;
     tokens.splice(at..at, before);
     Some(end)
-}
-
-/// Where the parenthesis or bracket at a place is closed.
-fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().skip(open) {
-        match token.token {
-            Token::LParen | Token::LBracket => depth += 1,
-            Token::RParen | Token::RBracket => {
-                depth = depth.checked_sub(1)?;
-                if depth == 0 {
-                    return Some(at);
-                }
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Where the value that begins at a place ends: before a comma, what closes, or the clause behind SET.

@@ -176,3 +176,35 @@ pub(super) fn is_word_at(tokens: &[TokenWithSpan], at: usize, text: &str) -> boo
     matches!(tokens.get(at).map(|token| &token.token), Some(Token::Word(word))
         if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(text))
 }
+
+/// The place of the parenthesis that the last token closes.
+pub(super) fn opening(tokens: &[TokenWithSpan]) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().rev() {
+        match token.token {
+            Token::RParen => depth += 1,
+            Token::LParen if depth <= 1 => return Some(at),
+            Token::LParen => depth -= 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Where the parenthesis or bracket at a place is closed.
+pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for (at, token) in tokens.iter().enumerate().skip(open) {
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -16,6 +16,7 @@
 //! - A word that begins a clause is the name of a relation to the parser.
 //! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
+//! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
 use sqlparser::keywords::Keyword;
@@ -35,7 +36,8 @@ use super::position::character_position;
 use super::row_locks::{self, LockStrength};
 use super::subscript_assignment;
 use super::syntax_error;
-use super::token_reader::is_word;
+use super::token_reader::{is_word, opening};
+use super::unread_words;
 use crate::{Error, Result};
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.
@@ -118,6 +120,10 @@ struct Reader<'t> {
     has_current: bool,
     /// It has ON CONFLICT.
     has_conflict: bool,
+    /// It has MERGE.
+    has_merge: bool,
+    /// It has OVERRIDING.
+    has_overriding: bool,
     /// ARRAY was met: it may be part of a type's name.
     has_array: bool,
     /// SET and a bracket were met: there may be an assignment to a part of an array.
@@ -138,6 +144,8 @@ impl<'t> Reader<'t> {
             has_for: false,
             has_current: false,
             has_conflict: false,
+            has_merge: false,
+            has_overriding: false,
             has_array: false,
             has_set: false,
             has_bracket: false,
@@ -245,6 +253,8 @@ impl<'t> Reader<'t> {
         self.has_for |= keyword == Keyword::FOR;
         self.has_current |= keyword == Keyword::CURRENT;
         self.has_conflict |= keyword == Keyword::CONFLICT;
+        self.has_merge |= keyword == Keyword::MERGE;
+        self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
         if matches!(
@@ -383,6 +393,12 @@ impl<'t> Reader<'t> {
         if self.has_conflict {
             conflict_target::take(&mut self.tokens);
         }
+        if self.has_merge {
+            unread_words::take_merge(&mut self.tokens, self.text)?;
+        }
+        if self.has_overriding {
+            unread_words::take_overriding(&mut self.tokens);
+        }
         Ok(StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
@@ -445,20 +461,6 @@ fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {
         Some(Token::Word(word)) => word.keyword,
         _ => Keyword::NoKeyword,
     }
-}
-
-/// The place of the parenthesis that the last token closes.
-fn opening(tokens: &[TokenWithSpan]) -> Option<usize> {
-    let mut depth = 0_usize;
-    for (at, token) in tokens.iter().enumerate().rev() {
-        match token.token {
-            Token::RParen => depth += 1,
-            Token::LParen if depth <= 1 => return Some(at),
-            Token::LParen => depth -= 1,
-            _ => {}
-        }
-    }
-    None
 }
 
 /// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`; so with WITH.

@@ -26,15 +26,18 @@ pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::
     if let ControlFlow::Break(unread) = tree_fields::check(&mut tree, ()) {
         return Err(refusal(unread, &parser, text));
     }
-    match is_without_columns(&tree) && parser.get_current_token().token != Token::RParen {
+    match is_incomplete(&tree) && parser.get_current_token().token != Token::RParen {
         true => Err(syntax_error::end_of_input(text)),
         false => Ok(tree),
     }
 }
 
 /// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL
-/// at least the parentheses must stand.
-fn is_without_columns(tree: &ast::Statement) -> bool {
+/// at least the parentheses must stand. So with a MERGE without WHEN.
+fn is_incomplete(tree: &ast::Statement) -> bool {
+    if let ast::Statement::Merge(merge) = tree {
+        return merge.clauses.is_empty();
+    }
     matches!(tree, ast::Statement::CreateTable(create)
         if create.columns.is_empty()
             && create.constraints.is_empty()

@@ -31,7 +31,9 @@ pub(super) fn parse(parser: &mut Parser) -> Result<ast::Statement, ParserError> 
     };
     match verb.keyword {
         Keyword::WITH => parser.expected_ref("a statement behind WITH", parser.peek_token_ref()),
-        Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE => Ok(around(parser.parse_statement()?, with)),
+        Keyword::INSERT | Keyword::UPDATE | Keyword::DELETE | Keyword::MERGE => {
+            Ok(around(parser.parse_statement()?, with))
+        }
         _ if is_word(verb, "UPSERT") => Ok(around(parser.parse_statement()?, with)),
         _ => parse_query(parser, with),
     }
@@ -55,6 +57,7 @@ fn around(write: ast::Statement, with: With) -> ast::Statement {
     let body = match write {
         ast::Statement::Update(_) => SetExpr::Update(write),
         ast::Statement::Delete(_) => SetExpr::Delete(write),
+        ast::Statement::Merge(_) => SetExpr::Merge(write),
         write => SetExpr::Insert(write),
     };
     ast::Statement::Query(Box::new(Query {
@@ -79,7 +82,10 @@ pub(crate) fn is_write(query: &Query) -> bool {
 /// The write that a query is.
 pub(crate) fn write_of(query: &Query) -> Option<&ast::Statement> {
     match query.body.as_ref() {
-        SetExpr::Insert(write) | SetExpr::Update(write) | SetExpr::Delete(write) => Some(write),
+        SetExpr::Insert(write)
+        | SetExpr::Update(write)
+        | SetExpr::Delete(write)
+        | SetExpr::Merge(write) => Some(write),
         _ => None,
     }
 }
@@ -113,6 +119,7 @@ pub(crate) fn give(mut write: ast::Statement, with: With) -> ast::Statement {
                 .flatten()
                 .for_each(|table| name_queries(table, &with));
         }
+        ast::Statement::Merge(merge) => name_query(&mut merge.source, &with),
         _ => {}
     }
     let _ = write.visit(&mut Give { with, depth: 0 });
@@ -130,44 +137,44 @@ pub(crate) fn with_writes(what: &str) -> Error {
 
 /// Turns relations that the clause names into `(SELECT * FROM name) AS name`.
 fn name_queries(table: &mut TableWithJoins, with: &With) {
-    let factors =
-        std::iter::once(&mut table.relation).chain(table.joins.iter_mut().map(|join| &mut join.relation));
-    for factor in factors {
-        let TableFactor::Table {
-            name,
-            alias,
-            args: None,
-            ..
-        } = factor
-        else {
-            continue;
-        };
-        let Ok((None, name)) = names::relation_name(name) else {
-            continue;
-        };
-        if !with
-            .cte_tables
-            .iter()
-            .any(|cte| names::fold(&cte.alias.name) == name)
-        {
-            continue;
-        }
-        let Some(subquery) = select_all(&name) else {
-            continue;
-        };
-        let alias = alias.take().unwrap_or_else(|| TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', name),
-            columns: Vec::new(),
-            at: None,
-        });
-        *factor = TableFactor::Derived {
-            lateral: false,
-            subquery,
-            alias: Some(alias),
-            sample: None,
-        };
+    name_query(&mut table.relation, with);
+    for join in &mut table.joins {
+        name_query(&mut join.relation, with);
     }
+}
+
+fn name_query(factor: &mut TableFactor, with: &With) {
+    let TableFactor::Table {
+        name,
+        alias,
+        args: None,
+        ..
+    } = factor
+    else {
+        return;
+    };
+    let Ok((None, name)) = names::relation_name(name) else {
+        return;
+    };
+    let mut queries = with.cte_tables.iter();
+    if !queries.any(|cte| names::fold(&cte.alias.name) == name) {
+        return;
+    }
+    let Some(subquery) = select_all(&name) else {
+        return;
+    };
+    let alias = alias.take().unwrap_or_else(|| TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', name),
+        columns: Vec::new(),
+        at: None,
+    });
+    *factor = TableFactor::Derived {
+        lateral: false,
+        subquery,
+        alias: Some(alias),
+        sample: None,
+    };
 }
 
 fn select_all(name: &str) -> Option<Box<Query>> {

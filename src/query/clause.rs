@@ -21,6 +21,8 @@ pub(crate) enum Clause {
     Values,
     /// RETURNING.
     Returning,
+    /// The condition of a WHEN clause of MERGE.
+    MergeWhen,
     /// DEFAULT.
     Default,
     /// GENERATED ALWAYS AS.
@@ -58,6 +60,7 @@ impl Clause {
             Clause::GroupBy => "GROUP BY",
             Clause::Values => "VALUES",
             Clause::Returning => "RETURNING",
+            Clause::MergeWhen => "MERGE WHEN conditions",
             Clause::Default => "DEFAULT expressions",
             Clause::Generated => "column generation expressions",
             Clause::Check => "check constraints",

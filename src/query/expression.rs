@@ -114,6 +114,7 @@ impl Binder<'_> {
         let name = match place.clause {
             Clause::JoinOn => "JOIN/ON",
             Clause::CopyWhere => "WHERE",
+            Clause::MergeWhen => "WHEN",
             Clause::Check => "CHECK",
             clause => clause.name(),
         };
@@ -225,9 +226,8 @@ impl Binder<'_> {
             .relations
             .iter()
             .find(|other| other.name != relation && other.schema.is_none());
-        Err(Error::InvalidStatement {
-            state: StatementFault::MissingFrom,
-            message: format!("missing FROM-clause entry for table \"{relation}\""),
+        Err(Error::MissingFrom {
+            relation: relation.to_string(),
             hint: hidden
                 .filter(|other| levenshtein(&other.name, relation) <= 2)
                 .map(|other| {

@@ -127,7 +127,7 @@ pub(crate) use parameter_types::known_types;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query};
-pub(crate) use target_rows::{FoundPlan, TargetRows, plan_target_rows};
+pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows};
 pub(crate) use window::WINDOW_FUNCTIONS;
 pub(crate) use with_name::{rename, repeated_name};
 

@@ -101,7 +101,7 @@ impl Binder<'_> {
         };
         if let Some(selection) = query.selection {
             let clause = match query.clause {
-                Clause::CopyWhere => Clause::CopyWhere,
+                clause @ (Clause::CopyWhere | Clause::MergeWhen) => clause,
                 _ => Clause::Where,
             };
             let condition = self.condition(selection, place(clause))?;

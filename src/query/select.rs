@@ -220,10 +220,10 @@ impl Binder<'_> {
                         _ => return Err(Error::unsupported(format!("the name {name}"), None)),
                     };
                     let Some(relation) = place.scope.get_relation(schema, relation) else {
-                        return Err(fault(
-                            StatementFault::MissingFrom,
-                            format!("missing FROM-clause entry for table \"{relation}\""),
-                        ));
+                        return Err(Error::MissingFrom {
+                            relation: relation.clone(),
+                            hint: None,
+                        });
                     };
                     items.extend(expand(&relation.columns));
                 }

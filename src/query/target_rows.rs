@@ -1,4 +1,4 @@
-//! The rows that an UPDATE or DELETE finds, as a query: columns of its target, also those that no name reaches, and what
+//! The rows that an UPDATE, DELETE or MERGE finds, as a query: columns of its target, also those that no name reaches, and what
 //! SET computes of each row.
 
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use super::scope::ScopeRelation;
 use super::select::Kept;
 use super::select_item::BoundItem;
 use super::{PlannedQuery, planned, without_panic};
-use crate::Result;
 use crate::catalog::TableDef;
 use crate::logical::stored_table::whole_table_source;
 use crate::parse::current_of::cursor_of;
 use crate::system::StatementContext;
+use crate::tree::JoinType;
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// What a write wants of its target.
 #[derive(Debug, Clone, Copy)]
@@ -32,12 +33,32 @@ pub(crate) struct TargetRows<'a> {
     pub(crate) columns: &'a [usize],
     /// What is computed of each row, behind the columns.
     pub(crate) expressions: &'a [&'a ast::Expr],
-    /// FROM or USING.
-    pub(crate) from: &'a [ast::TableWithJoins],
+    /// What it is joined with.
+    pub(crate) others: Others<'a>,
     /// WHERE.
     pub(crate) selection: Option<&'a ast::Expr>,
-    /// Whether the columns of the relations of FROM or USING are wanted too.
+    /// Whether the columns of the relations that it is joined with are wanted too.
     pub(crate) beside: bool,
+}
+
+/// What the target of a write is joined with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Others<'a> {
+    /// FROM of UPDATE, USING of DELETE; often nothing.
+    From(&'a [ast::TableWithJoins]),
+    /// The source of MERGE.
+    Source(MergeSource<'a>),
+}
+
+/// USING of MERGE.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MergeSource<'a> {
+    /// The source.
+    pub(crate) relation: &'a ast::TableFactor,
+    /// ON.
+    pub(crate) on: &'a ast::Expr,
+    /// Of the target with the source: which rows that match none are wanted, too.
+    pub(crate) kind: JoinType,
 }
 
 /// How the rows are found.
@@ -45,7 +66,7 @@ pub(crate) struct TargetRows<'a> {
 pub(crate) struct FoundPlan {
     /// The query: the columns, the expressions, then the columns of the relations beside.
     pub(crate) query: PlannedQuery,
-    /// The relations of FROM or USING, from left to right, where their columns are wanted.
+    /// The relations beside the target, from left to right, where their columns are wanted.
     pub(crate) beside: Vec<RowRelation>,
 }
 
@@ -84,22 +105,49 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
 }
 
 impl Binder<'_> {
-    /// The target joined with FROM or USING, and every column of the target.
+    /// The target joined with the others, and every column of the target.
     fn target_with(
         &mut self,
         table: &Arc<TableDef>,
         alias: Option<&str>,
-        from: &[ast::TableWithJoins],
+        others: Others<'_>,
     ) -> Result<(FromItem, Vec<Bound>)> {
         let (mut joined, columns) = self.whole_table(table, alias)?;
-        for table in from {
-            joined = self.table_with_joins(Some(joined), table, None)?;
+        match others {
+            Others::From(from) => {
+                for table in from {
+                    joined = self.table_with_joins(Some(joined), table, None)?;
+                }
+            }
+            Others::Source(MergeSource { relation, on, kind }) => {
+                let mut source = self.factor(relation, None)?;
+                self.check_source_name(&joined, &source)?;
+                if matches!(kind, JoinType::Left | JoinType::Full) {
+                    source.scope.note_may_be_missing();
+                }
+                if matches!(kind, JoinType::Right | JoinType::Full) {
+                    joined.scope.note_may_be_missing();
+                }
+                joined = self.join_on(joined, source, kind, on, None)?;
+            }
         }
         Ok((joined, columns))
     }
 
+    /// Errors: 42712 for a source of MERGE that is called as its target.
+    fn check_source_name(&self, target: &FromItem, source: &FromItem) -> Result<()> {
+        let mut of_source = source.scope.relations.iter();
+        let target = target.scope.relations.first();
+        match of_source.find(|relation| target.is_some_and(|target| target.name == relation.name)) {
+            Some(relation) => Err(Error::MergeSourceName {
+                name: relation.name.clone(),
+            }),
+            None => Ok(()),
+        }
+    }
+
     fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<(BoundQuery, Vec<RowRelation>)> {
-        let (joined, columns) = self.target_with(rows.table, rows.alias, rows.from)?;
+        let (joined, columns) = self.target_with(rows.table, rows.alias, rows.others)?;
         let FromItem { mut plan, scope } = joined;
         let place = |clause| Place {
             scope: &scope,

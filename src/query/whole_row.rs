@@ -3,15 +3,14 @@
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
+use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::null_of;
 use super::expression::row_items;
 use super::operator::binary;
 use super::scope::{ScopeColumn, ScopeRelation, capture};
-use crate::Result;
-use crate::error::StatementFault;
 use crate::tree::{Case, Expr, Operator};
 use crate::types::{SqlType, Value};
+use crate::{Error, Result};
 
 /// The functions that take whole rows.
 const TAKERS: &[&str] = &[
@@ -44,10 +43,10 @@ impl Binder<'_> {
             ast::FunctionArgExpr::QualifiedWildcard(name) => {
                 let name = name_parts(name)?.pop().unwrap_or_default();
                 match self.row_named(&name, place)? {
-                    None => Err(fault(
-                        StatementFault::MissingFrom,
-                        format!("missing FROM-clause entry for table \"{name}\""),
-                    )),
+                    None => Err(Error::MissingFrom {
+                        relation: name,
+                        hint: None,
+                    }),
                     row => Ok(row),
                 }
             }

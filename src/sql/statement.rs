@@ -67,7 +67,7 @@ impl Statement {
         }
     }
 
-    /// The relation whose rows an INSERT, UPDATE, DELETE or COPY FROM writes, if that is all it writes.
+    /// The relation whose rows an INSERT, UPDATE, DELETE, MERGE or COPY FROM writes, if that is all it writes.
     pub fn rows_written_to(&self) -> Option<&ast::ObjectName> {
         if let Some(Command::Copy(copy)) = &self.parsed.command {
             return match &copy.subject {
@@ -86,6 +86,7 @@ impl Statement {
                     tables.first().and_then(name_of)
                 }
             },
+            ast::Statement::Merge(merge) => name_of_factor(&merge.table),
             _ => None,
         }
     }
@@ -114,7 +115,11 @@ impl Statement {
 
 /// The relation that a write names as its target.
 fn name_of(target: &ast::TableWithJoins) -> Option<&ast::ObjectName> {
-    match &target.relation {
+    name_of_factor(&target.relation)
+}
+
+fn name_of_factor(target: &ast::TableFactor) -> Option<&ast::ObjectName> {
+    match target {
         ast::TableFactor::Table { name, .. } => Some(name),
         _ => None,
     }
@@ -127,7 +132,10 @@ impl KeptPlan {
             ast::Statement::Query(query) if is_select_into(query) => KeptPlan::None,
             ast::Statement::Query(query) if has_writes(query) => KeptPlan::WithWrites(PlanCache::default()),
             ast::Statement::Query(_) => KeptPlan::Query(PlanCache::default()),
-            ast::Statement::Insert(_) | ast::Statement::Update(_) | ast::Statement::Delete(_) => {
+            ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::Merge(_) => {
                 KeptPlan::Write(PlanCache::default())
             }
             _ => KeptPlan::None,

@@ -133,6 +133,7 @@ impl<P: Probe> VisitorMut for TreeCheck<P> {
             Statement::Insert(_) | Statement::Update(_) | Statement::Delete(_) => {
                 self.write_statement(statement)
             }
+            Statement::Merge(merge) => self.merge(merge),
             _ => self.definition(statement),
         }
     }

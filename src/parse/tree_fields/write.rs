@@ -1,8 +1,8 @@
-//! The fields of INSERT, UPSERT, UPDATE and DELETE.
+//! The fields of INSERT, UPSERT, UPDATE, DELETE and MERGE.
 
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, ConflictTarget, DoUpdate, FromTable, OnConflict, OnConflictAction,
-    OnInsert, Statement, TableObject, UpdateTableFromKind,
+    Assignment, AssignmentTarget, ConflictTarget, DoUpdate, FromTable, Merge, MergeAction, MergeInsertKind,
+    OnConflict, OnConflictAction, OnInsert, OutputClause, Statement, TableObject, UpdateTableFromKind,
 };
 
 use super::{Flow, Probe, TreeCheck, Unread, fields};
@@ -124,6 +124,88 @@ impl<P: Probe> TreeCheck<P> {
                     .try_for_each(|items| self.select_items(items))
             }
             _ => Flow::Continue(()),
+        }
+    }
+
+    pub(super) fn merge(&mut self, merge: &mut Merge) -> Flow {
+        fields!(
+            self,
+            merge,
+            Merge {
+                merge_token: spelling,
+                optimizer_hints: foreign("/*+"),
+                into: must,
+                table: must,
+                source: must,
+                on: must,
+                clauses: must,
+                output: read,
+            }
+        );
+        if !*into {
+            return Flow::Break(Unread::Foreign("MERGE"));
+        }
+        for clause in clauses.iter_mut() {
+            fields!(
+                self,
+                clause,
+                MergeClause {
+                    when_token: spelling,
+                    clause_kind: must,
+                    predicate: read,
+                    action: must
+                }
+            );
+            self.merge_action(action)?;
+        }
+        match output {
+            Some(OutputClause::Output {
+                output_token: _,
+                select_items: _,
+                into_table: _,
+            }) => Flow::Break(Unread::Foreign("OUTPUT")),
+            Some(OutputClause::Returning {
+                returning_token: _,
+                select_items,
+            }) => self.select_items(select_items),
+            None => Flow::Continue(()),
+        }
+    }
+
+    fn merge_action(&mut self, action: &mut MergeAction) -> Flow {
+        match action {
+            MergeAction::Delete { delete_token: _ } => Flow::Continue(()),
+            MergeAction::Update(update) => {
+                fields!(
+                    self,
+                    update,
+                    MergeUpdateExpr {
+                        update_token: spelling,
+                        assignments: must,
+                        update_predicate: foreign("WHERE"),
+                        delete_predicate: foreign("DELETE WHERE"),
+                    }
+                );
+                self.assignments(assignments)
+            }
+            MergeAction::Insert(insert) => {
+                fields!(
+                    self,
+                    insert,
+                    MergeInsertExpr {
+                        insert_token: spelling,
+                        columns: read,
+                        kind_token: spelling,
+                        kind: must,
+                        insert_predicate: foreign("WHERE"),
+                    }
+                );
+                match kind {
+                    MergeInsertKind::Values(values) if values.rows.len() == 1 => Flow::Continue(()),
+                    MergeInsertKind::Values(_) => Flow::Break(Unread::Foreign(",")),
+                    MergeInsertKind::Row => Flow::Break(Unread::Foreign("ROW")),
+                }
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use crate::catalog::{CatalogWriter, ColumnDef, TableDef, written_key};
 use crate::codec::row::ColumnId;
 use crate::parse::Hints;
 use crate::parse::quoting::quote_ident;
-use crate::query::{self, TargetRows};
+use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::table::begin_count;
@@ -68,7 +68,7 @@ pub(super) async fn run(
         alias: None,
         columns: &[],
         expressions: &expressions.iter().collect::<Vec<_>>(),
-        from: &[],
+        others: Others::From(&[]),
         selection: None,
         beside: false,
     };

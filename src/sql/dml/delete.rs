@@ -15,7 +15,7 @@ use super::target::Target;
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
-use crate::query::Observation;
+use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{delete_rows, lock_for_writes, write_schema};
@@ -45,7 +45,7 @@ impl DeletePlan {
         let finding = Finding {
             columns: &columns,
             expressions: &[],
-            from: delete.using.as_deref().unwrap_or_default(),
+            others: Others::From(delete.using.as_deref().unwrap_or_default()),
             selection: delete.selection.as_ref(),
             beside: items.is_some(),
         };

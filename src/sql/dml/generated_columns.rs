@@ -15,6 +15,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::logical::placeholder::Constants;
+use crate::parse::unread_words::Overriding;
 use crate::query::{
     Clause, PlannedQuery, RowColumn, RowQuery, RowRelation, is_assignable, names_context_value,
     plan_row_query,
@@ -149,8 +150,8 @@ fn inputs_of_upsert<'a>(
 /// How a statement gives a column a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writing {
-    /// INSERT, UPSERT.
-    Insert,
+    /// INSERT, UPSERT, with what it says of identity columns.
+    Insert(Overriding),
     /// SET.
     Update,
 }
@@ -158,18 +159,36 @@ pub(super) enum Writing {
 /// Whether a statement may give the column a value other than DEFAULT. Errors: 428C9.
 pub(super) fn check_writable(column: &ColumnDef, writing: Writing) -> Result<()> {
     let name = &column.name;
+    let mut hint = "Leave the column out, or write DEFAULT.";
     let detail = match &column.default {
         Some(ColumnDefault::Generated(_)) => format!("Column \"{name}\" is a generated column."),
+        Some(ColumnDefault::Identity { .. })
+            if matches!(writing, Writing::Insert(Overriding::System | Overriding::User)) =>
+        {
+            return Ok(());
+        }
         Some(ColumnDefault::Identity { always: true, .. }) => {
+            if matches!(writing, Writing::Insert(_)) {
+                hint = "Use OVERRIDING SYSTEM VALUE to override.";
+            }
             format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS.")
         }
         _ => return Ok(()),
     };
     let message = match writing {
-        Writing::Insert => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
+        Writing::Insert(_) => format!("cannot insert a non-DEFAULT value into column \"{name}\""),
         Writing::Update => format!("column \"{name}\" can only be updated to DEFAULT"),
     };
-    Err(Error::GeneratedAlways { message, detail })
+    Err(Error::GeneratedAlways {
+        message,
+        detail,
+        hint,
+    })
+}
+
+/// Whether what a statement gives the column is left out.
+pub(super) fn is_left_out(column: &ColumnDef, overriding: Overriding) -> bool {
+    overriding == Overriding::User && matches!(column.default, Some(ColumnDefault::Identity { .. }))
 }
 
 /// The rows with their generated columns computed.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, Query, SelectItem, SetExpr, Spanned, TableObject};
+use sqlparser::ast::{self, ObjectName, Query, SelectItem, SetExpr, Spanned, TableObject};
 
 use super::assign::{assign_array, check_assignable};
 use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
-use super::generated_columns::{Writing, check_writable, generates_of_both, with_dependents};
+use super::generated_columns::{Writing, check_writable, generates_of_both, is_left_out, with_dependents};
 use super::new_rows::NewRows;
 use super::references::References;
 use super::returning::Returning;
@@ -24,6 +24,7 @@ use crate::catalog::{Access, NewDynamicColumn, TableDef};
 use crate::error::StatementFault;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
+use crate::parse::unread_words::{self, InsertColumns};
 use crate::query::{self, Observation, PlannedQuery, QueryPlan};
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
@@ -58,6 +59,8 @@ pub(super) struct SourceQuery {
     pub(super) plan: Arc<QueryPlan>,
     /// The position in the table of each of its columns; `None` for a dynamic one that the table does not have yet.
     positions: Vec<Option<usize>>,
+    /// Those that OVERRIDING USER VALUE leaves out.
+    left_out: Vec<usize>,
     names: Vec<String>,
     /// Whether it reads the table that is written.
     reads_target: bool,
@@ -204,12 +207,13 @@ impl Source {
         names: &[String],
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<Source> {
-        let short = insert.columns.is_empty();
+        let InsertColumns { named, overriding, .. } = unread_words::split(&insert.columns);
+        let short = named.is_empty();
         let Some(source) = insert.source.as_deref() else {
             return Ok(Source::Defaults);
         };
         if let Some(rows) = plain_values(source) {
-            let values = ValuesPlan::bind(ctx, target, rows, (names, short), types)?;
+            let values = ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types)?;
             return Ok(Source::Values(values));
         }
         decide_selected(target, source, names, types);
@@ -221,16 +225,21 @@ impl Source {
         let names = &names[..planned.columns.len()];
         let positions: Vec<Option<usize>> =
             names.iter().map(|name| target.table.column_index(name)).collect();
+        let mut left_out = Vec::new();
         for (position, output) in positions.iter().zip(&planned.columns) {
             if let Some(position) = position {
                 let column = &target.table.columns[*position];
-                check_writable(column, Writing::Insert)?;
+                if is_left_out(column, overriding) {
+                    left_out.push(*position);
+                }
+                check_writable(column, Writing::Insert(overriding))?;
                 check_assignable(&output.ty, column)?;
             }
         }
         Ok(Source::Query(SourceQuery {
             plan: Arc::new(QueryPlan::new(planned)),
             positions,
+            left_out,
             names: names.to_vec(),
             reads_target: reads_table(ctx, source, &target.table),
         }))
@@ -258,7 +267,10 @@ impl Source {
         match self {
             Source::Defaults => Vec::new(),
             Source::Values(values) => values.positions().collect(),
-            Source::Query(query) => query.positions.iter().flatten().copied().collect(),
+            Source::Query(query) => {
+                let given = query.positions.iter().flatten().copied();
+                given.filter(|at| !query.left_out.contains(at)).collect()
+            }
         }
     }
 
@@ -300,6 +312,7 @@ async fn write_rows(
     let source = SourceQuery {
         plan: Arc::clone(plan),
         positions: positions.iter().copied().map(Some).collect(),
+        left_out: Vec::new(),
         names: Vec::new(),
         reads_target: false,
     };
@@ -332,16 +345,18 @@ fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Ve
         insert.table_alias.as_ref().map(|alias| &alias.alias),
         Access::Insert,
     )?;
-    if insert.columns.is_empty() {
-        let names = target
-            .table
-            .visible_columns()
-            .map(|column| column.name.clone())
-            .collect();
-        return Ok((target, names));
+    let names = columns_named(&target, unread_words::split(&insert.columns).named)?;
+    Ok((target, names))
+}
+
+/// The columns of this list of an INSERT, or all. Errors: 42703, 42701.
+pub(super) fn columns_named(target: &Target, named: &[ObjectName]) -> Result<Vec<String>> {
+    if named.is_empty() {
+        let columns = target.table.visible_columns();
+        return Ok(columns.map(|column| column.name.clone()).collect());
     }
-    let mut names: Vec<String> = Vec::with_capacity(insert.columns.len());
-    for column in &insert.columns {
+    let mut names: Vec<String> = Vec::with_capacity(named.len());
+    for column in named {
         let name = column_name(column, &target.table.name)?;
         text_place::at_span(target.column(&name), column.span())?;
         if names.contains(&name) {
@@ -349,7 +364,7 @@ fn target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Ve
         }
         names.push(name);
     }
-    Ok((target, names))
+    Ok(names)
 }
 
 /// The rows of a source that is VALUES and nothing else.
@@ -418,7 +433,7 @@ impl Writer<'_> {
         let (table, columns) = (&self.plan.target.table, query.plan.columns());
         let mut given = Vec::with_capacity(query.positions.len());
         for ((array, output), position) in batch.columns().iter().zip(columns.iter()).zip(&query.positions) {
-            if let Some(position) = position {
+            if let Some(position) = position.as_ref().filter(|at| !query.left_out.contains(at)) {
                 let column = &table.columns[*position];
                 given.push((*position, assign_array(array, &output.ty, column, &settings)?));
             }

@@ -1,4 +1,4 @@
-//! INSERT, UPSERT, UPDATE, DELETE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
+//! INSERT, UPSERT, UPDATE, DELETE and MERGE with ON CONFLICT and RETURNING. Called by `sql::execute`; commits nothing.
 //!
 //! Every write is a plan ([`WritePlan`]), bound once, kept with its statement, described, explained and run: where its rows
 //! come from (`values`, a query, `row_search`), what they will be (`new_rows`, `set`), what stands in their way (`conflict`),
@@ -14,6 +14,8 @@ mod deferred_references;
 mod delete;
 mod generated_columns;
 mod insert;
+mod merge;
+mod merge_action;
 mod new_rows;
 mod referenced_keys;
 mod references;

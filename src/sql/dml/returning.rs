@@ -31,21 +31,48 @@ impl Returning {
         let Some(items) = items else { return Ok(None) };
         let mut relations = vec![target.relation()];
         relations.extend_from_slice(beside);
+        let width = target.table.columns.len();
+        let mut visible = target.table.visible_positions();
+        visible.extend(width..width + width_of(beside));
+        Returning::over(ctx, &relations, visible, items, types).map(Some)
+    }
+
+    /// Binds that of MERGE: the source's columns come first. `source`: its relations, whose columns stand behind the target's; `action`: the
+    /// relation of what was done, whose column stands behind those, where it is asked for.
+    pub(super) fn bind_merge(
+        ctx: &StatementContext,
+        target: &Target,
+        (source, action): (&[RowRelation], Option<RowRelation>),
+        items: &[SelectItem],
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Returning> {
+        let (width, others) = (target.table.columns.len(), width_of(source));
+        let mut relations = source.to_vec();
+        relations.push(target.relation());
+        let mut visible: Vec<usize> = (width..width + others).collect();
+        visible.extend(target.table.visible_positions());
+        if let Some(action) = action {
+            relations.push(action);
+            visible.push(width + others);
+        }
+        Returning::over(ctx, &relations, visible, items, types)
+    }
+
+    fn over(
+        ctx: &StatementContext,
+        relations: &[RowRelation],
+        visible: Vec<usize>,
+        items: &[SelectItem],
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Returning> {
         let query = RowQuery {
-            relations: &relations,
+            relations,
             items,
             selection: None,
             clause: Clause::Returning,
         };
         let expressions = RowExpressions::bind(ctx, query, types)?;
-        let width = target.table.columns.len();
-        let others = beside
-            .iter()
-            .map(|relation| relation.columns.len())
-            .sum::<usize>();
-        let mut visible = target.table.visible_positions();
-        visible.extend(width..width + others);
-        Ok(Some(Returning { visible, expressions }))
+        Ok(Returning { visible, expressions })
     }
 
     /// The result's columns.
@@ -74,4 +101,9 @@ impl Returning {
         }
         Ok(batches)
     }
+}
+
+/// How many columns relations have.
+fn width_of(relations: &[RowRelation]) -> usize {
+    relations.iter().map(|relation| relation.columns.len()).sum()
 }

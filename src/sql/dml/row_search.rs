@@ -1,4 +1,4 @@
-//! `RowSearch`: how an UPDATE or DELETE finds its rows, planned; EXPLAIN shows the very plan. They come page by page.
+//! `RowSearch`: how an UPDATE, DELETE or MERGE finds its rows, planned; EXPLAIN shows the very plan. They come page by page.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast::{Expr, ObjectName, TableWithJoins, Visit, Visitor};
+use sqlparser::ast::{Expr, ObjectName, Visit, Visitor};
 
 use super::row_buffer::RowBuffer;
 use super::target::Target;
@@ -15,7 +15,7 @@ use crate::logical::placeholder::Constants;
 use crate::operators::recheck::Recheck;
 use crate::operators::row_locks::TableRowLocks;
 use crate::parse::current_of::cursor_of;
-use crate::query::{FoundPlan, Observation, QueryPlan, RowRelation, TargetRows, plan_target_rows};
+use crate::query::{FoundPlan, Observation, Others, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::sql::relation::get_relation;
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -29,11 +29,11 @@ pub(super) struct Finding<'a> {
     pub(super) columns: &'a [usize],
     /// What SET computes of each row.
     pub(super) expressions: &'a [&'a Expr],
-    /// FROM or USING.
-    pub(super) from: &'a [TableWithJoins],
+    /// What the target is joined with.
+    pub(super) others: Others<'a>,
     /// WHERE.
     pub(super) selection: Option<&'a Expr>,
-    /// Whether RETURNING asks for the columns of FROM or USING.
+    /// Whether somebody asks for the columns of what the target is joined with.
     pub(super) beside: bool,
 }
 
@@ -76,7 +76,7 @@ impl RowSearch {
             alias: target.alias.as_deref(),
             columns: finding.columns,
             expressions: finding.expressions,
-            from: finding.from,
+            others: finding.others,
             selection: finding.selection,
             beside: finding.beside,
         };
@@ -87,7 +87,7 @@ impl RowSearch {
             beside,
             columns: finding.columns.len(),
             expressions: finding.expressions.len(),
-            joins: !finding.from.is_empty(),
+            joins: finding.joins(),
             reads_target_again: finding.reads_table_again(ctx, &target.table),
             locks,
             is_of_cursor: finding.selection.and_then(cursor_of).is_some(),
@@ -155,7 +155,7 @@ impl RowSearch {
 impl Finding<'_> {
     /// `None`: a row may come several times, and only the first is written.
     fn locks(&self, table: &TableDef) -> Option<(TableRowLocks, Vec<usize>)> {
-        if !self.from.is_empty() {
+        if self.joins() {
             return None;
         }
         let key = table.primary_key.columns.iter().map(|key| {
@@ -171,7 +171,17 @@ impl Finding<'_> {
             || self
                 .selection
                 .is_some_and(|selection| reads_table(ctx, selection, table))
-            || self.from.iter().any(|item| reads_table(ctx, item, table))
+            || match self.others {
+                Others::From(from) => from.iter().any(|item| reads_table(ctx, item, table)),
+                Others::Source(source) => {
+                    reads_table(ctx, source.relation, table) || reads_table(ctx, source.on, table)
+                }
+            }
+    }
+
+    /// Whether a row of the target may come several times.
+    fn joins(&self) -> bool {
+        !matches!(self.others, Others::From([]))
     }
 }
 

@@ -63,7 +63,16 @@ impl Target {
                 Some("Use FROM or USING."),
             ));
         }
-        match &table.relation {
+        Target::of_relation(ctx, &table.relation, access)
+    }
+
+    /// The table that MERGE INTO names. Errors: as `of_factor`.
+    pub(super) fn of_relation(
+        ctx: &StatementContext,
+        relation: &TableFactor,
+        access: Access,
+    ) -> Result<Target> {
+        match relation {
             TableFactor::Table {
                 alias: Some(alias), ..
             } if !alias.columns.is_empty() => Err(Error::Syntax {

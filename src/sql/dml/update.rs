@@ -21,7 +21,7 @@ use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
-use crate::query::Observation;
+use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, lock_for_writes, write_schema};
@@ -180,7 +180,7 @@ fn finding<'a>(update: &'a ast::Update, columns: &'a [usize], expressions: &'a [
     Finding {
         columns,
         expressions,
-        from: from_tables(update),
+        others: Others::From(from_tables(update)),
         selection: update.selection.as_ref(),
         beside: update.returning.is_some(),
     }

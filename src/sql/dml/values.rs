@@ -5,11 +5,12 @@ use sqlparser::ast::{Expr, Parens};
 
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
 use super::default::DefaultPlan;
-use super::generated_columns::{Writing, check_writable};
+use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::target::Target;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
+use crate::parse::unread_words::Overriding;
 use crate::query::Clause;
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -43,7 +44,7 @@ impl ValuesPlan {
         ctx: &StatementContext,
         target: &Target,
         rows: &[Parens<Vec<Expr>>],
-        (names, short): (&[String], bool),
+        (names, short, overriding): (&[String], bool, Overriding),
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<ValuesPlan> {
         let width = rows.first().map_or(0, |row| row.content.len());
@@ -62,7 +63,7 @@ impl ValuesPlan {
             };
             let mut exprs = rows.iter().map(|row| &row.content[at]);
             if exprs.clone().any(|expr| !is_default(expr)) {
-                check_writable(column, Writing::Insert)?;
+                check_writable(column, Writing::Insert(overriding))?;
             }
             exprs.try_for_each(|expr| {
                 decide_parameter(expr, &column.ty, types);
@@ -83,6 +84,7 @@ impl ValuesPlan {
         }
         for (at, (cells, position)) in by_column.into_iter().zip(positions).enumerate() {
             match position {
+                Some(position) if is_left_out(&table.columns[position], overriding) => {}
                 Some(position) => plan
                     .columns
                     .push(bind_column(ctx, table, position, cells, types)?),

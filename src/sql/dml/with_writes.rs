@@ -344,6 +344,7 @@ fn returns(statement: &ast::Statement) -> bool {
         ast::Statement::Insert(insert) => insert.returning.is_some(),
         ast::Statement::Update(update) => update.returning.is_some(),
         ast::Statement::Delete(delete) => delete.returning.is_some(),
+        ast::Statement::Merge(merge) => merge.output.is_some(),
         _ => false,
     }
 }

@@ -7,6 +7,7 @@ use sqlparser::ast;
 use super::conflict::OnConflict;
 use super::delete::DeletePlan;
 use super::insert::{InsertPlan, Mode, Source};
+use super::merge::MergePlan;
 use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
@@ -35,6 +36,7 @@ enum Write {
     Insert(InsertPlan),
     Update(UpdatePlan),
     Delete(DeletePlan),
+    Merge(MergePlan),
 }
 
 /// What is done with the rows.
@@ -49,6 +51,8 @@ pub(crate) enum Operation {
     Update,
     /// DELETE.
     Delete,
+    /// MERGE.
+    Merge,
 }
 
 /// Where the rows of a write come from.
@@ -88,6 +92,9 @@ impl WritePlan {
                 Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types).await?)
             }
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, delete, &mut types)?),
+            ast::Statement::Merge(merge) => {
+                Write::Merge(MergePlan::bind_for_run(ctx, merge, &mut types).await?)
+            }
             other => return Err(not_a_write(other)),
         };
         Ok(write.kept(ctx, kept, types))
@@ -118,6 +125,9 @@ impl WritePlan {
                 }
             }
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, delete, &mut types)?),
+            ast::Statement::Merge(merge) => {
+                Write::Merge(MergePlan::bind_for_describe(ctx, merge, &mut types)?)
+            }
             other => return Err(not_a_write(other)),
         };
         let plan = write.kept(ctx, kept, types);
@@ -151,6 +161,7 @@ impl WritePlan {
             Write::Insert(plan) => plan.run(ctx, observation, references).await,
             Write::Update(plan) => plan.run(ctx, observation, references).await,
             Write::Delete(plan) => plan.run(ctx, observation, references).await,
+            Write::Merge(plan) => plan.run(ctx, observation, references).await,
         }
     }
 
@@ -161,7 +172,7 @@ impl WritePlan {
                 Mode::OnConflict(OnConflict::DoUpdate(update)) => update.reads_more(),
                 Mode::Insert | Mode::Upsert | Mode::OnConflict(OnConflict::DoNothing(_)) => false,
             },
-            Write::Update(_) | Write::Delete(_) => false,
+            Write::Update(_) | Write::Delete(_) | Write::Merge(_) => false,
         };
         updates || self.returning().is_some_and(Returning::reads_more)
     }
@@ -178,6 +189,7 @@ impl WritePlan {
             Write::Insert(plan) => plan.is_lasting(),
             Write::Update(plan) => plan.is_lasting(),
             Write::Delete(plan) => plan.found.is_lasting(),
+            Write::Merge(plan) => plan.is_lasting(),
         };
         is_lasting && !self.adds_columns()
     }
@@ -192,6 +204,7 @@ impl WritePlan {
         let on_conflict = match &self.write {
             Write::Update(_) => return Operation::Update,
             Write::Delete(_) => return Operation::Delete,
+            Write::Merge(_) => return Operation::Merge,
             Write::Insert(plan) => match &plan.mode {
                 Mode::Insert => None,
                 Mode::OnConflict(OnConflict::DoNothing(_)) => Some("NOTHING"),
@@ -216,6 +229,7 @@ impl WritePlan {
             Write::Insert(plan) => &plan.target,
             Write::Update(plan) => &plan.target,
             Write::Delete(plan) => &plan.target,
+            Write::Merge(plan) => &plan.target,
         }
     }
 
@@ -224,6 +238,7 @@ impl WritePlan {
         match &self.write {
             Write::Update(plan) => RowsRead::Query(&plan.found.plan),
             Write::Delete(plan) => RowsRead::Query(&plan.found.plan),
+            Write::Merge(plan) => RowsRead::Query(&plan.found.plan),
             Write::Insert(plan) => match &plan.source {
                 Source::Defaults => RowsRead::Values(1),
                 Source::Values(values) => RowsRead::Values(values.rows),
@@ -240,7 +255,7 @@ impl WritePlan {
                 Ok(Some(keys)) => row_keys(&plan.target.table, &keys),
                 Ok(None) | Err(_) => Vec::new(),
             },
-            Write::Update(_) | Write::Delete(_) => Vec::new(),
+            Write::Update(_) | Write::Delete(_) | Write::Merge(_) => Vec::new(),
         }
     }
 
@@ -249,6 +264,7 @@ impl WritePlan {
             Write::Insert(plan) => plan.returning.as_ref(),
             Write::Update(plan) => plan.returning.as_ref(),
             Write::Delete(plan) => plan.returning.as_ref(),
+            Write::Merge(plan) => plan.returning.as_ref(),
         }
     }
 }

@@ -64,7 +64,10 @@ pub(crate) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             with_writes::explain_with_writes(ctx, query, options, begun).await?
         }
         ast::Statement::Query(query) => query::explain_query(ctx, query, options, begun).await?,
-        write @ (ast::Statement::Update(_) | ast::Statement::Delete(_) | ast::Statement::Insert(_)) => {
+        write @ (ast::Statement::Update(_)
+        | ast::Statement::Delete(_)
+        | ast::Statement::Insert(_)
+        | ast::Statement::Merge(_)) => {
             write::explain_write(ctx, write, options, begun).await?
         }
         _ => {

@@ -68,6 +68,7 @@ fn write_node(plan: &WritePlan, below: PlanNode, keys: Vec<String>) -> PlanNode 
         Operation::Insert { .. } => "Insert",
         Operation::Update => "Update",
         Operation::Delete => "Delete",
+        Operation::Merge => "Merge",
     };
     let relation = if alias == table.name {
         alias.to_string()

@@ -1,0 +1,591 @@
+//! MERGE: the target joined with the source; each row is for the first WHEN clause of its kind whose condition holds of it.
+//!
+//! All rows are read, and what becomes of them is known, before the first is written: no clause sees what another has done. Deletions
+//! come first, then updates, then insertions. RETURNING is PostgreSQL 17's.
+
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
+use arrow::compute::{concat_batches, take_record_batch};
+use arrow::datatypes::Schema;
+use sqlparser::ast::{
+    self, Expr, Ident, MergeClauseKind, ObjectName, OutputClause, SelectItem, SelectItemQualifiedWildcardKind,
+    TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
+};
+
+use super::merge_action::{Action, add_new_columns};
+use super::references::References;
+use super::returning::Returning;
+use super::row_buffer::RowBuffer;
+use super::row_checks::RowChecks;
+use super::row_expressions::{RowExpressions, side_by_side};
+use super::row_search::{Finding, RowSearch, append_beside};
+use super::target::Target;
+use super::write_result::WriteResult;
+use crate::catalog::{Access, TableDef};
+use crate::error::StatementFault;
+use crate::parse::{names, parse_query};
+use crate::query::{Clause, MergeSource, Observation, Others, RowColumn, RowQuery, RowRelation};
+use crate::system::StatementContext;
+use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes, write_schema};
+use crate::tree::JoinType;
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The relation of `merge_action()`, and the name of what a row of the source has that is there.
+const MARK: &str = "\0merge";
+
+/// A MERGE, bound.
+#[derive(Debug)]
+pub(super) struct MergePlan {
+    pub(super) target: Target,
+    pub(super) found: RowSearch,
+    whens: Vec<When>,
+    checks: RowChecks,
+    /// Whether rows are asked for that no row of the source matches.
+    by_source: bool,
+    /// Whether RETURNING asks what was done.
+    tells_action: bool,
+    pub(super) returning: Option<Returning>,
+}
+
+/// A WHEN clause.
+#[derive(Debug)]
+struct When {
+    kind: Kind,
+    condition: Option<RowExpressions>,
+    action: Action,
+}
+
+/// Which rows of the join a clause is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Both sides are there.
+    Matched,
+    /// The target alone.
+    NotMatchedBySource,
+    /// The source alone.
+    NotMatched,
+}
+
+/// The rows that were found.
+struct Found {
+    /// Whole rows of the target; NULLs where there is none.
+    target: RecordBatch,
+    /// The visible columns of the target, then those of the source.
+    both: RecordBatch,
+    /// The columns of the source.
+    source: RecordBatch,
+    kinds: Vec<Kind>,
+}
+
+/// What is written.
+#[derive(Default)]
+struct Outcome {
+    /// The rows of the join, and what became of them: as they are written, or were when they are deleted.
+    written: Vec<(Vec<u32>, RecordBatch, &'static str)>,
+}
+
+impl Kind {
+    fn of(kind: &MergeClauseKind) -> Kind {
+        match kind {
+            MergeClauseKind::Matched => Kind::Matched,
+            MergeClauseKind::NotMatchedBySource => Kind::NotMatchedBySource,
+            MergeClauseKind::NotMatched | MergeClauseKind::NotMatchedByTarget => Kind::NotMatched,
+        }
+    }
+}
+
+impl MergePlan {
+    /// Binds it; the columns that it adds to a dynamic table are there then. Errors: those of binding.
+    pub(super) async fn bind_for_run(
+        ctx: &StatementContext,
+        merge: &ast::Merge,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<MergePlan> {
+        let mut target = target_of(ctx, merge)?;
+        if target.table.options.dynamic_columns {
+            let found = MergePlan::find(ctx, merge, &target, &mut types.clone())?;
+            for clause in &merge.clauses {
+                let relations = relations_of(&target, source_of(&found, by_source(merge)), Kind::of(&clause.clause_kind));
+                add_new_columns(ctx, &mut target, &clause.action, &relations, types).await?;
+            }
+        }
+        MergePlan::bind(ctx, merge, target, types)
+    }
+
+    /// Binds it without the columns that it would add.
+    pub(super) fn bind_for_describe(
+        ctx: &StatementContext,
+        merge: &ast::Merge,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<MergePlan> {
+        MergePlan::bind(ctx, merge, target_of(ctx, merge)?, types)
+    }
+
+    fn bind(
+        ctx: &StatementContext,
+        merge: &ast::Merge,
+        target: Target,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<MergePlan> {
+        check_reachable(&merge.clauses)?;
+        let found = MergePlan::find(ctx, merge, &target, types)?;
+        let (by_source, mut whens) = (by_source(merge), Vec::with_capacity(merge.clauses.len()));
+        let source = source_of(&found, by_source);
+        for clause in &merge.clauses {
+            let kind = Kind::of(&clause.clause_kind);
+            let relations = relations_of(&target, source.clone(), kind);
+            let when = When::bind(ctx, &target, clause, (kind, &relations), types);
+            whens.push(when.map_err(|error| match kind {
+                Kind::NotMatched => error.out_of_reach(target.name()),
+                Kind::Matched | Kind::NotMatchedBySource => error,
+            })?);
+        }
+        let (mut returning, mut tells_action) = (None, false);
+        if let Some(OutputClause::Returning { select_items, .. }) = &merge.output {
+            let items = with_action(select_items, &source, &target);
+            tells_action = items.is_some();
+            let action = tells_action.then(action_relation);
+            let items = items.as_deref().unwrap_or(select_items);
+            returning = Some(Returning::bind_merge(ctx, &target, (&source, action), items, types)?);
+        }
+        Ok(MergePlan {
+            checks: RowChecks::bind(ctx, &target.table)?,
+            target,
+            found,
+            whens,
+            by_source,
+            tells_action,
+            returning,
+        })
+    }
+
+    /// Plans the join. Where rows of the target alone are asked for, a column behind the source's tells whether it is there.
+    fn find(
+        ctx: &StatementContext,
+        merge: &ast::Merge,
+        target: &Target,
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<RowSearch> {
+        let (by_source, by_target) = (by_source(merge), has(merge, Kind::NotMatched));
+        let marked = by_source.then(|| marked(&merge.source)).transpose()?;
+        let columns: Vec<usize> = (0..target.table.columns.len()).collect();
+        let source = MergeSource {
+            relation: marked.as_ref().unwrap_or(&merge.source),
+            on: &merge.on,
+            kind: match (by_source, by_target) {
+                (false, false) => JoinType::Inner,
+                (false, true) => JoinType::Right,
+                (true, false) => JoinType::Left,
+                (true, true) => JoinType::Full,
+            },
+        };
+        let finding = Finding {
+            columns: &columns,
+            expressions: &[],
+            others: Others::Source(source),
+            selection: None,
+            beside: true,
+        };
+        RowSearch::bind(ctx, target, finding, types)
+    }
+
+    /// Whether it may run again as long as catalog and settings are the same.
+    pub(super) fn is_lasting(&self) -> bool {
+        self.found.is_lasting() && self.whens.iter().all(|when| when.action.is_lasting())
+    }
+
+    /// Runs it. `observation`: what its reading is counted in. Errors: 21000 for a row that is to be changed twice.
+    pub(super) async fn run(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
+        lock_for_writes(&ctx.txn, &self.target.table).await?;
+        let pages = self.found.pages(ctx, observation, true).await?;
+        let pages = RowBuffer::collect(ctx, pages).await?.into_batches();
+        let mut outcome = Outcome::default();
+        let mut returned = RowBuffer::new(ctx);
+        if let Some(first) = pages.first() {
+            let rows = concat_batches(&first.schema(), &pages).map_err(Error::arrow)?;
+            let found = self.found(&rows)?;
+            let chosen = self.choose(ctx, &found).await?;
+            let chosen = self.check_once(ctx, &found, chosen)?;
+            self.write(ctx, (&found, chosen), references, &mut outcome).await?;
+            if self.returning.is_some() {
+                outcome.push_returned(self, &found, &mut returned)?;
+            }
+        }
+        let written = outcome.written.iter().map(|(rows, ..)| rows.len() as u64);
+        WriteResult::of(ctx, "MERGE", written.sum(), self.returning.as_ref(), returned).await
+    }
+
+    /// The rows of the join, taken apart.
+    fn found(&self, rows: &RecordBatch) -> Result<Found> {
+        let table = &self.target.table;
+        let (columns, others) = rows.columns().split_at(table.columns.len());
+        let (mark, source) = match (self.by_source, others.split_last()) {
+            (true, Some((mark, source))) => (Some(mark), source),
+            _ => (None, others),
+        };
+        let key = table.primary_key.columns.first();
+        let key = key.and_then(|key| table.column_index_by_id(key.column));
+        let key = key.ok_or_else(|| Error::internal("a table without a key"))?;
+        let kinds = (0..rows.num_rows()).map(|row| match mark {
+            _ if columns[key].is_null(row) => Kind::NotMatched,
+            Some(mark) if mark.is_null(row) => Kind::NotMatchedBySource,
+            _ => Kind::Matched,
+        });
+        let kinds = kinds.collect();
+        let fields = rows.schema();
+        let fields = &fields.fields()[columns.len()..columns.len() + source.len()];
+        let target = nullable_rows(table, columns)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+        let schema = Arc::new(Schema::new(fields.to_vec()));
+        let source = RecordBatch::try_new_with_options(schema, source.to_vec(), &options).map_err(Error::arrow)?;
+        let visible = target.project(&table.visible_positions()).map_err(Error::arrow)?;
+        Ok(Found {
+            both: side_by_side(&[&visible, &source])?,
+            target,
+            source,
+            kinds,
+        })
+    }
+
+    /// The rows that each clause gets, rising.
+    async fn choose(&self, ctx: &StatementContext, found: &Found) -> Result<Vec<Vec<u32>>> {
+        let mut left: Vec<u32> = (0..found.kinds.len() as u32).collect();
+        let mut chosen = Vec::with_capacity(self.whens.len());
+        for when in &self.whens {
+            let fits = |row: &u32| found.kinds[*row as usize] == when.kind;
+            let candidates: Vec<u32> = left.iter().copied().filter(fits).collect();
+            let taken = match &when.condition {
+                Some(condition) if !candidates.is_empty() => {
+                    let rows = take(found.named_by(when.kind), &candidates)?;
+                    let kept = condition.evaluate(ctx, &rows).await?.ordinals;
+                    kept.into_iter().map(|at| candidates[at]).collect()
+                }
+                _ => candidates,
+            };
+            let gone: HashSet<u32> = taken.iter().copied().collect();
+            left.retain(|row| !gone.contains(row));
+            chosen.push(taken);
+        }
+        Ok(chosen)
+    }
+
+    /// Leaves out rows that other parts of the statement have written. Errors: 21000 for a row of the target that two rows change.
+    fn check_once(
+        &self,
+        ctx: &StatementContext,
+        found: &Found,
+        mut chosen: Vec<Vec<u32>>,
+    ) -> Result<Vec<Vec<u32>>> {
+        let mut encoder = RowEncoder::new(&self.target.table, ctx.settings.limits);
+        let now = ctx.txn.as_it_is();
+        let mut seen = HashSet::new();
+        for (when, rows) in self.whens.iter().zip(&mut chosen) {
+            if when.kind == Kind::NotMatched || matches!(when.action, Action::Nothing) {
+                continue;
+            }
+            let keys = rows.iter().map(|row| encoder.key(&found.target, *row as usize));
+            let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+            let taken = match &ctx.began {
+                Some(began) => now.are_written_since(began, &keys),
+                None => vec![false; keys.len()],
+            };
+            for (key, is_taken) in keys.into_iter().zip(&taken) {
+                if !is_taken && !seen.insert(key) {
+                    return Err(Error::MergeRowTwice);
+                }
+            }
+            let mut taken = taken.into_iter();
+            rows.retain(|_| taken.next() == Some(false));
+        }
+        Ok(chosen)
+    }
+
+    /// Does what the clauses say.
+    async fn write(
+        &self,
+        ctx: &StatementContext,
+        (found, chosen): (&Found, Vec<Vec<u32>>),
+        references: &References,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let (txn, table, limits) = (&ctx.txn, &self.target.table, ctx.settings.limits);
+        let (mut deleted, mut updated, mut inserted) = (Vec::new(), Vec::new(), Vec::new());
+        for (when, rows) in self.whens.iter().zip(chosen).filter(|(_, rows)| !rows.is_empty()) {
+            let old = take(&found.target, &rows)?;
+            let named = take(found.named_by(when.kind), &rows)?;
+            match &when.action {
+                Action::Nothing => {}
+                Action::Delete => deleted.push((rows, old)),
+                Action::Update(update) => {
+                    let new = update.new_rows(ctx, &self.target, &old, &named).await?;
+                    updated.push((rows, old, new));
+                }
+                Action::Insert(insert) => {
+                    let new = insert.new_rows(ctx, &self.target, &named).await?;
+                    self.checks.require(ctx, table, &new).await?;
+                    inserted.push((rows, new));
+                }
+            }
+        }
+        for (rows, old) in deleted {
+            delete_rows(txn, table, &old, limits).await?;
+            references.note_left(ctx, table, &old, None)?;
+            outcome.written.push((rows, old, "DELETE"));
+        }
+        let mut update = RowUpdate::new(txn, table, limits, true);
+        for (rows, old, new) in updated {
+            update.replace(&old, &new).await?;
+            references.note_written(ctx, table, &new, Some(&old)).await?;
+            references.note_left(ctx, table, &old, Some(&new))?;
+            outcome.written.push((rows, new, "UPDATE"));
+        }
+        update.finish()?;
+        for (rows, new) in inserted {
+            insert_rows(txn, table, &new, limits).await?;
+            references.note_written(ctx, table, &new, None).await?;
+            outcome.written.push((rows, new, "INSERT"));
+        }
+        Ok(())
+    }
+}
+
+impl Found {
+    /// What the expressions of a clause see.
+    fn named_by(&self, kind: Kind) -> &RecordBatch {
+        match kind {
+            Kind::Matched | Kind::NotMatchedBySource => &self.both,
+            Kind::NotMatched => &self.source,
+        }
+    }
+}
+
+impl Outcome {
+    /// The rows that RETURNING shows, in the order of the join.
+    fn push_returned(&self, plan: &MergePlan, found: &Found, returned: &mut RowBuffer) -> Result<()> {
+        let schema = write_schema(&plan.target.table);
+        let rows = self.written.iter().flat_map(|(rows, ..)| rows.iter().copied());
+        let rows: Vec<u32> = rows.collect();
+        let batches = self.written.iter().map(|(_, batch, _)| batch);
+        let whole = concat_batches(&schema, batches).map_err(Error::arrow)?;
+        let mut order: Vec<u32> = (0..rows.len() as u32).collect();
+        order.sort_by_key(|at| rows[*at as usize]);
+        let whole = take(&whole, &order)?;
+        let joined: Vec<u32> = order.iter().map(|at| rows[*at as usize]).collect();
+        let mut beside = take(&found.source, &joined)?.columns().to_vec();
+        let mut relations = source_of(&plan.found, plan.by_source);
+        if plan.tells_action {
+            let actions = self.written.iter();
+            let actions = actions.flat_map(|(rows, _, action)| rows.iter().map(|_| *action));
+            let actions: Vec<&str> = actions.collect();
+            let actions = order.iter().map(|at| actions[*at as usize]);
+            beside.push(Arc::new(StringArray::from_iter_values(actions)) as ArrayRef);
+            relations.push(action_relation());
+        }
+        returned.push(append_beside(whole, &relations, beside)?)
+    }
+}
+
+impl When {
+    fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        clause: &ast::MergeClause,
+        (kind, relations): (Kind, &[RowRelation]),
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<When> {
+        let condition = clause.predicate.as_ref().map(|predicate| {
+            let query = RowQuery {
+                relations,
+                items: &[],
+                selection: Some(predicate),
+                clause: Clause::MergeWhen,
+            };
+            RowExpressions::bind(ctx, query, types)
+        });
+        Ok(When {
+            kind,
+            condition: condition.transpose()?,
+            action: Action::bind(ctx, target, &clause.action, relations, types)?,
+        })
+    }
+}
+
+fn target_of(ctx: &StatementContext, merge: &ast::Merge) -> Result<Target> {
+    let does = |wanted: fn(&ast::MergeAction) -> bool| merge.clauses.iter().any(|clause| wanted(&clause.action));
+    if does(|action| matches!(action, ast::MergeAction::Insert(_))) {
+        Target::of_relation(ctx, &merge.table, Access::Insert)?;
+    }
+    if does(|action| matches!(action, ast::MergeAction::Delete { .. })) {
+        Target::of_relation(ctx, &merge.table, Access::Delete)?;
+    }
+    Target::of_relation(ctx, &merge.table, Access::Update)
+}
+
+fn has(merge: &ast::Merge, kind: Kind) -> bool {
+    merge.clauses.iter().any(|clause| Kind::of(&clause.clause_kind) == kind)
+}
+
+fn by_source(merge: &ast::Merge) -> bool {
+    has(merge, Kind::NotMatchedBySource)
+}
+
+/// The source's relations, without what marks its rows.
+fn source_of(found: &RowSearch, is_marked: bool) -> Vec<RowRelation> {
+    let mut source = found.beside.clone();
+    if is_marked && let Some(last) = source.last_mut() {
+        last.columns.pop();
+    }
+    source
+}
+
+/// What the expressions of a clause may name.
+fn relations_of(target: &Target, source: Vec<RowRelation>, kind: Kind) -> Vec<RowRelation> {
+    match kind {
+        Kind::NotMatched => source,
+        Kind::Matched | Kind::NotMatchedBySource => {
+            let mut both = vec![target.relation()];
+            both.extend(source);
+            both
+        }
+    }
+}
+
+/// Errors: 42601 for a clause that no row comes to.
+fn check_reachable(clauses: &[ast::MergeClause]) -> Result<()> {
+    let mut closed: Vec<Kind> = Vec::new();
+    for clause in clauses {
+        let kind = Kind::of(&clause.clause_kind);
+        if closed.contains(&kind) {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: "unreachable WHEN clause specified after unconditional WHEN clause".to_string(),
+                hint: None,
+            });
+        }
+        if clause.predicate.is_none() {
+            closed.push(kind);
+        }
+    }
+    Ok(())
+}
+
+/// The source with a column behind its own that is true.
+fn marked(source: &TableFactor) -> Result<TableFactor> {
+    let name = match source {
+        TableFactor::Table { alias: Some(alias), .. }
+        | TableFactor::Derived { alias: Some(alias), .. }
+        | TableFactor::NestedJoin { alias: Some(alias), .. }
+        | TableFactor::Function { alias: Some(alias), .. } => names::fold(&alias.name),
+        TableFactor::Table { name, .. } => names::relation_name(name)?.1,
+        other => {
+            return Err(Error::unsupported(
+                format!("WHEN NOT MATCHED BY SOURCE of {other}"),
+                Some("Give the source an alias."),
+            ));
+        }
+    };
+    let text = format!("SELECT *, true FROM x AS {}", Ident::with_quote('"', &name));
+    let query = parse_query(&text);
+    let mut query = query.map_err(|error| Error::internal(error.to_string()))?;
+    if let ast::SetExpr::Select(select) = query.body.as_mut() {
+        if let Some(from) = select.from.first_mut() {
+            from.relation = source.clone();
+        }
+        if let Some(last) = select.projection.last_mut() {
+            *last = SelectItem::ExprWithAlias {
+                expr: Expr::value(ast::Value::Boolean(true)),
+                alias: Ident::with_quote('"', MARK),
+            };
+        }
+    }
+    Ok(TableFactor::Derived {
+        lateral: false,
+        subquery: query,
+        alias: Some(ast::TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        }),
+        sample: None,
+    })
+}
+
+/// Rows of the target whose columns may be NULL, as those of no row are.
+fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> {
+    let fields = write_schema(table);
+    let fields = fields.fields().iter();
+    let fields: Vec<_> = fields
+        .map(|field| field.as_ref().clone().with_nullable(true))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    RecordBatch::try_new(schema, columns.to_vec()).map_err(Error::arrow)
+}
+
+fn take(rows: &RecordBatch, wanted: &[u32]) -> Result<RecordBatch> {
+    take_record_batch(rows, &UInt32Array::from(wanted.to_vec())).map_err(Error::arrow)
+}
+
+fn action_relation() -> RowRelation {
+    RowRelation {
+        name: MARK.to_string(),
+        schema: None,
+        columns: vec![RowColumn {
+            name: "merge_action".to_string(),
+            ty: SqlType::Text,
+            origin: None,
+        }],
+    }
+}
+
+/// The select list with a column in place of each `merge_action()`; `None`: there is none.
+fn with_action(items: &[SelectItem], source: &[RowRelation], target: &Target) -> Option<Vec<SelectItem>> {
+    let mut items = items.to_vec();
+    let mut tells = Tells(false);
+    for item in &mut items {
+        let _ = item.visit(&mut tells);
+    }
+    if !tells.0 {
+        return None;
+    }
+    let all = |item: SelectItem| match item {
+        SelectItem::Wildcard(options) => {
+            let names = source.iter().map(|relation| relation.name.as_str());
+            let names = names.chain([target.name()]);
+            names.map(|name| all_of(name, options.clone())).collect()
+        }
+        item => vec![item],
+    };
+    Some(items.into_iter().flat_map(all).collect())
+}
+
+fn all_of(name: &str, options: WildcardAdditionalOptions) -> SelectItem {
+    let name = ObjectName::from(vec![Ident::with_quote('"', name)]);
+    SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+}
+
+/// Puts a column in place of `merge_action()`.
+struct Tells(bool);
+
+impl VisitorMut for Tells {
+    type Break = ();
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let is_action = matches!(expr, Expr::Function(function)
+            if names::relation_name(&function.name).is_ok_and(|(_, name)| name == "merge_action"));
+        if is_action {
+            self.0 = true;
+            let names = [MARK, "merge_action"].map(|name| Ident::with_quote('"', name));
+            *expr = Expr::CompoundIdentifier(names.to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+}
