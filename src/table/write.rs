@@ -93,7 +93,7 @@ async fn first_duplicate<'a>(
         true => txn.are_put(distinct.iter().map(|key| key.as_slice())),
         false => {
             let owned: Vec<Vec<u8>> = distinct.iter().map(|key| (*key).clone()).collect();
-            let locked = txn.lock_new(&owned).await?;
+            let locked = txn.lock_newest(&owned, LockMode::Insert).await?;
             (0..owned.len())
                 .map(|at| locked.values.get(at).is_some())
                 .collect()

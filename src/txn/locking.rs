@@ -91,22 +91,7 @@ impl Transaction {
 
     /// Locks keys and tells what is there then, whatever the snapshot sees. Errors: 40P01, 55P03, 53200.
     pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
-        let locked = self.ask(keys, mode, LockWait::Block, true).await?;
-        self.with_own_values(keys, locked)
-    }
-
-    /// The same, of keys of one table that are to be inserted: most likely nobody else asks for them. Errors: as `lock_newest`.
-    pub async fn lock_new(&self, keys: &[Vec<u8>]) -> Result<LockedValues> {
-        let wanted = Wanted {
-            are_new: true,
-            ..self.wanted(keys, LockMode::Insert, LockWait::Block)
-        };
-        let store = &self.whole.store;
-        let locked = store.lock(self.locks(), wanted, &self.snapshot, true).await?;
-        self.with_own_values(keys, locked)
-    }
-
-    fn with_own_values(&self, keys: &[Vec<u8>], mut locked: Locked) -> Result<LockedValues> {
+        let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
         locked.changed.retain(|at| !self.is_known(&keys[*at]));
         self.locks().note_read(keys.iter().map(Vec::as_slice));
         let own = self.lock_buffer().get_many(keys, self.seen());
@@ -208,7 +193,6 @@ impl Transaction {
             mode,
             wait,
             policy,
-            are_new: false,
         }
     }
 

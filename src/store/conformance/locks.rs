@@ -13,7 +13,6 @@ fn replace(keys: &[Vec<u8>]) -> Wanted<'_> {
         mode: LockMode::Replace,
         wait: LockWait::Block,
         policy: LockPolicy::default(),
-        are_new: false,
     }
 }
 

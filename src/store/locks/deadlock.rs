@@ -222,7 +222,6 @@ mod tests {
                         mode: *modes.choose(&mut random).unwrap(),
                         wait: LockWait::Block,
                         policy: LockPolicy::default(),
-                        are_new: false,
                     };
                     let mut wait = Box::pin(owner.acquire(wanted));
                     if wait.as_mut().now_or_never().is_none() {

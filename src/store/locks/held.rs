@@ -4,16 +4,12 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::claim::{self, Claim, KeyRun, PREFIX_BYTES, Prefix};
 use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
 use crate::Result;
 use crate::store::{CountedBytes, MemoryAccount};
 
 /// What a lock costs beside two copies of its key's reference: nodes of two maps, the list of holders, the journal.
 const LOCK_OVERHEAD_BYTES: usize = 256;
-
-/// So many keys are worth a claim.
-const CLAIMED_KEYS_MIN: usize = if cfg!(test) { 3 } else { 64 };
 
 /// The locks of one transaction. Dropping them gives them up.
 #[derive(Debug)]
@@ -27,29 +23,9 @@ pub struct HeldLocks {
 struct Held {
     keys: HashMap<Arc<[u8]>, HeldKey>,
     /// Each lock in the order they came, and what of its key was held before.
-    journal: Vec<Step>,
-    /// Of each prefix that was to be claimed.
-    claims: HashMap<Prefix, Claimed>,
+    journal: Vec<(Arc<[u8]>, LockModes)>,
     bytes: usize,
     counted: CountedBytes,
-}
-
-/// What has become of a claim.
-#[derive(Debug, Default)]
-struct Claimed {
-    /// `None`: it is over, or could not be made.
-    claim: Option<Arc<Claim>>,
-    /// Keys were locked by it.
-    has_runs: bool,
-}
-
-/// What came at once.
-#[derive(Debug)]
-enum Step {
-    /// A lock of a key, of which this was held before.
-    Key(Arc<[u8]>, LockModes),
-    /// Keys in a claim.
-    Run(Arc<Claim>, Arc<KeyRun>),
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -87,8 +63,6 @@ pub struct Wanted<'a> {
     pub wait: LockWait,
     /// How long to wait for them.
     pub policy: LockPolicy,
-    /// They are to be inserted, and most likely nobody else asks for them.
-    pub are_new: bool,
 }
 
 /// What came of it.
@@ -130,9 +104,6 @@ impl HeldLocks {
     /// Locks keys one after the other. Those that were locked stay so when it fails. Errors: 40P01, 55P03, 53200.
     pub async fn acquire(&self, wanted: Wanted<'_>) -> Result<Unlocked> {
         let mut unlocked = Unlocked::default();
-        if wanted.are_new && wanted.keys.len() >= CLAIMED_KEYS_MIN && self.acquire_run(&wanted)? {
-            return Ok(unlocked);
-        }
         for (at, key) in wanted.keys.iter().enumerate() {
             if self.includes(key, wanted.mode) {
                 continue;
@@ -156,39 +127,6 @@ impl HeldLocks {
             self.note(locked, wanted.mode)?;
         }
         Ok(unlocked)
-    }
-
-    /// Locks all keys by a claim, if there can be one. Errors: 53200.
-    fn acquire_run(&self, wanted: &Wanted<'_>) -> Result<bool> {
-        let Some(prefix) = wanted
-            .keys
-            .first()
-            .and_then(|key| key.first_chunk::<PREFIX_BYTES>())
-        else {
-            return Ok(false);
-        };
-        if wanted.mode != claim::MODE || !wanted.keys.iter().all(|key| key.starts_with(prefix)) {
-            return Ok(false);
-        }
-        let mut held = self.lock();
-        let claimed = held.claims.entry(*prefix).or_insert_with(|| Claimed {
-            claim: self.table.claim(self.owner, *prefix),
-            has_runs: false,
-        });
-        let Some(claim) = claimed.claim.clone() else {
-            return Ok(false);
-        };
-        let run = Arc::new(KeyRun::new(wanted.keys));
-        if !claim.add(&run) {
-            claimed.claim = None;
-            return Ok(false);
-        }
-        claimed.has_runs = true;
-        held.bytes += run.size_bytes();
-        held.journal.push(Step::Run(claim, run));
-        let bytes = held.bytes;
-        held.counted.resize(bytes)?;
-        Ok(true)
     }
 
     /// Whether somebody is in the way of the mode.
@@ -263,10 +201,10 @@ impl HeldLocks {
     pub fn release_after(&self, mark: usize) {
         let mut held = self.lock();
         while held.journal.len() > mark {
-            let Some(step) = held.journal.pop() else {
+            let Some((key, before)) = held.journal.pop() else {
                 break;
             };
-            held.release(&self.table, self.owner, step);
+            held.release(&self.table, self.owner, key, before);
         }
     }
 
@@ -274,10 +212,10 @@ impl HeldLocks {
     pub fn release_some(&self, mark: usize, is_kept: impl Fn(&[u8]) -> bool) {
         let mut held = self.lock();
         let mark = mark.min(held.journal.len());
-        for step in held.journal.split_off(mark) {
-            match &step {
-                Step::Key(key, _) if !is_kept(key) => held.release(&self.table, self.owner, step),
-                Step::Key(..) | Step::Run(..) => held.journal.push(step),
+        for (key, before) in held.journal.split_off(mark) {
+            match is_kept(&key) {
+                true => held.journal.push((key, before)),
+                false => held.release(&self.table, self.owner, key, before),
             }
         }
     }
@@ -285,36 +223,15 @@ impl HeldLocks {
     /// Gives up everything.
     pub fn release_all(&self) {
         self.release_after(0);
-        let mut held = self.lock();
-        // What a claim may have held, too.
-        for (key, _) in std::mem::take(&mut held.keys) {
-            self.table.release(self.owner, &key, LockModes::default());
-        }
-        for claimed in std::mem::take(&mut held.claims).into_values() {
-            claimed
-                .claim
-                .iter()
-                .for_each(|claim| self.table.forget_claim(claim));
-        }
     }
 
     fn note(&self, key: Arc<[u8]>, mode: LockMode) -> Result<()> {
         let mut held = self.lock();
-        // A key that may be in a run is not given up before that is.
-        let is_claimed = !held.claims.is_empty() && {
-            let claimed = key
-                .first_chunk::<PREFIX_BYTES>()
-                .and_then(|prefix| held.claims.get(prefix));
-            claimed.is_some_and(|claimed| claimed.has_runs)
-        };
         let known = held.keys.entry(Arc::clone(&key)).or_default();
-        let before = match is_claimed {
-            true => known.modes.with(claim::MODE),
-            false => known.modes,
-        };
+        let before = known.modes;
         known.modes = before.with(mode);
         held.bytes += bytes_of(&key);
-        held.journal.push(Step::Key(key, before));
+        held.journal.push((key, before));
         let bytes = held.bytes;
         held.counted.resize(bytes)
     }
@@ -325,35 +242,22 @@ impl HeldLocks {
 }
 
 impl Held {
-    /// Gives up what came with a step: of a key what is held beyond what was before.
-    fn release(&mut self, table: &LockTable, owner: LockOwner, step: Step) {
-        match step {
-            Step::Key(key, before) => {
-                table.release(owner, &key, before);
-                match before.is_empty() {
-                    true => drop(self.keys.remove(&key)),
-                    false => {
-                        if let Some(key) = self.keys.get_mut(&key) {
-                            // What was known under a stronger lock may change under the weaker one.
-                            *key = HeldKey {
-                                modes: before,
-                                ..HeldKey::default()
-                            };
-                        }
-                    }
+    /// Gives up what is held of a key beyond what was before.
+    fn release(&mut self, table: &LockTable, owner: LockOwner, key: Arc<[u8]>, before: LockModes) {
+        table.release(owner, &key, before);
+        match before.is_empty() {
+            true => drop(self.keys.remove(&key)),
+            false => {
+                if let Some(key) = self.keys.get_mut(&key) {
+                    // What was known under a stronger lock may change under the weaker one.
+                    *key = HeldKey {
+                        modes: before,
+                        ..HeldKey::default()
+                    };
                 }
-                self.bytes -= bytes_of(&key);
-            }
-            Step::Run(claim, run) => {
-                if !claim.remove(&run) {
-                    for key in run.keys() {
-                        let kept = self.keys.get(key).map_or(LockModes::default(), |key| key.modes);
-                        table.release(owner, key, kept);
-                    }
-                }
-                self.bytes -= run.size_bytes();
             }
         }
+        self.bytes -= bytes_of(&key);
         // To hold less is never refused.
         let _ = self.counted.resize(self.bytes);
     }

@@ -12,9 +12,7 @@
 //! 4. No circle of waits stands longer than the `deadlock_timeout` of one in it: if one of them only waits behind another, it goes before
 //!    that; else that one's wait ends (40P01).
 //! 5. One shard is locked at a time, never across an await; only the search for circles locks all, in their order.
-//! 6. What one owner locks by the thousand is in a [`claim`] as long as nobody else asks for a key near it.
 
-mod claim;
 mod deadlock;
 mod held;
 mod mode;
@@ -26,13 +24,12 @@ mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
-use claim::{Claim, Prefix};
 pub use held::{HeldLocks, Unlocked, Wanted};
 pub use mode::{LockMode, LockModes};
 pub use wait::{LockPolicy, LockWait};
@@ -71,10 +68,6 @@ pub struct LockTable {
     /// What each owner waits for. Locked before any shard.
     waits: Mutex<Waits>,
     owners: AtomicU64,
-    /// By the prefix of their keys. Locked behind a shard, never before.
-    claims: Mutex<HashMap<Prefix, Arc<Claim>>>,
-    /// Whether there are any: most often not.
-    has_claims: AtomicBool,
 }
 
 type Shard = HashMap<Arc<[u8]>, Lock>;
@@ -114,8 +107,6 @@ impl Default for LockTable {
             hasher: RandomState::new(),
             waits: Mutex::default(),
             owners: AtomicU64::new(1),
-            claims: Mutex::default(),
-            has_claims: AtomicBool::new(false),
         }
     }
 }
@@ -148,16 +139,6 @@ impl LockTable {
     /// All locks, those waited for too.
     pub fn rows(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
-        for claim in self.standing_claims() {
-            for run in claim.runs() {
-                rows.extend(run.keys().map(|key| LockRow {
-                    key: Arc::from(key),
-                    owner: claim.owner(),
-                    mode: claim::MODE,
-                    waits_since_us: None,
-                }));
-            }
-        }
         for shard in &self.shards {
             for (key, lock) in &*lock_of(shard) {
                 for Held { owner, modes } in &lock.held {
@@ -204,7 +185,7 @@ impl LockTable {
 
     /// Whether the owner would wait for the mode.
     pub fn would_wait(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
-        let shard = self.asked_shard(owner, key);
+        let shard = self.shard(key);
         shard.get(key).is_some_and(|lock| !lock.is_free_now(owner, mode))
     }
 
@@ -225,7 +206,7 @@ impl LockTable {
 
     /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.
     fn ask(&self, owner: LockOwner, key: &[u8], mode: LockMode, waits: bool) -> Asked {
-        let mut shard = self.asked_shard(owner, key);
+        let mut shard = self.shard(key);
         let Some((known, _)) = shard.get_key_value(key) else {
             let key: Arc<[u8]> = Arc::from(key);
             let mut lock = Lock::default();
@@ -252,18 +233,6 @@ impl LockTable {
             granted,
         });
         Asked::Waits(key, receiver)
-    }
-
-    /// The shard of a key that is asked for: no other has a claim on it.
-    fn asked_shard(&self, owner: LockOwner, key: &[u8]) -> MutexGuard<'_, Shard> {
-        loop {
-            let shard = self.shard(key);
-            let Some(claim) = self.claim_of_others(owner, key) else {
-                return shard;
-            };
-            drop(shard);
-            self.end_claim(&claim);
-        }
     }
 
     fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
