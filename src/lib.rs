@@ -40,6 +40,7 @@ pub mod codec;
 pub mod copy;
 pub mod error;
 pub mod functions;
+mod load;
 pub mod logical;
 pub mod operators;
 pub mod parse;
@@ -60,6 +61,10 @@ pub mod wire;
 mod tidy;
 
 pub use error::{Error, Result};
+pub use load::{
+    LoadArguments, LoadFault, LoadFormat, LoadObserver, LoadOptions, LoadProgress, LoadTarget, OnError,
+    ServerAddress, load_files,
+};
 pub use store::StoreKind;
 pub use system::query_threads::{THREAD_STACK_BYTES, blocking_threads_max};
 pub use table::check::{CheckProgress, CheckReport, check_data_dir};

@@ -1,5 +1,5 @@
 //! The binary: a command line and its environment into `ServerOptions`, a server, and a clean end on SIGINT or SIGTERM;
-//! or a check of a data directory and its report.
+//! or a check of a data directory and its report; or files that are loaded into a table.
 
 use std::io::{IsTerminal, Write as _};
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand};
-use keyspan::{CheckProgress, Server, ServerOptions, StoreKind, check_data_dir};
+use keyspan::{
+    CheckProgress, LoadArguments, LoadObserver, LoadProgress, Server, ServerOptions, StoreKind,
+    check_data_dir, load_files,
+};
 use rustix::fs::Mode;
 use rustix::process::umask;
 use tokio::signal::unix::{SignalKind, signal};
@@ -29,6 +32,8 @@ const NOT_CHECKED: u8 = 2;
 /// How often progress is shown on a terminal, and elsewhere.
 const TERMINAL_PAUSE: Duration = Duration::from_millis(200);
 const LINES_PAUSE: Duration = Duration::from_secs(5);
+/// Width of the bar that shows how much of the files is loaded.
+const BAR_CHARS: usize = 30;
 
 /// A PostgreSQL-wire SQL engine for wide tables over an ordered key-value store.
 #[derive(Debug, Parser)]
@@ -48,6 +53,10 @@ enum Command {
     ///
     /// Ends with 0 when all is sound, 1 when there is damage, 2 when it could not be checked.
     Check(Check),
+    /// Load files into a table, through a running server or into a data directory that no server uses.
+    ///
+    /// Each file is a COPY of its own: all of its rows or none, but for --batch-rows.
+    Load(Box<LoadArguments>),
 }
 
 #[derive(Debug, Args)]
@@ -201,6 +210,7 @@ fn main() -> ExitCode {
     log_to_stderr();
     let serve = match line.command {
         Some(Command::Check(check)) => return check_folder(&check.data_dir),
+        Some(Command::Load(load)) => return load_into_table(*load),
         Some(Command::Serve(serve)) => *serve,
         None => line.serve,
     };
@@ -249,7 +259,68 @@ fn check_folder(data_dir: &Path) -> ExitCode {
     }
 }
 
-/// Shows how far a check is: one line that changes on a terminal, else a line now and then.
+/// Runs `keyspan load`: what was loaded to stdout, progress, notices and errors to stderr.
+fn load_into_table(load: LoadArguments) -> ExitCode {
+    let started = Instant::now();
+    let table = load.table().to_string();
+    let mut progress = Loading {
+        line: Progress::new(),
+        started,
+    };
+    let loaded = runtime().and_then(|runtime| {
+        let (options, target) = load.into_options().map_err(anyhow::Error::msg)?;
+        let loaded = runtime.block_on(load_files(&options, target, &mut progress));
+        progress.line.end();
+        Ok(loaded?)
+    });
+    let rows = match loaded {
+        Ok(rows) => rows,
+        Err(error) => {
+            complain(&error);
+            return ExitCode::FAILURE;
+        }
+    };
+    let seconds = started.elapsed().as_secs_f64();
+    let rate = rows as f64 / seconds.max(1e-3);
+    let _ = writeln!(
+        std::io::stdout(),
+        "{rows} rows loaded into {table} in {seconds:.2} s, {rate:.0} a second"
+    );
+    ExitCode::SUCCESS
+}
+
+/// Shows how far a load is.
+struct Loading {
+    line: Progress,
+    started: Instant,
+}
+
+impl LoadObserver for Loading {
+    fn progress(&mut self, at: LoadProgress<'_>) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.line.show_text(|| {
+            let megabytes = |bytes: u64| bytes as f64 / 1e6;
+            let rate = megabytes(at.bytes) / seconds.max(1e-3);
+            let sent = format!("{:.1} MB sent, {rate:.1} MB a second", megabytes(at.bytes));
+            match at.bytes_total.filter(|total| *total > 0) {
+                None => format!("{}: {sent}", at.file),
+                Some(total) => {
+                    let part = (at.bytes as f64 / total as f64).min(1.0);
+                    let filled = (part * BAR_CHARS as f64) as usize;
+                    let bar = format!("{}{}", "=".repeat(filled), " ".repeat(BAR_CHARS - filled));
+                    format!("{} [{bar}] {:.0} %, {sent}", at.file, part * 100.0)
+                }
+            }
+        });
+    }
+
+    fn notice(&mut self, notice: &str) {
+        self.line.end();
+        let _ = writeln!(std::io::stderr(), "NOTICE:  {notice}");
+    }
+}
+
+/// Shows how far something is: one line that changes on a terminal, else a line now and then.
 struct Progress {
     is_terminal: bool,
     shown_at: Instant,
@@ -266,6 +337,15 @@ impl Progress {
     }
 
     fn show(&mut self, at: CheckProgress<'_>) {
+        let CheckProgress {
+            relation,
+            rows,
+            entries,
+        } = at;
+        self.show_text(|| format!("checking {relation}: {rows} rows, {entries} index entries"));
+    }
+
+    fn show_text(&mut self, text: impl FnOnce() -> String) {
         let pause = if self.is_terminal {
             TERMINAL_PAUSE
         } else {
@@ -275,12 +355,7 @@ impl Progress {
             return;
         }
         (self.shown_at, self.shown) = (Instant::now(), true);
-        let CheckProgress {
-            relation,
-            rows,
-            entries,
-        } = at;
-        let text = format!("checking {relation}: {rows} rows, {entries} index entries");
+        let text = text();
         let _ = match self.is_terminal {
             true => write!(std::io::stderr(), "\r\x1b[K{text}"),
             false => writeln!(std::io::stderr(), "{text}"),

@@ -23,11 +23,13 @@
 //! | `shapes` | statements of many shapes, prepared | `KEYSPAN_BENCH_STATEMENT_ROWS` (100,000) |
 //! | `indexes` | reads through indexes, along keys, by lookups | |
 //! | `analytics` | queries that read much; milliseconds | |
+//! | `bulk` | COPY in and out, indexes and keys over rows; seconds, and processor seconds of the server | |
 //! | `tpch` | the 22 queries of TPC-H, answers compared; milliseconds | `KEYSPAN_BENCH_TPCH_DATA` (a folder of .tbl files) |
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 
 mod analytics;
+mod bulk;
 mod cache;
 mod commits;
 mod floor;
@@ -70,6 +72,7 @@ async fn main() {
             Part::Indexes => indexes::measure(&sizes).await,
             Part::Analytics => analytics::measure(&sizes).await,
             Part::Tpch => tpch::measure().await,
+            Part::Bulk => bulk::measure(&sizes).await,
         };
         println!("{table}\n");
     }

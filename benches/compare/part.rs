@@ -14,10 +14,11 @@ pub(crate) enum Part {
     Indexes,
     Analytics,
     Tpch,
+    Bulk,
 }
 
 impl Part {
-    const ALL: [Part; 11] = [
+    const ALL: [Part; 12] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
@@ -29,6 +30,7 @@ impl Part {
         Part::Indexes,
         Part::Analytics,
         Part::Tpch,
+        Part::Bulk,
     ];
 
     /// The parts that `KEYSPAN_BENCH_PARTS` names, or the comparison alone.
@@ -60,6 +62,7 @@ impl Part {
             Part::Indexes => "indexes",
             Part::Analytics => "analytics",
             Part::Tpch => "tpch",
+            Part::Bulk => "bulk",
         }
     }
 }

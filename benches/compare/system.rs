@@ -247,6 +247,11 @@ impl System {
         process_tree(self.child.id()).into_iter().map(ticks).sum()
     }
 
+    /// The same, in seconds. A process that has ended counts no more: PostgreSQL's of a connection does as long as it is open.
+    pub(crate) fn processor_seconds(&self) -> f64 {
+        self.processor_ticks() as f64 / 100.0
+    }
+
     /// Looks at the memory of the server and all its processes; pages that they share count once.
     pub(crate) fn sample_memory(&mut self) {
         self.memory_bytes_max = self.memory_bytes_max.max(self.memory_bytes());

@@ -194,7 +194,7 @@ impl Instance {
     /// Builds the indexes whose builds nobody waits for, now and whenever there are some, until the task is aborted.
     pub async fn build_indexes(self: Arc<Instance>) {
         loop {
-            match build_unattended(&self.store, &self.index_builds, self.settings.limits).await {
+            match build_unattended(&self.store, &self.index_builds, &self.settings).await {
                 Ok(ended) => ended.into_iter().for_each(|(name, ended)| match ended {
                     Ok(()) => tracing::info!("index \"{name}\" is complete"),
                     Err(error) => {

@@ -21,6 +21,9 @@ pub(crate) const SERVER_EXHAUSTED: &str = "all statements together";
 /// What DataFusion says when temporary files are as large as they may be; Arrow's writer makes an error of its own of it.
 const TEMPORARY_FILES_EXCEEDED: &str = "max_temp_directory_size";
 
+/// What it says so to those who write such files themselves.
+const TEMPORARY_FILES_LIMIT: &str = "exceeded the allowable limit";
+
 /// Carries one of our errors through DataFusion.
 pub fn to_datafusion(error: Error) -> DataFusionError {
     DataFusionError::External(Box::new(error))
@@ -80,6 +83,25 @@ fn read_datafusion(error: &DataFusionError) -> Error {
             Some("Call it in the select list of a query."),
         ),
         other => Error::internal(first_line(&other.to_string()).to_string()),
+    }
+}
+
+/// What the error of a write to a temporary file means to the client: 53100 where there is no room, or the files are as large as they
+/// may be, else 58030.
+pub(crate) fn from_temporary_file(error: &std::io::Error) -> Error {
+    let text = error.to_string();
+    if text.contains(TEMPORARY_FILES_LIMIT) {
+        return out_of_memory(TEMPORARY_FILES_EXCEEDED);
+    }
+    if error.kind() == std::io::ErrorKind::StorageFull {
+        return Error::DiskFull {
+            free_bytes: 0,
+            reserve_bytes: 0,
+        };
+    }
+    Error::Io {
+        action: "could not write a temporary file".to_string(),
+        reason: text,
     }
 }
 

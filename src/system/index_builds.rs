@@ -3,7 +3,7 @@
 //! server was building when it ended.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
@@ -27,6 +27,8 @@ pub struct IndexBuild {
     pub process_id: i32,
     /// CREATE INDEX CONCURRENTLY.
     pub concurrently: bool,
+    rows_read: AtomicU64,
+    is_read: AtomicBool,
     rows_done: AtomicU64,
 }
 
@@ -55,6 +57,8 @@ impl IndexBuilds {
             index,
             process_id,
             concurrently,
+            rows_read: AtomicU64::new(0),
+            is_read: AtomicBool::new(false),
             rows_done: AtomicU64::new(0),
         });
         running.insert(index, Arc::clone(&build));
@@ -85,20 +89,43 @@ impl IndexBuilds {
 }
 
 impl IndexBuild {
-    /// Rows that have come by so far.
+    /// How many rows there are, once all are read.
+    pub fn rows_total(&self) -> Option<u64> {
+        let is_read = self.is_read.load(Ordering::Acquire);
+        is_read.then(|| self.rows_read.load(Ordering::Relaxed))
+    }
+
+    /// Rows that have their entries so far.
     pub fn rows_done(&self) -> u64 {
         self.rows_done.load(Ordering::Relaxed)
+    }
+
+    /// More rows are read.
+    pub fn add_read(&self, rows: usize) {
+        self.rows_read.fetch_add(rows as u64, Ordering::Relaxed);
     }
 }
 
 impl Building {
-    /// More rows have come by.
-    pub fn advance(&self, rows: u64) {
-        self.build.rows_done.fetch_add(rows, Ordering::Relaxed);
+    /// The build, for those who work at it.
+    pub fn build(&self) -> &Arc<IndexBuild> {
+        &self.build
+    }
+
+    /// All rows are read.
+    pub fn note_read(&self) {
+        self.build.is_read.store(true, Ordering::Release);
+    }
+
+    /// More rows have their entries.
+    pub fn advance(&self, rows: usize) {
+        self.build.rows_done.fetch_add(rows as u64, Ordering::Relaxed);
     }
 
     /// All rows come by again.
     pub fn restart(&self) {
+        self.build.is_read.store(false, Ordering::Relaxed);
+        self.build.rows_read.store(0, Ordering::Relaxed);
         self.build.rows_done.store(0, Ordering::Relaxed);
     }
 }
@@ -118,8 +145,14 @@ mod tests {
         let builds = Arc::new(IndexBuilds::default());
         let first = builds.begin(1, 2, 7, false).expect("nobody builds it");
         assert!(builds.begin(1, 2, 0, true).is_none());
+        first.build().add_read(12);
+        assert_eq!(builds.running()[0].rows_total(), None);
+        first.note_read();
         first.advance(10);
-        assert_eq!(builds.running()[0].rows_done(), 10);
+        let build = &builds.running()[0];
+        assert_eq!((build.rows_done(), build.rows_total()), (10, Some(12)));
+        first.restart();
+        assert_eq!((build.rows_done(), build.rows_total()), (0, None));
         drop(first);
         assert!(builds.running().is_empty());
         assert!(builds.begin(1, 2, 0, true).is_some());

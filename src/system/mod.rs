@@ -22,6 +22,7 @@ pub mod plan_cache;
 mod prepared_list;
 pub mod query_threads;
 mod routine_call;
+mod run_sorter;
 pub(crate) mod sequence_values;
 mod server_state;
 mod session_sequences;
@@ -44,6 +45,7 @@ pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, RoutineCaller, Variable, Variables};
+pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
 pub use settings::{

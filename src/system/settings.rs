@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use chrono_tz::Tz;
 
-use super::{SpillFiles, StatementMemory};
+use super::SpillFiles;
 use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
@@ -115,6 +115,8 @@ pub struct Settings {
     pub message_bytes_max: usize,
     /// keyspan.prepared_bytes_max.
     pub prepared_bytes_max: usize,
+    /// maintenance_work_mem in bytes.
+    pub maintenance_bytes_max: usize,
     /// temp_file_limit in bytes.
     pub temp_file_bytes_max: Option<u64>,
     /// Where statements spill to: the server's folder for it.
@@ -398,11 +400,6 @@ impl Settings {
         }
     }
 
-    /// The memory of a statement that begins now.
-    pub fn statement_memory(&self) -> Arc<StatementMemory> {
-        StatementMemory::new(&self.memory, self.query_memory_bytes_max)
-    }
-
     /// The severity below which notices are not sent, as a rank of `severity_rank`.
     pub fn client_min_messages_rank(&self) -> u8 {
         severity_rank(self.value("client_min_messages"))
@@ -446,6 +443,7 @@ impl Settings {
             query_memory_bytes_max: 0,
             message_bytes_max: 0,
             prepared_bytes_max: 0,
+            maintenance_bytes_max: 0,
             temp_file_bytes_max: None,
             spill: Arc::default(),
             memory: Arc::default(),
@@ -526,6 +524,7 @@ impl Settings {
         self.query_memory_bytes_max = self.number("keyspan.query_memory_bytes_max");
         self.message_bytes_max = self.number("keyspan.message_bytes_max");
         self.prepared_bytes_max = self.number("keyspan.prepared_bytes_max");
+        self.maintenance_bytes_max = self.number("maintenance_work_mem").saturating_mul(1 << 10);
         // In kB; a negative number is none.
         let temp_file_limit = self.value("temp_file_limit").parse::<u64>().ok();
         self.temp_file_bytes_max = temp_file_limit.map(|kilobytes| kilobytes << 10);

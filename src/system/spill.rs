@@ -7,6 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion_common::Result as DataFusionResult;
 use datafusion_execution::disk_manager::{DiskManager, DiskManagerBuilder, DiskManagerMode};
+use datafusion_execution::{SpillFile, SpillWriter};
+
+use super::datafusion_error::from_datafusion;
+use crate::Result;
 
 /// Temporary files of all statements together; past it a statement fails with 53100.
 const SPILL_BYTES_MAX: u64 = 16 << 30;
@@ -20,7 +24,47 @@ pub struct SpillFiles {
     manager: Mutex<Option<Arc<DiskManager>>>,
 }
 
+/// A file that goes when it is dropped, and counts with those of all statements.
+pub(crate) struct TemporaryFile {
+    file: Arc<dyn SpillFile>,
+    writer: Box<dyn SpillWriter>,
+}
+
+impl TemporaryFile {
+    /// To be read from its beginning.
+    pub(crate) fn open(&self) -> io::Result<std::fs::File> {
+        match self.file.path() {
+            Some(path) => std::fs::File::open(path),
+            None => Err(io::Error::other("a temporary file without a path")),
+        }
+    }
+}
+
+impl std::fmt::Debug for TemporaryFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("TemporaryFile").field(&self.file.path()).finish()
+    }
+}
+
+impl io::Write for TemporaryFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
 impl SpillFiles {
+    /// A new file, empty. `purpose`: what it is for. Errors: 53100, 58030.
+    pub(crate) fn create(&self, purpose: &str) -> Result<TemporaryFile> {
+        let manager = self.manager_within(None).map_err(from_datafusion)?;
+        let file = manager.create_tmp_file(purpose).map_err(from_datafusion)?;
+        let writer = file.open_writer().map_err(from_datafusion)?;
+        Ok(TemporaryFile { file, writer })
+    }
+
     /// In a folder that nobody else uses, which is made when there is none. What a killed server left in it is removed.
     /// A disk that is full, or fails, is no reason not to start: what goes wrong is logged, and tried again when needed.
     pub fn in_folder(folder: PathBuf) -> SpillFiles {

@@ -10,22 +10,26 @@
 //!    own entry and no other (`write::vacated_keys`);
 //! 2. a row that came, or moved, or changed in the index's columns since, or that the build has come by, has its entry.
 //!
-//! A page reads rows and entries in one snapshot. A row without an entry gets one, in a commit that conflicts with any
-//! change of the row, of the entry and of the record; a row whose entry is another's is a duplicate, by 1. After the last
-//! page 2 says that every row has its entry, so no two rows are equal.
+//! Who reads rows and entries in one snapshot may give a row without an entry one, in a commit that conflicts with any
+//! change of the row, of the entry and of the record; a row whose entry is another's is a duplicate, by 1. Who has read rows in one
+//! snapshot and knows that nobody has written rows of the table since may write their entries as they are: those that stand are the same, and
+//! two rows with one exclusive entry are duplicates. Once each row of a snapshot has come by, 2 says that every row has its entry, so no
+//! two rows are equal.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use arrow::array::{Array, RecordBatch};
+use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
+use arrow::datatypes::{FieldRef, SchemaRef};
 
 use super::over::{RowsKept, remove_from_page};
 use super::read::whole_rows;
-use super::rows_request::{PAGE_ROWS_MAX, rows_request};
-use super::{EntryEncoder, Limits, RowDecoder, constraint_key};
+use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request};
+use super::{EntryEncoder, EntryReader, IndexEntry, Limits, RowDecoder, constraint_key, write_schema};
 use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::codec::successor;
-use crate::store::{LockMode, Page, Write};
-use crate::txn::Transaction;
+use crate::store::{KeyRange, LockMode, Page, Write};
+use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
 /// A page of rows that has its entries.
@@ -37,16 +41,74 @@ pub struct BuiltPage {
     pub next: Vec<u8>,
 }
 
+/// Makes the entries of an index of pages of rows. Of these only the columns are decoded that entries hold.
+#[derive(Debug)]
+pub struct EntryMaker<'a> {
+    decoder: RowDecoder,
+    encoder: EntryEncoder<'a>,
+    schema: SchemaRef,
+    /// Each column of the table: where it is among those decoded, or NULLs in its place.
+    columns: Vec<Result<usize, ArrayRef>>,
+}
+
+impl<'a> EntryMaker<'a> {
+    /// For one index of a table.
+    pub fn new(table: &'a TableDef, index: &'a IndexDef, limits: Limits) -> EntryMaker<'a> {
+        let sorted = table.sort_columns(index);
+        let ids = sorted
+            .iter()
+            .map(|key| key.column)
+            .chain(index.include.iter().copied());
+        let mut wanted: Vec<usize> = ids.filter_map(|id| table.column_index_by_id(id)).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let schema = write_schema(table);
+        let column = |(position, field): (usize, &FieldRef)| {
+            let wanted = wanted.binary_search(&position);
+            wanted.map_err(|_| new_null_array(field.data_type(), PAGE_ROWS_MAX))
+        };
+        EntryMaker {
+            decoder: RowDecoder::new(table, &wanted),
+            encoder: EntryEncoder::new(table, index, limits),
+            columns: schema.fields().iter().enumerate().map(column).collect(),
+            schema,
+        }
+    }
+
+    /// Hands on the entry of each row of a page, at most [`PAGE_ROWS_MAX`]. Errors: `Corrupt`, 54000, those of `take`.
+    pub fn entries(&mut self, page: &Page, mut take: impl FnMut(&IndexEntry) -> Result<()>) -> Result<()> {
+        self.decoder.reserve(page.len());
+        for (key, value) in page.iter() {
+            self.decoder.push(key, value)?;
+        }
+        let decoded = self.decoder.finish()?;
+        let rows = decoded.num_rows();
+        let column = |column: &Result<usize, ArrayRef>| match column {
+            Ok(at) => Arc::clone(decoded.column(*at)),
+            Err(nulls) => nulls.slice(0, rows),
+        };
+        let columns = self.columns.iter().map(column).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow)?;
+        for row in 0..rows {
+            take(&self.encoder.entry(&batch, row)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Rows of a range, page by page, for an [`EntryMaker`].
+pub fn scan_rows(txn: &Transaction, range: KeyRange) -> TransactionScan {
+    txn.scan(request_of(range, false, PAGE_ROWS_MAX))
+}
+
 /// Writes the missing entries of the first `rows_max` rows from the key `from` on (`None`: the first of all); `None` at the
-/// end. `alone`: no other transaction can write rows of the table. Errors: 23505 when
-/// a row is equal to another.
+/// end. Errors: 23505 when a row is equal to another.
 pub async fn build_index_page(
     txn: &Transaction,
     table: &TableDef,
     index: &IndexDef,
     from: Option<&[u8]>,
     rows_max: usize,
-    alone: bool,
     limits: Limits,
 ) -> Result<Option<BuiltPage>> {
     let mut page = Page::new();
@@ -65,30 +127,81 @@ pub async fn build_index_page(
     page.iter()
         .try_for_each(|(key, value)| decoder.push(key, value))?;
     let batch = decoder.finish()?;
+    let keys: Vec<&[u8]> = page.iter().map(|(key, _)| key).collect();
+    write_missing(txn, (table, index), &batch, &keys, limits).await?;
+    let rows = page.len();
+    Ok(Some(BuiltPage { rows, next }))
+}
+
+/// Writes the missing entries of the rows with these keys, as far as there are such rows now. Errors: 23505 when one is equal to
+/// another.
+pub async fn build_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    index: &IndexDef,
+    keys: &[Vec<u8>],
+    limits: Limits,
+) -> Result<()> {
+    // A row that is over meanwhile may be seen again one day.
+    let values = txn.with_rows_that_are_over().get_many(keys).await?;
+    let mut decoder = whole_rows(table);
+    let mut found = Vec::with_capacity(keys.len());
+    for (at, key) in keys.iter().enumerate() {
+        if let Some(value) = values.get(at) {
+            decoder.push(key, value)?;
+            found.push(key.as_slice());
+        }
+    }
+    write_missing(txn, (table, index), &decoder.finish()?, &found, limits).await
+}
+
+/// Writes the entries of rows that have none. Whoever changes one of the rows meanwhile is shut out.
+async fn write_missing(
+    txn: &Transaction,
+    (table, index): (&TableDef, &IndexDef),
+    batch: &RecordBatch,
+    row_keys: &[&[u8]],
+    limits: Limits,
+) -> Result<()> {
     let mut encoder = EntryEncoder::new(table, index, limits);
     let entries: Vec<_> = (0..batch.num_rows())
-        .map(|row| encoder.entry(&batch, row))
+        .map(|row| encoder.entry(batch, row))
         .collect::<Result<_>>()?;
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
     let mut in_page: HashMap<Vec<u8>, usize> = HashMap::new();
-    for (row, (entry, (row_key, _))) in entries.into_iter().zip(page.iter()).enumerate() {
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
+    for (row, (entry, row_key)) in entries.into_iter().zip(row_keys).enumerate() {
         let is_other = standing.get(row).is_some_and(|value| value != entry.value);
         if entry.exclusive && (is_other || in_page.insert(entry.key.clone(), row).is_some()) {
-            return Err(duplicate(table, index, &batch, row));
+            return Err(duplicate(table, index, batch, row));
         }
         if standing.get(row).is_some() {
             continue;
         }
-        if !alone {
-            // Whoever changes the row is shut out: it may be in the index's columns.
-            txn.guard_in(row_key, LockMode::Keep);
-        }
+        // It may be in the index's columns that it is changed.
+        txn.guard_in(row_key, LockMode::Keep);
         let (key, value) = (entry.key, entry.value);
         txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;
     }
-    let rows = page.len();
-    Ok(Some(BuiltPage { rows, next }))
+    Ok(())
+}
+
+/// The error for an entry that another row has, too. Errors: `Corrupt`, the store's.
+pub async fn duplicate_entry(
+    txn: &Transaction,
+    table: &TableDef,
+    index: &IndexDef,
+    (key, value): (&[u8], &[u8]),
+) -> Result<Error> {
+    let row = [EntryReader::new(table, index).row_key(key, value)?];
+    let values = txn.get_many(&row).await?;
+    let mut decoder = whole_rows(table);
+    let found = values
+        .get(0)
+        .ok_or_else(|| Error::internal("an entry of no row"))?;
+    decoder.push(&row[0], found)?;
+    Ok(duplicate(table, index, &decoder.finish()?, 0))
 }
 
 /// Writes the entries of a new index for every row that the transaction sees, while nobody else can write rows of the table.
@@ -99,12 +212,37 @@ pub async fn build_index(
     index: &IndexDef,
     limits: Limits,
 ) -> Result<()> {
-    let mut from = None;
+    if table.options.expiry.may_be_over() {
+        let mut from = None;
+        while let Some(page) =
+            build_index_page(txn, table, index, from.as_deref(), PAGE_ROWS_MAX, limits).await?
+        {
+            from = Some(page.next);
+            tokio::task::yield_now().await;
+        }
+        return Ok(());
+    }
+    let mut maker = EntryMaker::new(table, index, limits);
+    let mut scan = scan_rows(txn, rows_range(table));
+    let mut page = Page::new();
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
     loop {
-        let page = build_index_page(txn, table, index, from.as_deref(), PAGE_ROWS_MAX, true, limits).await?;
-        match page {
-            Some(page) => from = Some(page.next),
-            None => return Ok(()),
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        let mut entries = Vec::with_capacity(page.len());
+        maker.entries(&page, |entry| {
+            entries.push(entry.clone());
+            Ok(())
+        })?;
+        for entry in entries {
+            // Of a new index there are no entries but those of this call.
+            if entry.exclusive && txn.has_written(&entry.key) {
+                return Err(duplicate_entry(txn, table, index, (&entry.key, &entry.value)).await?);
+            }
+            let (key, value) = (entry.key, entry.value);
+            txn.write(Write::Put { key, value }, None)?;
         }
         tokio::task::yield_now().await;
     }

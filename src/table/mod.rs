@@ -14,6 +14,7 @@ mod carried_times;
 pub mod check;
 mod describe;
 mod encode;
+mod encoded_row;
 mod entry;
 mod format;
 mod layout;
@@ -33,10 +34,13 @@ mod update;
 mod write;
 
 pub use arbiter::Arbiter;
-pub use build::{BuiltPage, build_index, build_index_page, has_null, is_empty};
+pub use build::{
+    BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty, scan_rows,
+};
 pub use carried_times::carry_times;
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};
+pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
@@ -45,12 +49,13 @@ pub use read::RowDecoder;
 pub use removal::{RemovedPage, remove_over_page};
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
+pub use rows_request::rows_range;
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;
 pub use update::{RowUpdate, update_rows};
 pub use write::{
-    Conflicts, RowFault, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, put_rows,
+    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, put_rows,
     upsert_rows,
 };
 

@@ -1,13 +1,18 @@
 //! How all rows of a table are read by what goes over them a page at a time.
 
 use crate::catalog::TableDef;
-use crate::codec::keyspace::entry_prefix;
+use crate::codec::keyspace::index_range;
 use crate::store::{KeyRange, ScanRequest};
 
 /// Bytes of a page at most.
 const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Rows of a page at most, where only one column is looked at, or nobody else writes.
 pub(super) const PAGE_ROWS_MAX: usize = 4096;
+
+/// The keys of a table's rows.
+pub fn rows_range(table: &TableDef) -> KeyRange {
+    index_range(table.id, table.primary_key.id)
+}
 
 /// All rows from a key on (`None`: the first).
 pub(super) fn rows_request(
@@ -16,11 +21,16 @@ pub(super) fn rows_request(
     keys_only: bool,
     page_rows_max: usize,
 ) -> ScanRequest {
-    let all = KeyRange::of_prefix(&entry_prefix(table.id, table.primary_key.id));
+    let all = rows_range(table);
     let range = KeyRange {
         start: from.map_or(all.start, <[u8]>::to_vec),
         end: all.end,
     };
+    request_of(range, keys_only, page_rows_max)
+}
+
+/// Rows of a range.
+pub(super) fn request_of(range: KeyRange, keys_only: bool, page_rows_max: usize) -> ScanRequest {
     ScanRequest {
         read_ahead: false,
         ranges: vec![range],

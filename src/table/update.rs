@@ -15,10 +15,11 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
+use super::encoded_row::{EncodedRow, encode_rows, take_turns};
 use super::over::lock_unique_keys;
 use super::sorted_keys::sorted;
 use super::table_lock::lock_for_writes;
-use super::write::{EncodedRow, encode_rows, take_turns, unique_violation, vacated_keys, write_rows};
+use super::write::{unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
 use crate::store::{LockMode, Values, Write};

@@ -11,21 +11,18 @@ use std::collections::{HashMap, HashSet};
 
 use arrow::array::RecordBatch;
 
+use super::encoded_row::{EncodedRow, RowFault, encode_rows, take_turns};
 use super::entry::entry_encoders;
 use super::over::{lock_unique_keys, remove_over};
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::{begin_write, lock_for_writes};
-use super::{IndexEntry, Limits, RowEncoder, constraint_key};
-use crate::catalog::{IndexDef, TableDef, written_key};
+use super::{Limits, RowEncoder, constraint_key};
+use crate::catalog::{IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::IndexId;
 use crate::store::{LockMode, Write};
 use crate::txn::{LockedValues, Transaction};
 use crate::{Error, Result};
-
-/// Rows after which a statement gives its thread to others for a moment: one that writes a million rows must hold up
-/// neither other clients nor the request that cancels it.
-const ROWS_PER_TURN: usize = 256;
 
 /// Which duplicates ON CONFLICT DO NOTHING passes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,15 +31,6 @@ pub enum Conflicts {
     Any,
     /// Of this one; others are errors.
     On(IndexId),
-}
-
-/// Why rows are not written, and which of the batch is at fault, where it is one.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RowFault {
-    /// Its place in the batch.
-    pub row: Option<usize>,
-    /// What is said of it.
-    pub error: Error,
 }
 
 /// Inserts rows; a key that is there already (or twice in the batch) is 23505.
@@ -65,18 +53,78 @@ pub async fn insert_told_rows(
 ) -> Result<(), RowFault> {
     let rows = encode_rows(txn, table, batch, limits).await?;
     begin_write(txn, table).await?;
-    let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
-    for (at, row) in rows.iter().enumerate() {
-        if let Some(index) = unique.duplicate(table, row) {
-            return Err(RowFault {
-                row: Some(at),
-                error: unique_violation(table, index, batch, at),
-            });
-        }
-        unique.add(row);
+    if let Some((row, index)) = first_duplicate(txn, table, &rows).await? {
+        return Err(RowFault {
+            row: Some(row),
+            error: unique_violation(table, index, batch, row),
+        });
+    }
+    // A row that was over stands under a key until the commit.
+    let is_new = !table.options.expiry.may_be_over();
+    for (at, row) in rows.into_iter().enumerate() {
+        write_row(txn, row, is_new)?;
         take_turns(at).await;
     }
-    Ok(write_rows(txn, rows).await?)
+    Ok(())
+}
+
+/// The first of new rows that has a unique key of another, before it or in the table, and of which index. All their unique keys are
+/// locked, unless nobody else can write them; where there is none they are new.
+async fn first_duplicate<'a>(
+    txn: &Transaction,
+    table: &'a TableDef,
+    rows: &[EncodedRow],
+) -> Result<Option<(usize, &'a IndexDef)>> {
+    // With the row and, in it, which of its keys.
+    let mut keys: Vec<(&Vec<u8>, usize, usize)> = Vec::with_capacity(rows.len());
+    for (at, row) in rows.iter().enumerate() {
+        if !table.has_hidden_key() {
+            keys.push((&row.key, at, 0));
+        }
+        let exclusive = row.entries.iter().zip(1..).filter(|(entry, _)| entry.exclusive);
+        keys.extend(exclusive.map(|(entry, number)| (&entry.key, at, number)));
+    }
+    if keys.is_empty() {
+        return Ok(None);
+    }
+    if !keys.is_sorted() {
+        keys.sort_unstable();
+    }
+    let mut places: Vec<(usize, usize)> = Vec::new();
+    let mut distinct = Vec::with_capacity(keys.len());
+    for of_key in keys.chunk_by(|(one, ..), (other, ..)| one == other) {
+        distinct.push(of_key[0].0);
+        places.extend(of_key[1..].iter().map(|(_, row, number)| (*row, *number)));
+    }
+    let is_taken = match is_unseen(txn, table).await? {
+        true => txn.are_put(distinct.iter().map(|key| key.as_slice())),
+        false => {
+            let owned: Vec<Vec<u8>> = distinct.iter().map(|key| (*key).clone()).collect();
+            let locked = lock_unique_keys(txn, table, &owned).await?;
+            (0..owned.len())
+                .map(|at| locked.values.get(at).is_some())
+                .collect()
+        }
+    };
+    if is_taken.contains(&true) {
+        let of_rows = keys.chunk_by(|(one, ..), (other, ..)| one == other);
+        let taken = of_rows.zip(is_taken).filter(|(_, is_taken)| *is_taken);
+        places.extend(taken.map(|(of_key, _)| (of_key[0].1, of_key[0].2)));
+    }
+    let first = places.into_iter().min();
+    Ok(first.map(|(row, number)| {
+        let entry = number.checked_sub(1).and_then(|at| table.kept_indexes().nth(at));
+        (row, entry.unwrap_or(&table.primary_key))
+    }))
+}
+
+/// Whether nobody else can see the table's rows: the transaction made it, or gave its rows new keys.
+async fn is_unseen(txn: &Transaction, table: &TableDef) -> Result<bool> {
+    let record = record_key(table.id);
+    if !txn.has_written(&record) {
+        return Ok(false);
+    }
+    Ok(txn.get_stored(&[record]).await?.get(0).is_none())
 }
 
 /// Inserts the rows whose unique keys are free and passes over the others; answers which were inserted.
@@ -110,7 +158,7 @@ pub async fn insert_missing_rows(
             }
             unique.add(&row);
             kept.extend(row.unique_keys().cloned());
-            write_row(txn, row)?;
+            write_row(txn, row, false)?;
         } else {
             unique.require_seen(txn, &row)?;
         }
@@ -244,26 +292,11 @@ pub async fn get_rows(
     Ok((found, decoder.finish()?))
 }
 
-/// Called after each row: lets other tasks run once in a while.
-pub(super) async fn take_turns(row: usize) {
-    if row % ROWS_PER_TURN == ROWS_PER_TURN - 1 {
-        tokio::task::yield_now().await;
-    }
-}
-
 /// What becomes of a row under its key.
 struct ValueChange<'a> {
     /// The value that stands there, if any.
     old: Option<&'a [u8]>,
     new: Vec<u8>,
-}
-
-/// A row as it will be stored.
-pub(super) struct EncodedRow {
-    pub(super) key: Vec<u8>,
-    pub(super) value: Vec<u8>,
-    /// In the order of `TableDef::kept_indexes`.
-    entries: Vec<IndexEntry>,
 }
 
 /// The unique keys that may not be written: those that are there, but for those that the statement gives up, and
@@ -337,69 +370,6 @@ impl UniqueKeys {
 
     fn add(&mut self, row: &EncodedRow) {
         self.taken.extend(row.unique_keys().cloned());
-    }
-}
-
-impl EncodedRow {
-    /// Every key that it writes.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &Vec<u8>> {
-        std::iter::once(&self.key).chain(self.entries.iter().map(|entry| &entry.key))
-    }
-
-    /// The index of the table whose key this is of the row's unique keys.
-    pub(super) fn index_of<'a>(&self, table: &'a TableDef, key: &[u8]) -> &'a IndexDef {
-        let mut entries = table.kept_indexes().zip(&self.entries);
-        let found = entries.find(|(_, entry)| entry.key == key);
-        found.map_or(&table.primary_key, |(index, _)| index)
-    }
-
-    /// Its own key and those of its entries that no other row may have.
-    pub(super) fn unique_keys(&self) -> impl Iterator<Item = &Vec<u8>> {
-        let entries = self
-            .entries
-            .iter()
-            .filter(|entry| entry.exclusive)
-            .map(|entry| &entry.key);
-        std::iter::once(&self.key).chain(entries)
-    }
-}
-
-pub(super) async fn encode_rows(
-    txn: &Transaction,
-    table: &TableDef,
-    batch: &RecordBatch,
-    limits: Limits,
-) -> Result<Vec<EncodedRow>, RowFault> {
-    let mut encoder = RowEncoder::of_write(txn, table, limits);
-    let mut entries = entry_encoders(table, limits);
-    let mut encode = |row: usize| {
-        let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
-        Ok(EncodedRow {
-            key: encoder.key(batch, row)?,
-            value: encoder.value(batch, row)?,
-            entries: entries.collect::<Result<_>>()?,
-        })
-    };
-    let mut rows = Vec::with_capacity(batch.num_rows());
-    for row in 0..batch.num_rows() {
-        rows.push(encode(row).map_err(|error| RowFault {
-            row: Some(row),
-            error,
-        })?);
-        take_turns(row).await;
-    }
-    Ok(rows)
-}
-
-impl From<Error> for RowFault {
-    fn from(error: Error) -> RowFault {
-        RowFault { row: None, error }
-    }
-}
-
-impl From<RowFault> for Error {
-    fn from(fault: RowFault) -> Error {
-        fault.error
     }
 }
 
@@ -482,13 +452,14 @@ pub(super) async fn vacated_keys(
 
 pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
     for (at, row) in rows.into_iter().enumerate() {
-        write_row(txn, row)?;
+        write_row(txn, row, false)?;
         take_turns(at).await;
     }
     Ok(())
 }
 
-fn write_row(txn: &Transaction, row: EncodedRow) -> Result<()> {
+/// `is_new`: nothing is committed under its key.
+fn write_row(txn: &Transaction, row: EncodedRow, is_new: bool) -> Result<()> {
     for entry in row.entries {
         txn.write(
             Write::Put {
@@ -498,13 +469,11 @@ fn write_row(txn: &Transaction, row: EncodedRow) -> Result<()> {
             None,
         )?;
     }
-    txn.write(
-        Write::Put {
-            key: row.key,
-            value: row.value,
-        },
-        None,
-    )
+    let (key, value) = (row.key, row.value);
+    match is_new {
+        true => txn.write_new(Write::Put { key, value }),
+        false => txn.write(Write::Put { key, value }, None),
+    }
 }
 
 /// Replaces the index entries of rows whose values change under unchanged keys.

@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use bytes::Bytes;
+use smallvec::{SmallVec, smallvec};
+
 use super::finished;
 use crate::error::Limit;
 use crate::store::{CountedBytes, KeyRange, LockMode, MemoryAccount, Write};
@@ -21,23 +24,23 @@ const VERSION_OVERHEAD_BYTES: usize = 128;
 const COPIES: usize = 2;
 
 /// What a key is now: `Some(Some(value))` put, `Some(None)` deleted, `None` not written.
-pub(super) type OwnValue = Option<Option<Arc<[u8]>>>;
+pub(super) type OwnValue = Option<Option<Bytes>>;
 
 /// A buffered row for a scan: the key, and the value or its deletion.
-pub(super) type OwnRow = (Arc<[u8]>, Option<Arc<[u8]>>);
+pub(super) type OwnRow = (Bytes, Option<Bytes>);
 
 /// The writes of one transaction.
 #[derive(Debug)]
 pub(super) struct Buffer {
-    /// For each key written its versions, oldest first; never empty.
-    keys: BTreeMap<Arc<[u8]>, Vec<Version>>,
+    /// What was written to each key. Bytes that nobody shares come and go without being copied.
+    keys: BTreeMap<Bytes, OwnKey>,
     /// Keys that must not change, when they were first named, and the strongest lock that was asked for.
     guards: HashMap<Arc<[u8]>, (usize, LockMode)>,
     /// What is to be locked at the statement's end: when it was named, the key, and how.
     unsettled: Vec<(usize, Arc<[u8]>, LockMode)>,
     /// Since the first savepoint: each new version and its key, so that a rollback need not walk the whole buffer. A
     /// version that only replaced others newer than every mark is not new: its key stands here already.
-    journal: Vec<(usize, Arc<[u8]>)>,
+    journal: Vec<(usize, Bytes)>,
     /// Savepoints not rolled back, rising.
     savepoints: Vec<usize>,
     /// Open scans by the mark they see, and how many share it.
@@ -50,10 +53,28 @@ pub(super) struct Buffer {
     is_finished: bool,
 }
 
+/// A key that was written.
+#[derive(Debug)]
+struct OwnKey {
+    /// Oldest first; never empty.
+    versions: SmallVec<[Version; 1]>,
+    /// Nothing is committed under it, nor will be before the transaction is.
+    is_new: bool,
+}
+
 #[derive(Debug)]
 struct Version {
     at: usize,
-    value: Option<Arc<[u8]>>,
+    value: Option<Bytes>,
+}
+
+/// What a transaction leaves to be committed.
+#[derive(Debug, Default)]
+pub(super) struct Finished {
+    /// In the order of keys.
+    pub(super) writes: Vec<Write>,
+    /// For each of them whether its key is new.
+    pub(super) are_new: Vec<bool>,
 }
 
 impl Buffer {
@@ -90,15 +111,31 @@ impl Buffer {
         }
         let mark = mark.unwrap_or(self.now);
         keys.iter()
-            .map(|key| Some(visible(self.keys.get(key.as_slice())?, mark)?.value.clone()))
+            .map(|key| {
+                Some(
+                    visible(&self.keys.get(key.as_slice())?.versions, mark)?
+                        .value
+                        .clone(),
+                )
+            })
             .collect()
+    }
+
+    /// For each key whether a value is put under it, as the mark sees it (`None`: now).
+    pub(super) fn are_put<'a>(&self, keys: impl Iterator<Item = &'a [u8]>, mark: Option<usize>) -> Vec<bool> {
+        let mark = mark.unwrap_or(self.now);
+        let is_put = |key: &[u8]| {
+            let own = self.keys.get(key)?;
+            visible(&own.versions, mark)?.value.as_ref()
+        };
+        keys.map(|key| is_put(key).is_some()).collect()
     }
 
     /// Which of the keys were written between two marks.
     pub(super) fn are_written_between(&self, earlier: usize, later: usize, keys: &[Vec<u8>]) -> Vec<bool> {
         let is_written = |key: &Vec<u8>| {
-            let versions = self.keys.get(key.as_slice());
-            let seen = versions.and_then(|versions| visible(versions, later));
+            let own = self.keys.get(key.as_slice());
+            let seen = own.and_then(|own| visible(&own.versions, later));
             seen.is_some_and(|version| version.at > earlier)
         };
         keys.iter().map(is_written).collect()
@@ -107,11 +144,21 @@ impl Buffer {
     /// Adds a write, whose key is to be locked so at the statement's end; refused whole when the buffer would grow above its
     /// limit.
     pub(super) fn write(&mut self, write: Write, lock: Option<LockMode>) -> Result<()> {
+        self.add(write, lock, false)
+    }
+
+    /// Adds a write whose key is locked, or cannot be written by others, and under which nothing is committed unless the transaction
+    /// has written it before.
+    pub(super) fn write_new(&mut self, write: Write) -> Result<()> {
+        self.add(write, None, true)
+    }
+
+    fn add(&mut self, write: Write, lock: Option<LockMode>, is_new: bool) -> Result<()> {
         if self.is_finished {
             return Err(finished());
         }
         let (key, value) = match write {
-            Write::Put { key, value } => (key, Some(Arc::from(value))),
+            Write::Put { key, value } => (key, Some(Bytes::from(value.into_boxed_slice()))),
             Write::Delete { key } => (key, None),
         };
         let newest_mark = self.newest_mark();
@@ -119,16 +166,19 @@ impl Buffer {
             at: self.now + 1,
             value,
         };
-        let versions = self.keys.get_mut(key.as_slice());
+        let own = self.keys.get_mut(key.as_slice());
         // Versions that no mark sees are replaced, the others stay below the new one.
-        let kept = versions.as_ref().map_or(0, |versions| {
-            versions
+        let kept = own.as_ref().map_or(0, |own| {
+            own.versions
                 .iter()
                 .rposition(|version| newest_mark.is_some_and(|mark| version.at <= mark))
                 .map_or(0, |at| at + 1)
         });
-        let freed: usize = versions.as_ref().map_or(0, |versions| {
-            versions[kept..].iter().map(|version| version.bytes(&key)).sum()
+        let freed: usize = own.as_ref().map_or(0, |own| {
+            own.versions[kept..]
+                .iter()
+                .map(|version| version.bytes(&key))
+                .sum()
         });
         let bytes = self.bytes - freed + version.bytes(&key);
         if bytes > self.bytes_max {
@@ -140,27 +190,27 @@ impl Buffer {
         if let Some(mode) = lock {
             self.unsettled.push((self.now, Arc::from(key.as_slice()), mode));
         }
-        let key = match versions {
-            Some(versions) => {
-                let is_replaced = kept < versions.len();
-                versions.truncate(kept);
-                versions.push(version);
+        let journaled = match own {
+            Some(own) => {
+                let is_replaced = kept < own.versions.len();
+                own.versions.truncate(kept);
+                own.versions.push(version);
                 if is_replaced || self.savepoints.is_empty() {
                     return Ok(());
                 }
-                self.keys
-                    .get_key_value(key.as_slice())
-                    .map_or_else(|| key.into(), |(key, _)| Arc::clone(key))
+                let known = self.keys.get_key_value(key.as_slice());
+                known.map_or_else(|| key.into(), |(key, _)| key.clone())
             }
             None => {
-                let key: Arc<[u8]> = key.into();
-                self.keys.insert(Arc::clone(&key), vec![version]);
-                key
+                let key = Bytes::from(key.into_boxed_slice());
+                let journaled = (!self.savepoints.is_empty()).then(|| key.clone());
+                let versions = smallvec![version];
+                self.keys.insert(key, OwnKey { versions, is_new });
+                let Some(journaled) = journaled else { return Ok(()) };
+                journaled
             }
         };
-        if !self.savepoints.is_empty() {
-            self.journal.push((self.now, key));
-        }
+        self.journal.push((self.now, journaled));
         Ok(())
     }
 
@@ -182,8 +232,8 @@ impl Buffer {
         let keys = self
             .keys
             .range::<[u8], _>((Bound::Included(range.start.as_slice()), end));
-        let written = keys.filter_map(|(key, versions)| {
-            let newest = versions.last()?;
+        let written = keys.filter_map(|(key, own)| {
+            let newest = own.versions.last()?;
             Some((key.to_vec(), newest.value.is_some()))
         });
         written.collect()
@@ -244,13 +294,13 @@ impl Buffer {
         self.guards.retain(|_, (at, _)| *at <= mark);
         self.unsettled.retain(|(at, ..)| *at <= mark);
         while let Some((_, key)) = self.journal.pop_if(|(at, _)| *at > mark) {
-            let Some(versions) = self.keys.get_mut(&key) else {
+            let Some(own) = self.keys.get_mut(&key) else {
                 continue;
             };
-            while let Some(version) = versions.pop_if(|version| version.at > mark) {
-                self.bytes -= version.bytes(&key);
+            while own.versions.last().is_some_and(|version| version.at > mark) {
+                self.bytes -= own.versions.pop().map_or(0, |version| version.bytes(&key));
             }
-            if versions.is_empty() {
+            if own.versions.is_empty() {
                 self.keys.remove(&key);
             }
         }
@@ -284,9 +334,8 @@ impl Buffer {
         mark: usize,
         rows_max: usize,
     ) -> Vec<OwnRow> {
-        let visible = |(key, versions): (&Arc<[u8]>, &Vec<Version>)| {
-            Some((Arc::clone(key), visible(versions, mark)?.value.clone()))
-        };
+        let visible =
+            |(key, own): (&Bytes, &OwnKey)| Some((key.clone(), visible(&own.versions, mark)?.value.clone()));
         let keys = self.keys.range::<[u8], _>(bounds);
         match reverse {
             false => keys.filter_map(visible).take(rows_max).collect(),
@@ -294,26 +343,32 @@ impl Buffer {
         }
     }
 
-    /// Ends the transaction: its writes, which leave the buffer, in the order of keys.
-    pub(super) fn finish(&mut self) -> Result<Vec<Write>> {
+    /// Ends the transaction: its writes leave the buffer.
+    pub(super) fn finish(&mut self) -> Result<Finished> {
         if std::mem::replace(&mut self.is_finished, true) {
             return Err(finished());
         }
-        let mut writes = Vec::with_capacity(self.keys.len());
+        let mut finished = Finished {
+            writes: Vec::with_capacity(self.keys.len()),
+            are_new: Vec::with_capacity(self.keys.len()),
+        };
         self.journal = Vec::new();
         self.guards = HashMap::new();
-        for (key, mut versions) in std::mem::take(&mut self.keys) {
-            let Some(version) = versions.pop() else { continue };
-            let key = key.to_vec();
-            writes.push(match version.value {
+        for (key, mut own) in std::mem::take(&mut self.keys) {
+            let Some(version) = own.versions.pop() else {
+                continue;
+            };
+            let key = key.into();
+            finished.are_new.push(own.is_new);
+            finished.writes.push(match version.value {
                 Some(value) => Write::Put {
                     key,
-                    value: value.to_vec(),
+                    value: value.into(),
                 },
                 None => Write::Delete { key },
             });
         }
-        Ok(writes)
+        Ok(finished)
     }
 
     /// Whether the transaction has ended.

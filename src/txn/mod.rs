@@ -48,7 +48,7 @@ use crate::store::{
     Values, Write, WriteWatch,
 };
 use crate::{Error, Result};
-use buffer::Buffer;
+use buffer::{Buffer, Finished};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -439,6 +439,17 @@ impl Transaction {
         self.lock_buffer().write(write, lock)
     }
 
+    /// Buffers a write of a key that is locked, or that nobody else can write, and under which nothing is committed unless the
+    /// transaction itself has written it before.
+    pub fn write_new(&self, write: Write) -> Result<()> {
+        self.lock_buffer().write_new(write)
+    }
+
+    /// For each key whether the transaction has put a value under it.
+    pub fn are_put<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) -> Vec<bool> {
+        self.lock_buffer().are_put(keys, self.seen())
+    }
+
     /// The key must not have changed since the snapshot, nor change until this commits (the record of a table written to …):
     /// [`Transaction::guard_in`] that many may do at once.
     pub fn guard(&self, key: &[u8]) {
@@ -527,7 +538,7 @@ impl Transaction {
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
         self.settle().await?;
         let untouched = self.read_ranges();
-        let (writes, _account) = {
+        let (Finished { writes, are_new }, _account) = {
             let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
         };
@@ -542,7 +553,10 @@ impl Transaction {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         let batch = Batch {
-            known: self.whole.locks.known_of(writes.iter().map(Write::key)),
+            known: self
+                .whole
+                .locks
+                .known_of(writes.iter().map(Write::key).zip(are_new)),
             snapshot: (!untouched.is_empty()).then(|| Arc::clone(&self.snapshot)),
             untouched,
             writes,

@@ -28,6 +28,7 @@ mod isolation;
 mod isolation_specs;
 mod known_texts;
 mod limits;
+mod load;
 mod made_again;
 mod memory;
 mod moved_keys;

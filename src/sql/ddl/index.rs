@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::index_build::{Build, JobIndex, Unbuilt};
+use super::index_sort::Sorting;
 use super::verification::JobTable;
 use crate::catalog::{CatalogWriter, IndexDef, IndexExpression, KeyColumn, TableDef, written_key};
 use crate::codec::row::ColumnId;
@@ -106,6 +107,7 @@ async fn publish(
         unbuilt,
         store,
         limits: ctx.settings.limits,
+        sorting: Sorting::new(&ctx.settings, Arc::clone(&ctx.memory)),
         building,
     };
     build.run(ctx).await

@@ -1,7 +1,11 @@
 //! Builds of indexes, as PostgreSQL's CREATE INDEX CONCURRENTLY does them, in the two phases of [`super::unverified`]: the
 //! record is committed first, marked as being built, so that every write from then on keeps the index; then the entries
-//! of older rows are written page by page (`table::build_index_page`), then the mark goes. Until then `indisvalid` is false
-//! and no plan reads it.
+//! of older rows are written, then the mark goes. Until then `indisvalid` is false and no plan reads it.
+//!
+//! All rows are read in one snapshot and their entries written in the order of keys ([`super::index_sort`]), a chunk a commit. Where
+//! nobody has written rows of the table since the snapshot, and nobody is about to, a chunk is written as it is; where somebody has, its rows
+//! are looked at again, and a commit that loses to writers of its rows is tried with fewer. Who keeps the table locked meanwhile is waited for by
+//! nobody. Should the snapshot be given up (`keyspan.undo_bytes_max`), the rows are gone through page by page, each in a snapshot of its own.
 //!
 //! A build that a statement waits for is a job of the server's: a duplicate, a cancelled statement or a client that has
 //! gone remove the index, or leave it invalid if it was to be built CONCURRENTLY. One that nobody waits for is done by the
@@ -10,18 +14,22 @@
 
 use std::sync::Arc;
 
+use super::index_sort::{Entry, RowsRead, SortedEntries, Sorting};
 use super::verification::{JobTable, after_undo, begin, change_table, without};
-use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef};
+use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::TableId;
-use crate::store::Store;
-use crate::system::{Abandoned, Building, IndexBuilds, StatementContext};
-use crate::table::{Limits, build_index_page};
+use crate::store::{LockMode, LockWait, Store, Write};
+use crate::system::{Abandoned, Building, IndexBuilds, Settings, StatementContext};
+use crate::table::{EntryReader, Limits, build_index_page, build_rows};
+use crate::txn::{SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
 /// Rows of one page of a build, at most.
 const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { 1024 };
 /// How often in a row a page may lose to writers of its rows.
 const LOST_MAX: usize = 1000;
+/// What the transaction of a chunk may write.
+const CHUNK_TRANSACTION_BYTES: usize = 64 << 20;
 
 /// An index as a job knows it; see [`JobTable`].
 #[derive(Debug, Clone)]
@@ -56,7 +64,49 @@ pub(super) struct Build {
     pub(super) unbuilt: Unbuilt,
     pub(super) store: Arc<dyn Store>,
     pub(super) limits: Limits,
+    pub(super) sorting: Sorting,
     pub(super) building: Building,
+}
+
+/// How many rows are written in one commit, by how often that was lost to their writers.
+struct Pace {
+    rows_max: usize,
+    lost: usize,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace {
+            rows_max: PAGE_ROWS_MAX,
+            lost: 0,
+        }
+    }
+
+    /// A commit went through.
+    fn won(&mut self) {
+        (self.rows_max, self.lost) = ((self.rows_max * 2).min(PAGE_ROWS_MAX), 0);
+    }
+
+    /// Somebody wrote one of the rows: fewer rows are lost to fewer writers. Errors: the conflict, at last.
+    fn lost(&mut self, error: Error) -> Result<()> {
+        match self.lost < LOST_MAX {
+            true => {
+                (self.rows_max, self.lost) = ((self.rows_max / 2).max(1), self.lost + 1);
+                Ok(())
+            }
+            false => Err(error),
+        }
+    }
+}
+
+/// Whether what was read is still the table's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stored {
+    There,
+    /// TRUNCATE, or a rewrite, gave the table new keys.
+    Elsewhere,
+    /// Its rows may be over: those that are must go, which a page of rows does.
+    Expiring,
 }
 
 /// Builds every index that is recorded as being built and that nobody builds; answers for each its name and how it ended.
@@ -64,7 +114,7 @@ pub(super) struct Build {
 pub async fn build_unattended(
     store: &Arc<dyn Store>,
     builds: &Arc<IndexBuilds>,
-    limits: Limits,
+    settings: &Settings,
 ) -> Result<Vec<(String, Result<()>)>> {
     let txn = begin(store).await?;
     let catalog = Catalog::load(&txn, None).await?;
@@ -81,7 +131,8 @@ pub async fn build_unattended(
                 // Nobody would hear of it otherwise.
                 unbuilt: Unbuilt::Stays,
                 store: Arc::clone(store),
-                limits,
+                limits: settings.limits,
+                sorting: Sorting::new(settings, settings.statement_memory()),
                 building,
             };
             ended.push((index.name.clone(), build.write(&Abandoned::default()).await));
@@ -127,11 +178,140 @@ impl Build {
         after_undo(undone, error)
     }
 
-    /// Writes the entries of all rows, a page a commit. Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
+    /// Writes the entries of all rows. Errors: 23505, 42704 when the index was dropped meanwhile, 57014.
     async fn write_entries(&self, abandoned: &Abandoned) -> Result<()> {
+        loop {
+            match self.write_sorted(abandoned).await {
+                Ok(Stored::There) => return Ok(()),
+                Ok(Stored::Elsewhere) => self.building.restart(),
+                Ok(Stored::Expiring) | Err(Error::SnapshotTooOld) => {
+                    self.building.restart();
+                    return self.write_pages(abandoned).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Writes the entries in the order of their keys, a chunk a commit. Errors: as `write_entries`, `SnapshotTooOld`.
+    async fn write_sorted(&self, abandoned: &Abandoned) -> Result<Stored> {
+        let txn = Arc::new(begin(&self.store).await?);
+        let catalog = Catalog::load(&txn, None).await?;
+        let table = Arc::clone(self.table.find(&catalog)?);
+        if table.options.expiry.may_be_over() {
+            return Ok(Stored::Expiring);
+        }
+        let rows = RowsRead {
+            index: Arc::new(self.find(&table)?.clone()),
+            table,
+            txn,
+            limits: self.limits,
+        };
+        let build = self.building.build();
+        let mut entries = SortedEntries::read(rows.clone(), &self.sorting, build, abandoned).await?;
+        self.building.note_read();
+        let mut cached = Some(catalog);
+        let mut chunk = entries.next_chunk().await?;
+        while !chunk.is_empty() {
+            abandoned.next_step().await?;
+            let written = chunk.len();
+            let (stored, next) =
+                futures::join!(self.write_chunk(&rows, chunk, &mut cached), entries.next_chunk());
+            match stored? {
+                Stored::There => {}
+                moved => return Ok(moved),
+            }
+            self.building.advance(written);
+            chunk = next?;
+        }
+        Ok(Stored::There)
+    }
+
+    /// Writes the entries of a chunk in one commit where the table is as it was when they were read. Durable with the commit that
+    /// makes the index valid, if that is ever reached. Errors: as `write_sorted`.
+    async fn write_chunk(
+        &self,
+        rows: &RowsRead,
+        chunk: Vec<Entry>,
+        cached: &mut Option<Arc<Catalog>>,
+    ) -> Result<Stored> {
+        let Some(txn) = self
+            .lock_unchanged(&rows.table, rows.txn.share_snapshot())
+            .await?
+        else {
+            return self.write_looked_at(rows, &chunk).await;
+        };
+        let current = Catalog::load(&txn, cached.take()).await?;
+        let table = self.table.find(&current)?;
+        self.find(table)?;
+        if table.id != rows.table.id {
+            return Ok(Stored::Elsewhere);
+        }
+        *cached = Some(current);
+        for (key, value) in chunk {
+            txn.write(Write::Put { key, value }, None)?;
+        }
+        txn.commit(true).await?;
+        Ok(Stored::There)
+    }
+
+    /// A transaction that keeps others from writing rows of the table; `None` where one may just be doing so, or has since the snapshot.
+    async fn lock_unchanged(&self, table: &TableDef, since: SharedSnapshot) -> Result<Option<Transaction>> {
+        let options = TransactionOptions {
+            bytes_max: CHUNK_TRANSACTION_BYTES,
+            snapshot: Some(since),
+            ..TransactionOptions::default()
+        };
+        let then = Transaction::begin_with(Arc::clone(&self.store), options).await?;
+        let record = [record_key(table.id)];
+        let mode = LockMode::ShareRowExclusive;
+        let unlocked = then.lock_as_it_is(&record, mode, LockWait::NoWait).await?;
+        if !unlocked.is_locked(0) {
+            return Ok(None);
+        }
+        match then.lock(&[written_key(table.id)], LockMode::KeyShare).await {
+            Ok(()) => then.next_statement().await.map(Some),
+            Err(Error::Conflict { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes the entries that the rows of a chunk have now. Errors: as `write_sorted`.
+    async fn write_looked_at(&self, rows: &RowsRead, chunk: &[Entry]) -> Result<Stored> {
+        let mut reader = EntryReader::new(&rows.table, &rows.index);
+        let keys = chunk.iter().map(|(key, value)| reader.row_key(key, value));
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        let mut left = keys.as_slice();
+        let (mut catalog, mut pace) = (None, Pace::new());
+        while !left.is_empty() {
+            let txn = begin(&self.store).await?;
+            let current = Catalog::load(&txn, catalog.take()).await?;
+            let table = self.table.find(&current)?;
+            let index = self.find(table)?;
+            if table.id != rows.table.id {
+                return Ok(Stored::Elsewhere);
+            }
+            let (some, rest) = left.split_at(left.len().min(pace.rows_max));
+            build_rows(&txn, table, index, some, self.limits).await?;
+            match txn.commit(true).await {
+                Ok(()) => {
+                    pace.won();
+                    left = rest;
+                }
+                Err(error @ Error::Conflict { .. }) => pace.lost(error)?,
+                Err(error) => return Err(error),
+            }
+            catalog = Some(current);
+            tokio::task::yield_now().await;
+        }
+        Ok(Stored::There)
+    }
+
+    /// Writes the entries of all rows, a page of rows a commit. Errors: as `write_entries`.
+    async fn write_pages(&self, abandoned: &Abandoned) -> Result<()> {
         let mut catalog = None;
         let mut place: (TableId, Option<Vec<u8>>) = (0, None);
-        let (mut rows_max, mut lost) = (PAGE_ROWS_MAX, 0);
+        let mut pace = Pace::new();
         loop {
             abandoned.next_step().await?;
             let txn = begin(&self.store).await?;
@@ -144,21 +324,17 @@ impl Build {
                 self.building.restart();
             }
             let from = place.1.as_deref();
-            let page = build_index_page(&txn, table, index, from, rows_max, false, self.limits).await?;
-            // Durable with the commit that makes the index valid, if that is ever reached.
+            let page = build_index_page(&txn, table, index, from, pace.rows_max, self.limits).await?;
             match txn.commit(true).await {
                 Ok(()) => {
                     let Some(page) = page else {
                         return Ok(());
                     };
-                    self.building.advance(page.rows as u64);
+                    self.building.advance(page.rows);
                     place.1 = Some(page.next);
-                    (rows_max, lost) = ((rows_max * 2).min(PAGE_ROWS_MAX), 0);
+                    pace.won();
                 }
-                // Somebody wrote one of the rows: fewer rows are lost to fewer writers.
-                Err(Error::Conflict { .. }) if lost < LOST_MAX => {
-                    (rows_max, lost) = ((rows_max / 2).max(1), lost + 1);
-                }
+                Err(error @ Error::Conflict { .. }) => pace.lost(error)?,
                 Err(error) => return Err(error),
             }
             catalog = Some(current);

@@ -33,6 +33,7 @@ mod index_build;
 mod index_expression;
 mod index_options;
 mod index_state;
+mod index_sort;
 mod key;
 mod like;
 mod lock_table;

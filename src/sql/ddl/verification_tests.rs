@@ -9,8 +9,7 @@ use crate::catalog::{Access, Catalog, RelationName, TableDef, Unverified};
 use crate::error::Error;
 use crate::sql::testing::Client;
 use crate::sql::{Outcome, execute, parse};
-use crate::system::{Jobs, StatementContext};
-use crate::table::Limits;
+use crate::system::{Jobs, Settings, StatementContext};
 use crate::txn::Transaction;
 
 /// Runs one statement in a context whose snapshot was taken before.
@@ -200,9 +199,9 @@ async fn committed(client: &Client, name: &str) -> Arc<TableDef> {
 const MANY: &str = "CREATE TABLE t (a int PRIMARY KEY, b int);
     INSERT INTO t SELECT g, g FROM generate_series(1, 200) g";
 
-/// A context whose jobs take as many steps as the semaphore permits.
-async fn held_context(client: &Client, steps: usize) -> (StatementContext, Arc<Semaphore>) {
-    let semaphore = Arc::new(Semaphore::new(steps));
+/// A context whose jobs take as many steps as the semaphore permits: none so far.
+async fn held_context(client: &Client) -> (StatementContext, Arc<Semaphore>) {
+    let semaphore = Arc::new(Semaphore::new(0));
     let mut jobs = Jobs::default();
     jobs.steps = Some(Arc::clone(&semaphore));
     let jobs = Arc::new(jobs);
@@ -213,25 +212,33 @@ async fn held_context(client: &Client, steps: usize) -> (StatementContext, Arc<S
     (ctx, semaphore)
 }
 
-/// Polls the build until its index is recorded and the permits are used up.
+/// Permits a build step by step until it has read all rows and written the first entries.
 async fn begin_build(
-    client: &Client,
+    ctx: &StatementContext,
     building: &mut (impl Future<Output = crate::Result<String>> + Unpin),
     steps: &Semaphore,
 ) {
-    while committed(client, "t").await.indexes.is_empty() || steps.available_permits() > 0 {
+    let is_begun = || {
+        let running = ctx.index_builds.running();
+        running.first().is_some_and(|build| build.rows_done() > 0)
+    };
+    while !is_begun() {
         assert!(futures::poll!(&mut *building).is_pending());
+        if steps.available_permits() == 0 {
+            steps.add_permits(1);
+        }
         tokio::task::yield_now().await;
     }
+    steps.forget_permits(usize::MAX);
 }
 
 #[tokio::test]
 async fn while_it_is_built_an_index_is_kept_and_invalid() {
     let client = Client::new();
     client.ok(MANY).await;
-    let (ctx, steps) = held_context(&client, 2).await;
+    let (ctx, steps) = held_context(&client).await;
     let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
-    begin_build(&client, &mut building, &steps).await;
+    begin_build(&ctx, &mut building, &steps).await;
     let state = "SELECT indisvalid, indisready FROM pg_index WHERE indexrelid = 'i'::regclass";
     assert_eq!(client.rows(state).await, ["f|t"]);
     let twice = client.fails("INSERT INTO t VALUES (9001, 1), (9002, 1)").await;
@@ -264,9 +271,9 @@ async fn while_it_is_built_an_index_is_kept_and_invalid() {
 async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
     let client = Client::new();
     client.ok(MANY).await;
-    let (ctx, steps) = held_context(&client, 2).await;
+    let (ctx, steps) = held_context(&client).await;
     let mut building = pin!(run_in(&ctx, "ALTER TABLE t ADD CONSTRAINT i UNIQUE (b)"));
-    begin_build(&client, &mut building, &steps).await;
+    begin_build(&ctx, &mut building, &steps).await;
     let early = client.fails("INSERT INTO t VALUES (-1, 1)").await;
     assert_eq!(
         early,
@@ -286,10 +293,10 @@ async fn duplicates_that_come_during_a_build_are_refused_or_end_it() {
 async fn a_dropped_statement_leaves_no_index() {
     let client = Client::new();
     client.ok(MANY).await;
-    let (ctx, steps) = held_context(&client, 2).await;
+    let (ctx, steps) = held_context(&client).await;
     {
         let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
-        begin_build(&client, &mut building, &steps).await;
+        begin_build(&ctx, &mut building, &steps).await;
     }
     steps.add_permits(1000);
     assert!(ctx.jobs.ended().await);
@@ -317,9 +324,9 @@ async fn a_build_survives_what_others_do_to_its_table() {
     ] {
         let client = Client::new();
         client.ok(MANY).await;
-        let (ctx, steps) = held_context(&client, 2).await;
+        let (ctx, steps) = held_context(&client).await;
         let mut building = pin!(run_in(&ctx, "CREATE UNIQUE INDEX i ON t (b)"));
-        begin_build(&client, &mut building, &steps).await;
+        begin_build(&ctx, &mut building, &steps).await;
         let other = client.other();
         // A page may commit between: the statement is run again, as a session would.
         for text in meanwhile.split("; ") {
@@ -386,7 +393,7 @@ async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
 
     // What was begun is finished.
     let builds = Arc::default();
-    let ended = super::build_unattended(&client.store, &builds, Limits::default()).await;
+    let ended = super::build_unattended(&client.store, &builds, &Settings::default()).await;
     let ended = ended.unwrap();
     assert_eq!(
         ended,
@@ -400,6 +407,6 @@ async fn a_start_takes_back_or_finishes_what_a_killed_server_left() {
             .iter()
             .all(|index| index.is_complete())
     );
-    let again = super::build_unattended(&client.store, &builds, Limits::default()).await;
+    let again = super::build_unattended(&client.store, &builds, &Settings::default()).await;
     assert_eq!(again, Ok(Vec::new()));
 }

@@ -150,14 +150,16 @@ impl HeldLocks {
         self.lock().keys.get(key).map(|key| key.is_there)
     }
 
-    /// The places of keys of which it is known whether a value is committed under them, and whether one is.
-    pub fn known_of<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) -> Vec<(usize, bool)> {
+    /// The places of keys of which it is known whether a value is committed under them, and whether one is. Keys come with whether
+    /// they are known to be new.
+    pub fn known_of<'a>(&self, keys: impl Iterator<Item = (&'a [u8], bool)>) -> Vec<(usize, bool)> {
         let held = self.lock();
-        if held.keys.is_empty() {
-            return Vec::new();
-        }
-        let known = keys.map(|key| held.keys.get(key).and_then(|key| key.is_there));
-        known
+        let known = |(key, is_new): (&[u8], bool)| match is_new {
+            true => Some(false),
+            false if held.keys.is_empty() => None,
+            false => held.keys.get(key).and_then(|key| key.is_there),
+        };
+        keys.map(known)
             .enumerate()
             .filter_map(|(at, is_there)| Some((at, is_there?)))
             .collect()

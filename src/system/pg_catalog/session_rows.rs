@@ -98,7 +98,6 @@ pub(crate) fn databases(source: &Source<'_>, rows: &mut RelationRows) {
 
 pub(crate) const INDEX_BUILD: Constants = &[
     ("datid", "5"),
-    ("phase", "building index"),
     ("lockers_total", "0"),
     ("lockers_done", "0"),
     ("current_locker_pid", "0"),
@@ -108,12 +107,16 @@ pub(crate) const INDEX_BUILD: Constants = &[
     ("partitions_done", "0"),
 ];
 
-/// The indexes that are being built. How many rows there are is not known.
+/// The indexes that are being built. How many rows there are is known once all are read.
 pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
     for build in source.ctx.index_builds.running() {
         let command = match build.concurrently {
             true => "CREATE INDEX CONCURRENTLY",
             false => "CREATE INDEX",
+        };
+        let phase = match build.rows_total() {
+            None => "building index: scanning table",
+            Some(_) => "building index: loading tuples in tree",
         };
         rows.push(&[
             ("pid", text(build.process_id)),
@@ -121,7 +124,8 @@ pub(crate) fn index_builds(source: &Source<'_>, rows: &mut RelationRows) {
             ("relid", text(build.table)),
             ("index_relid", text(build.index)),
             ("command", text(command)),
-            ("tuples_total", text(0)),
+            ("phase", text(phase)),
+            ("tuples_total", text(build.rows_total().unwrap_or(0))),
             ("tuples_done", text(build.rows_done())),
         ]);
     }

@@ -93,9 +93,7 @@ impl SettingDef {
     /// What does what this one, which has no effect, does in PostgreSQL.
     pub fn instead(&self) -> Option<&'static str> {
         match self.name {
-            "work_mem" | "maintenance_work_mem" | "hash_mem_multiplier" | "temp_buffers" => {
-                Some(MEMORY_BOUNDS)
-            }
+            "work_mem" | "hash_mem_multiplier" | "temp_buffers" => Some(MEMORY_BOUNDS),
             "plan_cache_mode" => Some(
                 "A statement that is short keeps a plan for all values of its parameters, any other is planned for those at hand.",
             ),

@@ -240,7 +240,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Enum(&["none", "ddl", "mod", "all"]),
         "Which statements are logged when they begin, without their constants.",
     ),
-    user("maintenance_work_mem", "65536", KILOBYTES, NO_EFFECT),
+    user(
+        "maintenance_work_mem",
+        "65536",
+        KILOBYTES,
+        "Memory in which the entries of a new index are sorted; what is more goes through temporary files.",
+    ),
     user("max_parallel_workers", "8", COUNT, NO_EFFECT),
     user(
         "max_parallel_workers_per_gather",

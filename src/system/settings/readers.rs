@@ -1,8 +1,9 @@
-//! How many readers a long scan may have.
+//! What a statement may take: readers of a long scan, memory.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::Settings;
+use crate::system::StatementMemory;
 
 impl Settings {
     /// Readers that a long scan may have: no more than there are processors.
@@ -12,5 +13,10 @@ impl Settings {
         let processors =
             PROCESSORS.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
         (*processors).min(self.parallel_workers_max + 1)
+    }
+
+    /// The memory of a statement that begins now.
+    pub fn statement_memory(&self) -> Arc<StatementMemory> {
+        StatementMemory::new(&self.memory, self.query_memory_bytes_max)
     }
 }
