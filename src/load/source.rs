@@ -171,10 +171,11 @@ impl Source {
             let read = (&mut self.reader)
                 .take(PIECE_BYTES as u64)
                 .read_to_end(&mut piece);
-            match read.map_err(unread)? {
-                0 => decoder.end()?,
-                _ => decoder.push(&piece)?,
-            }
+            let taken = match read.map_err(unread)? {
+                0 => decoder.end(),
+                _ => decoder.push(&piece),
+            };
+            taken.map_err(|error| at_header(error.to_string()))?;
             ahead.extend_from_slice(&piece);
             match decoder.read(&mut record) {
                 Ok(Progress::Starved) if !piece.is_empty() => {}
