@@ -172,12 +172,21 @@ fn searched<'a>(catalog: &'a Catalog, name: &str) -> Object<'a> {
     catalog.relation(name, Access::Name).unwrap()
 }
 
-fn an_expiry() -> Expiry {
-    Expiry {
-        ttl: Some(90_000_000),
-        column: Some("ts".to_string()),
-        since: 5,
-        by_row: true,
+fn every_option() -> TableOptions {
+    TableOptions {
+        buckets: Some(16),
+        dynamic_columns: true,
+        full_scan_allowed: true,
+        full_scan_rejected: false,
+        unlogged: true,
+        on_commit: None,
+        expiry: Expiry {
+            ttl: Some(90_000_000),
+            column: Some("ts".to_string()),
+            since: 5,
+            by_row: true,
+        },
+        kept: [("compression".to_string(), "ZSTD".to_string())].into(),
     }
 }
 
@@ -217,18 +226,7 @@ async fn every_kind_of_definition_reads_back() {
         ..column(id + 1, "row id", SqlType::Int8)
     });
     let mut table = table_def(0, "public", "wide", columns);
-    table.options = TableOptions {
-        buckets: Some(16),
-        dynamic_columns: true,
-        update_adds_columns: true,
-        wildcard_column: None,
-        full_scan_allowed: true,
-        full_scan_rejected: false,
-        unlogged: true,
-        on_commit: None,
-        expiry: an_expiry(),
-        kept: [("compression".to_string(), "ZSTD".to_string())].into(),
-    };
+    table.options = every_option();
     table.indexes.push(IndexDef {
         id: 1,
         unique: false,
