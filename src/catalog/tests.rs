@@ -176,6 +176,8 @@ fn every_option() -> TableOptions {
     TableOptions {
         buckets: Some(16),
         dynamic_columns: true,
+        update_adds_columns: true,
+        wildcard_column: None,
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
