@@ -57,7 +57,7 @@ impl Expiry {
                 else {
                     return None;
                 };
-                let micros = interval.span();
+                let micros = interval.epoch();
                 (1..=TTL_MAX).contains(&micros).then_some(())?;
                 Some(i64::try_from(micros).ok()?)
             }

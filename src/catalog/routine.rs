@@ -349,8 +349,11 @@ pub fn signature<'a>(name: &str, types: impl Iterator<Item = &'a RoutineType>) -
 /// The functions and procedures that users made. Copied with each change of a catalog; shares the definitions.
 #[derive(Debug, Clone, Default)]
 pub struct Routines {
-    by_name: Arc<BTreeMap<(String, String), Vec<Arc<RoutineDef>>>>,
+    by_name: Arc<RoutinesByName>,
 }
+
+/// Those of one schema and name.
+type RoutinesByName = BTreeMap<(String, String), Vec<Arc<RoutineDef>>>;
 
 impl Routines {
     /// Of these.

@@ -266,14 +266,7 @@ pub(super) fn interval_field(unit: &str, interval: Interval) -> Result<Field> {
         "minute" | "second" | "milliseconds" | "microseconds" => {
             return clock_field(unit, interval.microseconds % (3600 * MICROS_PER_SECOND), ty);
         }
-        "epoch" => {
-            // A year counts 365.25 days, a month of the rest 30.
-            let days = i128::from(years) * 36_525 * 864_000_000;
-            let months = i128::from(interval.months % 12) * 30 * i128::from(MICROS_PER_DAY);
-            let rest =
-                i128::from(interval.days) * i128::from(MICROS_PER_DAY) + i128::from(interval.microseconds);
-            return Ok(Field::Micros(days + months + rest));
-        }
+        "epoch" => return Ok(Field::Micros(interval.epoch())),
         "week" | "dow" | "isodow" | "doy" | "isoyear" | "julian" | "timezone" => {
             return Err(unsupported_unit(unit, ty));
         }

@@ -16,7 +16,9 @@ use crate::system::catalog_version::objects::{
 };
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
-use crate::system::pg_catalog::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, TYPE_CLASS};
+use crate::system::pg_catalog::object_class::{
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
+};
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
@@ -466,6 +468,25 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
             (Found::Index(_, index), None) => index.comment.clone(),
             (Found::Index(..), Some(_)) => None,
         };
+    }
+    let statement = catalog.statement();
+    if class.is_none_or(|class| class == PROCEDURE_CLASS)
+        && let Some(routine) = statement
+            .catalog
+            .routines
+            .iter()
+            .find(|routine| i64::from(routine.oid) == object)
+    {
+        return routine.comment.clone();
+    }
+    if class.is_none_or(|class| class == EXTENSION_CLASS)
+        && let Some(made) = statement
+            .catalog
+            .extensions
+            .values()
+            .find(|made| i64::from(made.oid) == object)
+    {
+        return made.comment.clone();
     }
     if class == Some(CONSTRAINT_CLASS)
         && let Some(constraint) = objects.constraint(object)

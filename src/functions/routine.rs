@@ -62,7 +62,7 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
         let rows = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
             wait_in_place(statement, (statement.call_routine)(statement, call))
         })?;
-        results.push(result_of(rows, form, &batch.settings)?);
+        results.push(result_of(rows, form, batch.settings)?);
     }
     array_of(&results, batch.returns)
 }

@@ -238,10 +238,10 @@ fn fault_of(body: &[u8]) -> LoadFault {
         let value = text(value);
         match kind {
             b'M' => fault.message = value,
-            b'C' => fault.sqlstate = Some(value),
-            b'D' => fault.detail = Some(value),
-            b'H' => fault.hint = Some(value),
-            b'W' => fault.context = Some(value),
+            b'C' => fault.told.sqlstate = Some(value),
+            b'D' => fault.told.detail = Some(value),
+            b'H' => fault.told.hint = Some(value),
+            b'W' => fault.told.context = Some(value),
             _ => {}
         }
     }

@@ -13,7 +13,14 @@ pub struct LoadFault {
     pub line: Option<u64>,
     /// What is wrong.
     pub message: String,
-    /// The SQLSTATE, of an error of the server's.
+    /// What a server says besides.
+    pub told: Box<Told>,
+}
+
+/// What an error of the server's says beside its message.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Told {
+    /// The SQLSTATE.
     pub sqlstate: Option<String>,
     /// More of it.
     pub detail: Option<String>,
@@ -47,11 +54,19 @@ impl LoadFault {
 
     pub(super) fn of_error(error: &Error) -> LoadFault {
         LoadFault {
-            sqlstate: Some(error.sqlstate().to_string()),
-            detail: error.detail(),
-            hint: error.hint(),
+            told: Box::new(Told {
+                sqlstate: Some(error.sqlstate().to_string()),
+                detail: error.detail(),
+                hint: error.hint(),
+                context: None,
+            }),
             ..LoadFault::new(error.to_string())
         }
+    }
+
+    pub(super) fn with_hint(mut self, hint: &str) -> LoadFault {
+        self.told.hint = Some(hint.to_string());
+        self
     }
 
     pub(super) fn in_file(self, file: &str) -> LoadFault {
@@ -63,7 +78,7 @@ impl LoadFault {
 
     /// The line that COPY's CONTEXT tells of, if it does.
     pub(super) fn copied_line(&self) -> Option<u64> {
-        let (_, rest) = self.context.as_deref()?.split_once(", line ")?;
+        let (_, rest) = self.told.context.as_deref()?.split_once(", line ")?;
         let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
         digits.parse().ok()
     }
@@ -78,13 +93,13 @@ impl fmt::Display for LoadFault {
             (None, None) => {}
         }
         f.write_str(&self.message)?;
-        if let Some(sqlstate) = &self.sqlstate {
+        if let Some(sqlstate) = &self.told.sqlstate {
             write!(f, " ({sqlstate})")?;
         }
         for (label, part) in [
-            ("DETAIL", &self.detail),
-            ("HINT", &self.hint),
-            ("CONTEXT", &self.context),
+            ("DETAIL", &self.told.detail),
+            ("HINT", &self.told.hint),
+            ("CONTEXT", &self.told.context),
         ] {
             if let Some(part) = part {
                 write!(f, "\n{label}:  {part}")?;

@@ -55,12 +55,10 @@ impl ObjectRows {
         self.fields.resize(self.columns.len(), None);
         for (name, value) in object {
             let Some(at) = self.places.get(&name) else {
-                return Err(LoadFault {
-                    hint: Some("Name all members that there are by --columns.".to_string()),
-                    ..at_line(format!(
-                        "member \"{name}\" is none of the columns that are loaded"
-                    ))
-                });
+                return Err(at_line(format!(
+                    "member \"{name}\" is none of the columns that are loaded"
+                ))
+                .with_hint("Name all members that there are by --columns."));
             };
             self.fields[*at] = Some(value);
         }

@@ -332,8 +332,6 @@ fn unread(error: std::io::Error) -> LoadFault {
 }
 
 fn format_unknown(name: &str) -> LoadFault {
-    LoadFault {
-        hint: Some("Give it by --format csv, tsv, binary or ndjson.".to_string()),
-        ..LoadFault::new(format!("nothing says the format of {name}"))
-    }
+    LoadFault::new(format!("nothing says the format of {name}"))
+        .with_hint("Give it by --format csv, tsv, binary or ndjson.")
 }

@@ -113,13 +113,7 @@ impl TokenReader<'_> {
             "LISTEN" => Ok(Command::Listen {
                 channel: self.name()?,
             }),
-            "UNLISTEN" => {
-                let channel = match self.token(&Token::Mul) {
-                    true => None,
-                    false => Some(self.name()?),
-                };
-                Ok(Command::Unlisten { channel })
-            }
+            "UNLISTEN" => self.unlisten(),
             "NOTIFY" => self.notify(),
             "BUILD" => self.build(),
             "CANCEL" => Err(Error::unsupported(
@@ -152,6 +146,14 @@ impl TokenReader<'_> {
             }),
             _ => Err(Error::unsupported(&word, None)),
         }
+    }
+
+    fn unlisten(&mut self) -> Result<Command> {
+        let channel = match self.token(&Token::Mul) {
+            true => None,
+            false => Some(self.name()?),
+        };
+        Ok(Command::Unlisten { channel })
     }
 
     fn notify(&mut self) -> Result<Command> {

@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, ObjectName};
 
+pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
 
 /// How long a relation lasts.
@@ -183,17 +184,6 @@ pub enum DomainChange {
     Validate(String),
     /// What every type takes.
     Type(TypeChange),
-}
-
-/// How a statement names a role.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RoleName {
-    /// ALL.
-    All,
-    /// CURRENT_USER, CURRENT_ROLE, SESSION_USER.
-    Current,
-    /// By its name.
-    Named(String),
 }
 
 /// An option of a sequence.

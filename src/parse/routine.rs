@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{DataType, ObjectName};
 
-use super::definition::RoleName;
+use super::role_name::RoleName;
 
 /// How an argument is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

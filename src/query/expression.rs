@@ -50,12 +50,8 @@ impl Binder<'_> {
             | E::IsNotFalse(_)
             | E::IsUnknown(_)
             | E::IsNotUnknown(_) => self.truth_test(expr, place),
-            E::IsDistinctFrom(left, right) => {
-                self.distinct_from(Operator::IsDistinctFrom, left, right, place)
-            }
-            E::IsNotDistinctFrom(left, right) => {
-                self.distinct_from(Operator::IsNotDistinctFrom, left, right, place)
-            }
+            E::IsDistinctFrom(a, b) => self.distinct_from(Operator::IsDistinctFrom, a, b, place),
+            E::IsNotDistinctFrom(a, b) => self.distinct_from(Operator::IsNotDistinctFrom, a, b, place),
             E::Between {
                 expr,
                 negated,
@@ -99,12 +95,7 @@ impl Binder<'_> {
             | E::Overlay { .. }
             | E::IsNormalized { .. }
             | E::AtTimeZone { .. } => self.function_syntax(expr, place),
-            E::Tuple(_) => Err(Error::unsupported("a row value outside a comparison", None)),
-            E::Wildcard(_) | E::QualifiedWildcard(..) => Err(Error::Syntax {
-                message: "syntax error at or near \"*\"".to_string(),
-                position: 0,
-            }),
-            other => Err(Error::unsupported(format!("the expression {other}"), None)),
+            other => Err(no_value(other)),
         }
     }
 
@@ -539,4 +530,16 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
 
 fn is_row(expr: &ast::Expr) -> bool {
     row_items(expr).is_some()
+}
+
+/// The error for what is no value.
+fn no_value(expr: &ast::Expr) -> Error {
+    match expr {
+        ast::Expr::Tuple(_) => Error::unsupported("a row value outside a comparison", None),
+        ast::Expr::Wildcard(_) | ast::Expr::QualifiedWildcard(..) => Error::Syntax {
+            message: "syntax error at or near \"*\"".to_string(),
+            position: 0,
+        },
+        other => Error::unsupported(format!("the expression {other}"), None),
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{self, Spanned};
 
-use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
+use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
 use super::from_item::{FromItem, renamed};
 use super::indexed_expressions;
 use super::join::cross_join;
@@ -120,38 +120,39 @@ impl Binder<'_> {
                 scope.add_relations(right.scope.relations)?;
                 Ok(Some(FromItem { plan, scope }))
             }
-            _ => {
-                let Some(call) = table_function(factor) else {
-                    return Ok(None);
-                };
-                let place = Place {
-                    scope: &left.scope,
-                    outer,
-                    clause: Clause::From,
-                    windows: &[],
-                };
-                if let Some(chosen) = self.routine_of_item(&call, place)? {
-                    return self.routine_item(&call, chosen, Some(left), keep_left).map(Some);
-                }
-                let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
-                if !sets.iter().any(|set| {
-                    set.expr
-                        .exists(|expr| Ok(matches!(expr, Expr::Column(_))))
-                        .unwrap_or(false)
-                }) {
-                    return Ok(None);
-                }
-                let sets = match keep_left {
-                    true => sets.into_iter().map(|set| self.with_a_row(set)).collect(),
-                    false => sets,
-                };
-                let mut item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
-                if let Some(relation) = item.scope.relations.last_mut() {
-                    relation.may_be_missing |= keep_left;
-                }
-                Ok(Some(item))
-            }
+            _ => self.lateral_function(left, factor, keep_left, outer),
         }
+    }
+
+    /// Functions in FROM whose arguments are columns of the items before them. `None`: they use none.
+    fn lateral_function(
+        &mut self,
+        left: &FromItem,
+        factor: &ast::TableFactor,
+        keep_left: bool,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<Option<FromItem>> {
+        let Some(call) = table_function(factor) else {
+            return Ok(None);
+        };
+        let place = Self::item_place(&left.scope, outer);
+        if let Some(chosen) = self.routine_of_item(&call, place)? {
+            return self.routine_item(&call, chosen, Some(left), keep_left).map(Some);
+        }
+        let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
+        let names_column = |set: &Bound| set.expr.exists(|expr| Ok(matches!(expr, Expr::Column(_))));
+        if !sets.iter().any(|set| names_column(set).unwrap_or(false)) {
+            return Ok(None);
+        }
+        let sets = match keep_left {
+            true => sets.into_iter().map(|set| self.with_a_row(set)).collect(),
+            false => sets,
+        };
+        let mut item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
+        if let Some(relation) = item.scope.relations.last_mut() {
+            relation.may_be_missing |= keep_left;
+        }
+        Ok(Some(item))
     }
 
     pub(super) fn factor(

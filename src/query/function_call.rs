@@ -122,16 +122,7 @@ impl Binder<'_> {
             let types: Vec<SqlType> = bound.iter().map(|argument| argument.ty.clone()).collect();
             return match functions::functions_named(name).next() {
                 // What an extension brings is asked for in the schema that it was made in.
-                Some(_)
-                    if self
-                        .ctx
-                        .catalog
-                        .extensions
-                        .values()
-                        .any(|made| made.schema == schema) =>
-                {
-                    Ok(None)
-                }
+                Some(_) if self.ctx.has_extension_in(schema) => Ok(None),
                 _ => Err(no_function(&format!("{schema}.{name}"), &types, false)),
             };
         }

@@ -77,9 +77,7 @@ impl Takes for Wanted {
 impl Binder<'_> {
     /// The functions that users made of this name, where it may mean one.
     pub(super) fn routines_named(&self, schema: Option<&str>, name: &str) -> Vec<Arc<RoutineDef>> {
-        let ctx = self.ctx;
-        ctx.lookups
-            .get_routines(&ctx.catalog, schema, name, &self.search_path)
+        self.ctx.routines_named(schema, name, &self.search_path)
     }
 
     /// The arguments of a call as they stand.

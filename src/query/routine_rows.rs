@@ -117,13 +117,7 @@ impl Binder<'_> {
 
     /// The columns of the rows of a relation. Errors: 42P01 once it is gone.
     fn columns_of_relation(&mut self, oid: u32) -> Result<Vec<(String, SqlType)>> {
-        let relation = self
-            .ctx
-            .catalog
-            .relations
-            .iter()
-            .find(|relation| relation.oid() == oid);
-        let Some(relation) = relation else {
+        let Some(relation) = self.ctx.relation_by_oid(oid) else {
             return Err(Error::UndefinedTable {
                 name: oid.to_string(),
                 nearest: None,
@@ -305,7 +299,6 @@ impl Binder<'_> {
     }
 
     /// The arrays that runs give, one of them their rows; the name of these, and the column of their numbers.
-    #[expect(clippy::type_complexity, reason = "arrays with the names of their columns")]
     fn arrays_of_runs(
         &mut self,
         call: &TableFunction<'_>,

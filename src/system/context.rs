@@ -4,15 +4,16 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use arrow::array::RecordBatch;
+use futures::future::BoxFuture;
 
 use super::plan_cache::{KeptBasis, PlanBasis};
 use super::{
-    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCaller, ServerState, SessionState,
+    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState, SessionState,
     Settings, StatementMemory, Variables,
 };
 use crate::catalog::{
-    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, RelationName, TableDef, TypeDef,
-    is_temporary_schema,
+    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, Relation, RelationName, RoutineDef,
+    TableDef, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -21,6 +22,10 @@ use crate::table::Sequences;
 use crate::txn::Transaction;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
+
+/// Runs a function: its rows, one for a function that gives no set.
+pub type RoutineCaller =
+    for<'a> fn(&'a StatementContext, RoutineCall) -> BoxFuture<'a, Result<Vec<Vec<Value>>>>;
 
 /// What one statement runs in: a transaction, the catalog as that transaction sees it, settings, parameters.
 #[derive(Debug, Clone)]
@@ -219,6 +224,25 @@ impl StatementContext {
             index_hint: self.hints.index.clone(),
             database: Arc::clone(&self.database),
         }
+    }
+
+    /// The functions that users made of a name, for a plan: it is one as long as the name means the same.
+    pub fn routines_named(&self, schema: Option<&str>, name: &str, path: &[String]) -> Vec<Arc<RoutineDef>> {
+        self.lookups.get_routines(&self.catalog, schema, name, path)
+    }
+
+    /// The relation with this oid, which is named before its rows are read.
+    pub fn relation_by_oid(&self, oid: u32) -> Option<&Relation> {
+        self.catalog
+            .relations
+            .iter()
+            .find(|relation| relation.oid() == oid)
+    }
+
+    /// Whether an extension was made in a schema.
+    pub fn has_extension_in(&self, schema: &str) -> bool {
+        let mut extensions = self.catalog.extensions.values();
+        extensions.any(|made| made.schema == schema)
     }
 
     /// As [`Catalog::relation`], for a plan: it is one as long as the name means the same definition.

@@ -34,7 +34,7 @@ pub(crate) mod statement_memory;
 
 pub use channels::Notification;
 pub use common_rows::CommonRows;
-pub use context::{CursorRow, Notice, Parameters, StatementContext};
+pub use context::{CursorRow, Notice, Parameters, RoutineCaller, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{DeferredCause, DeferredCheck};
@@ -44,7 +44,7 @@ pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use prepared_list::{PreparedList, PreparedRow};
-pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, RoutineCaller, Variable, Variables};
+pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, now_us};

@@ -1,12 +1,8 @@
-//! What a statement within a function has that others have not: the function's variables; and `RoutineCaller`, by which whoever computes
-//! expressions has a function run, which is done by layers above.
+//! What a statement within a function has that others have not, the function's variables; and a call of a function, as whoever computes
+//! expressions asks for it.
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
-
-use super::StatementContext;
-use crate::Result;
 use crate::catalog::RoutineDef;
 use crate::types::{SqlType, Value};
 
@@ -81,10 +77,6 @@ pub struct RoutineCall {
     /// The types of the columns that it gives.
     pub returns: Vec<SqlType>,
 }
-
-/// Runs a function: its rows, one for a function that gives no set.
-pub type RoutineCaller =
-    for<'a> fn(&'a StatementContext, RoutineCall) -> BoxFuture<'a, Result<Vec<Vec<Value>>>>;
 
 /// How deeply functions may call one another; PostgreSQL's stack bears some hundred levels.
 pub const CALLS_MAX: usize = 400;

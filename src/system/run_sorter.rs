@@ -117,7 +117,7 @@ impl RunSorter {
             let full = std::mem::take(&mut self.runs[size]);
             let mut merged = MergedRuns::of_sources(sources_of(full)?)?;
             let mut file = RunWriter::create(&self.spill)?;
-            while let Some((key, value)) = merged.next()? {
+            while let Some((key, value)) = merged.next_entry()? {
                 file.push(key, value)?;
             }
             run = file.finish()?;
@@ -230,7 +230,7 @@ impl MergedRuns {
     }
 
     /// The next entry. Errors: 58030.
-    pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {
+    pub fn next_entry(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         if std::mem::replace(&mut self.is_given, true)
             && let Some(first) = self.heap.first().copied()
         {
@@ -414,10 +414,10 @@ mod tests {
                 expected.sort();
                 let mut merged = MergedRuns::new(sorters).unwrap();
                 let mut found = Vec::new();
-                while let Some((key, value)) = merged.next().unwrap() {
+                while let Some((key, value)) = merged.next_entry().unwrap() {
                     found.push((key.to_vec(), value.to_vec()));
                 }
-                assert!(merged.next().unwrap().is_none());
+                assert!(merged.next_entry().unwrap().is_none());
                 assert!(found.is_sorted_by(|(one, _), (other, _)| one <= other));
                 found.sort();
                 assert_eq!(found, expected, "{bytes_max} bytes, {count} entries");

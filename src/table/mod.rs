@@ -35,7 +35,8 @@ mod write;
 
 pub use arbiter::Arbiter;
 pub use build::{
-    BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty, scan_rows,
+    BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty,
+    scan_rows,
 };
 pub use carried_times::carry_times;
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};

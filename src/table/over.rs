@@ -140,12 +140,16 @@ pub(super) struct RowsKept<'a> {
 
 impl<'a> RowsKept<'a> {
     /// Of a scan of them.
-    pub(super) fn new(txn: &'a Transaction, table: &'a TableDef, request: ScanRequest) -> RowsKept<'a> {
+    pub(super) fn new(txn: &'a Transaction, table: &'a TableDef, mut request: ScanRequest) -> RowsKept<'a> {
         RowsKept {
             txn,
             table,
             scan: match table.options.expiry.may_be_over() {
-                true => txn.with_rows_that_are_over().scan(request),
+                true => {
+                    // What of them is over, their values tell.
+                    request.keys_only = false;
+                    txn.with_rows_that_are_over().scan(request)
+                }
                 false => txn.scan(request),
             },
         }

@@ -29,6 +29,7 @@
 
 mod buffer;
 mod locking;
+mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
@@ -42,10 +43,9 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::codec::expiry::{ExpiryRules, NEVER};
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, Page, ScanRequest, ServerMemory, Snapshot, Store,
-    Values, Write, WriteWatch,
+    Batch, HeldLocks, KeyRange, LockMode, LockPolicy, ScanRequest, ServerMemory, Snapshot, Store, Values,
+    Write, WriteWatch,
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
@@ -302,24 +302,6 @@ impl Transaction {
         Ok(values)
     }
 
-    /// When the rows of a page are over, those that are already among them, in microseconds since 1970. Errors: `Corrupt`.
-    pub fn moments_over(&self, page: &Page) -> Result<Vec<i64>> {
-        let judge = page.last().and_then(|(key, _)| self.visibility.judge_of(key));
-        match judge {
-            Some(judge) => judge.moments_over(page),
-            None => Ok(vec![NEVER; page.len()]),
-        }
-    }
-
-    /// Takes the rows that are over out of a page of rows; answers their keys and values. Errors: `Corrupt`.
-    pub fn take_over_rows(&self, page: &mut Page) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-        let judge = page.last().and_then(|(key, _)| self.visibility.judge_of(key));
-        match judge {
-            Some(judge) => judge.take_over(page),
-            None => Ok(Vec::new()),
-        }
-    }
-
     /// What the transaction has written itself over values that are stored.
     fn with_own(&self, keys: &[Vec<u8>], stored: Values) -> Values {
         let own = self.lock_buffer().get_many(keys, self.seen());
@@ -391,33 +373,6 @@ impl Transaction {
             visibility: self.visibility.clone(),
             whole: Arc::clone(&self.whole),
         }
-    }
-
-    /// The same transaction, whose reads see all that it has written by then, and rows that are over as well: for who must know all that
-    /// is stored.
-    pub fn with_rows_that_are_over(&self) -> Transaction {
-        Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
-            view: None,
-            visibility: self.visibility.of_all(),
-            whole: Arc::clone(&self.whole),
-        }
-    }
-
-    /// From now on rows are over by the rules of the catalog that it has loaded.
-    pub fn judge_by(&self, rules: Option<&Arc<ExpiryRules>>) {
-        self.visibility.judge_by(rules);
-    }
-
-    /// The time by which its reads judge whether rows are over, in microseconds since 1970.
-    pub fn read_time(&self) -> i64 {
-        self.visibility.time()
-    }
-
-    /// The time that rows which it writes have, in microseconds since 1970: when the statement began.
-    pub fn write_time(&self) -> i64 {
-        self.visibility.write_time()
     }
 
     /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.

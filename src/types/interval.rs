@@ -64,6 +64,13 @@ impl Interval {
         })
     }
 
+    /// Microseconds in all as EXTRACT(EPOCH) counts them: a year has 365.25 days, a month of the rest 30.
+    pub fn epoch(&self) -> i128 {
+        let years = i128::from(self.months / 12) * 36_525 * i128::from(MICROS_PER_DAY) / 100;
+        let days = i128::from(self.months % 12) * 30 + i128::from(self.days);
+        years + days * i128::from(MICROS_PER_DAY) + i128::from(self.microseconds)
+    }
+
     /// Microseconds in all, with days of 24 hours and months of 30 days: what PostgreSQL compares intervals by.
     pub fn span(&self) -> i128 {
         let days = i128::from(self.months) * 30 + i128::from(self.days);

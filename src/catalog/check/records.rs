@@ -225,18 +225,8 @@ impl Records {
                 table,
                 next: i64::from_be_bytes(fixed(value)?),
             }),
-            Keyspace::Sequence { relation, part } if value.len() == 8 => {
-                self.counters.push(Counter::Column {
-                    table: relation,
-                    column: part,
-                });
-            }
             Keyspace::Sequence { relation, part } => {
-                fixed::<9>(value)?;
-                self.counters.push(Counter::Sequence {
-                    id: relation,
-                    generation: part,
-                });
+                self.counters.push(counter_of(relation, part, value.len())?);
             }
             Keyspace::Written { .. } if value.is_empty() => {}
             Keyspace::Written { table } => {
@@ -257,6 +247,21 @@ impl Records {
             }
         }
         Ok(())
+    }
+}
+
+/// Of a column of an older format, or of a sequence, by the length of its value.
+fn counter_of(relation: TableId, part: u16, bytes: usize) -> Result<Counter> {
+    match bytes {
+        8 => Ok(Counter::Column {
+            table: relation,
+            column: part,
+        }),
+        9 => Ok(Counter::Sequence {
+            id: relation,
+            generation: part,
+        }),
+        bytes => Err(damaged(format!("{bytes} bytes instead of 9"))),
     }
 }
 

@@ -138,11 +138,9 @@ impl Reader<'_> {
         if is_cursor {
             let name = self.name()?;
             let mut arguments = Vec::new();
-            if self.character('(') {
-                if !self.character(')') {
-                    arguments = self.list_until(|token| *token == Token::Character(')'))?;
-                    self.at += 1;
-                }
+            if self.character('(') && !self.character(')') {
+                arguments = self.list_until(|token| *token == Token::Character(')'))?;
+                self.at += 1;
             }
             return Ok(Source::Cursor { name, arguments });
         }

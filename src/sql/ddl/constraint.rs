@@ -6,10 +6,11 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{ConstraintUsingIndex, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
-use super::create_table::{primary_key, row_id_column};
+use super::create_table::primary_key;
 use super::foreign_key::NewForeignKey;
 use super::index::NewIndex;
 use super::key::{self, KeyKind};
+use super::plain_column::row_id_column;
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};

@@ -9,13 +9,14 @@ use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
 use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, KeyKind, NewUnique};
-use super::like::{self, LikeIndex};
+use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
+use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{advice, expiry, generation, options, sequence, storage, wildcard};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
-    TableCache, TableDef, TableOptions,
+    CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache,
+    TableDef, TableOptions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -24,13 +25,10 @@ use crate::parse::definition::{Persistence, SequenceOption};
 use crate::parse::{included, names};
 use crate::system::{Notice, StatementContext};
 use crate::table::{Sequences, begin_count};
-use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// The first column's id; ids are attribute numbers in the catalogs, which start at 1.
 pub(super) const FIRST_COLUMN_ID: ColumnId = 1;
-/// The hidden row id's name, which no statement can name.
-const ROW_ID_COLUMN: &str = "row id";
 
 /// An index as the statement of its table describes it.
 struct NewIndex {
@@ -43,6 +41,21 @@ struct NewIndex {
     comment: Option<String>,
     /// Options that are only told.
     options: BTreeMap<String, String>,
+}
+
+impl NewIndex {
+    /// That of a primary key; `declared`: the statement declares it.
+    fn primary(columns: Vec<KeyColumn>, include: Vec<ColumnId>, declared: bool) -> NewIndex {
+        NewIndex {
+            name: None,
+            columns,
+            include,
+            unique: true,
+            constraint: declared,
+            comment: None,
+            options: BTreeMap::new(),
+        }
+    }
 }
 
 /// A table as its statement describes it, before it has an id.
@@ -200,91 +213,124 @@ async fn describe(
         options,
         ..Description::default()
     };
-    let mut primary: Option<(Option<String>, Vec<IndexColumn>)> = None;
-    let (mut unique, mut primary_include) = (Vec::new(), Vec::new());
-    let mut columns = Vec::with_capacity(create.columns.len());
-    let mut generations = Vec::new();
+    let mut parts = Parts::default();
     let (wildcards, wildcards_at) =
         wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
     description.wildcards = wildcards;
     let mut likes = ctx.hints.likes.iter().peekable();
-    let (mut like_indexes, mut like_checks) = (Vec::new(), Vec::new());
     for at in 0..=create.columns.len() {
         while let Some(like) = likes.next_if(|like| like.at == at) {
-            let taken = like::read(ctx, like)?;
-            for column in taken.columns {
-                generations.extend(column.generation.map(|expr| (columns.len(), expr)));
-                description.add_column(&mut columns, column.def, column.sequence)?;
-            }
-            if let Some(key) = taken.primary_key {
-                set_primary(&mut primary, table, None, key)?;
-                primary_include = taken.primary_include;
-                description.options.buckets = description.options.buckets.or(taken.buckets);
-            }
-            description.take_options(taken.options);
-            let mut wildcards = taken.wildcards.into_iter();
-            wildcards.try_for_each(|def| wildcard::add(&mut description.wildcards, def))?;
-            like_indexes.extend(taken.indexes);
-            like_checks.extend(taken.checks);
+            parts.take_like(table, &mut description, like::read(ctx, like)?)?;
         }
         let Some(written) = create.columns.get(at) else {
             break;
         };
-        if wildcards_at.contains(&at) {
-            continue;
+        if !wildcards_at.contains(&at) {
+            let read = column::read(ctx, table, written).await?;
+            parts.take_column(table, &mut description, &written.name, read)?;
         }
-        let NewColumn {
-            def,
-            primary_key,
-            unique: is_unique,
-            checks,
-            foreign_keys,
-            generation,
-            sequence,
-        } = column::read(ctx, table, written).await?;
-        if let Some(constraint) = primary_key {
-            set_primary(&mut primary, table, constraint, vec![index_column(&written.name)])?;
+    }
+    parts.settle(ctx, (table, create), description)
+}
+
+/// What of a table's statement was read, until all of it is.
+#[derive(Default)]
+struct Parts {
+    primary: Option<(Option<String>, Vec<IndexColumn>)>,
+    primary_include: Vec<String>,
+    unique: Vec<NewUnique>,
+    columns: Vec<ColumnDef>,
+    /// What columns, by position, are computed of.
+    generations: Vec<(usize, ast::Expr)>,
+    like_indexes: Vec<LikeIndex>,
+    like_checks: Vec<NewCheck>,
+}
+
+impl Parts {
+    /// What LIKE says of another table.
+    fn take_like(&mut self, table: &str, description: &mut Description, taken: Likeness) -> Result<()> {
+        for column in taken.columns {
+            let at = self.columns.len();
+            self.generations.extend(column.generation.map(|expr| (at, expr)));
+            description.add_column(&mut self.columns, column.def, column.sequence)?;
         }
-        if let Some(name) = is_unique {
-            unique.push(NewUnique {
-                name,
-                columns: vec![index_column(&written.name)],
+        if let Some(key) = taken.primary_key {
+            set_primary(&mut self.primary, table, None, key)?;
+            self.primary_include = taken.primary_include;
+            description.options.buckets = description.options.buckets.or(taken.buckets);
+        }
+        description.take_options(taken.options);
+        let mut wildcards = taken.wildcards.into_iter();
+        wildcards.try_for_each(|def| wildcard::add(&mut description.wildcards, def))?;
+        self.like_indexes.extend(taken.indexes);
+        self.like_checks.extend(taken.checks);
+        Ok(())
+    }
+
+    /// A column of the statement's own.
+    fn take_column(
+        &mut self,
+        table: &str,
+        description: &mut Description,
+        name: &Ident,
+        column: NewColumn,
+    ) -> Result<()> {
+        if let Some(constraint) = column.primary_key {
+            set_primary(&mut self.primary, table, constraint, vec![index_column(name)])?;
+        }
+        if let Some(constraint) = column.unique {
+            self.unique.push(NewUnique {
+                name: constraint,
+                columns: vec![index_column(name)],
                 include: Vec::new(),
             });
         }
-        generations.extend(generation.map(|expr| (columns.len(), expr)));
-        description.checks.extend(checks);
-        description.foreign_keys.extend(foreign_keys);
-        description.add_column(&mut columns, def, sequence)?;
+        let at = self.columns.len();
+        self.generations.extend(column.generation.map(|expr| (at, expr)));
+        description.checks.extend(column.checks);
+        description.foreign_keys.extend(column.foreign_keys);
+        description.add_column(&mut self.columns, column.def, column.sequence)
     }
-    generation::read_all(ctx, table, &mut columns, generations)?;
-    for constraint in &create.constraints {
-        if let TableConstraint::PrimaryKey(key) = constraint {
-            primary_include = included(&key.index_options)?;
-        }
-    }
-    description.primary_include = key::included_columns(&primary_include, &columns)?;
-    for constraint in &create.constraints {
-        match constraint {
-            TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
-            TableConstraint::ForeignKey(key) => {
-                description.foreign_keys.push(NewForeignKey::of(key, None));
+
+    /// The constraints, which may name any column.
+    fn settle(
+        mut self,
+        ctx: &StatementContext,
+        (table, create): (&str, &CreateTable),
+        mut description: Description,
+    ) -> Result<Description> {
+        let mut columns = self.columns;
+        generation::read_all(ctx, table, &mut columns, self.generations)?;
+        for constraint in &create.constraints {
+            if let TableConstraint::PrimaryKey(key) = constraint {
+                self.primary_include = included(&key.index_options)?;
             }
-            other => unique.extend(read_constraint(table, other, &mut primary)?),
         }
+        description.primary_include = key::included_columns(&self.primary_include, &columns)?;
+        for constraint in &create.constraints {
+            match constraint {
+                TableConstraint::Check(check) => description.checks.push(NewCheck::of(check, None)),
+                TableConstraint::ForeignKey(key) => {
+                    description.foreign_keys.push(NewForeignKey::of(key, None));
+                }
+                other => self
+                    .unique
+                    .extend(read_constraint(table, other, &mut self.primary)?),
+            }
+        }
+        description.checks.extend(self.like_checks);
+        self.like_indexes.extend(own_indexes(ctx, &columns)?);
+        let buckets = description.options.buckets;
+        description.primary_key = primary_key(&mut columns, self.primary, buckets)?;
+        let indexes = self.like_indexes.into_iter();
+        let (computed, plain) = indexes.partition(|index| index.is_computed);
+        description.computed_indexes = computed;
+        description.indexes = described_indexes(self.unique, plain, &columns)?;
+        description.columns = columns;
+        Ok(description)
     }
-    description.checks.extend(like_checks);
-    like_indexes.extend(own_indexes(ctx, &columns)?);
-    let buckets = description.options.buckets;
-    description.primary_key = primary_key(&mut columns, primary, buckets)?;
-    let (computed, plain) = like_indexes.into_iter().partition(|index| index.is_computed);
-    description.computed_indexes = computed;
-    description.indexes = described_indexes(unique, plain, &columns)?;
-    description.columns = columns;
-    Ok(description)
 }
 
-/// The indexes of UNIQUE constraints, then those taken of other tables.
 fn described_indexes(
     unique: Vec<NewUnique>,
     like_indexes: Vec<LikeIndex>,
@@ -424,15 +470,7 @@ pub(super) async fn create_described(
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
     let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
-    let primary_key = NewIndex {
-        name: None,
-        columns: key_columns,
-        include: description.primary_include,
-        unique: true,
-        constraint: has_primary,
-        comment: None,
-        options: BTreeMap::new(),
-    };
+    let primary_key = NewIndex::primary(key_columns, description.primary_include, has_primary);
     let primary_key = index_def((0, numbers.take_oid().await?), key_name, primary_key);
     let mut indexes = Vec::with_capacity(description.indexes.len());
     for (at, new) in description.indexes.into_iter().enumerate() {
@@ -537,33 +575,6 @@ fn rising(column: ColumnId) -> KeyColumn {
         column,
         descending: false,
         nulls_first: false,
-    }
-}
-
-/// A column that is no more than its name and type.
-pub(super) fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
-    ColumnDef {
-        id,
-        name,
-        ty,
-        domain: None,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: false,
-        dynamic: false,
-        comment: None,
-    }
-}
-
-pub(super) fn row_id_column(id: ColumnId) -> ColumnDef {
-    ColumnDef {
-        not_null: true,
-        unverified: None,
-        default: Some(ColumnDefault::RowId),
-        hidden: true,
-        ..plain_column(id, ROW_ID_COLUMN.to_string(), SqlType::Int8)
     }
 }
 

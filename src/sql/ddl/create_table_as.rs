@@ -5,10 +5,9 @@ use std::sync::Arc;
 use sqlparser::ast::{self, CreateTable, DataType, Query, SelectInto};
 
 use super::advice;
-use super::create_table::{
-    Description, FIRST_COLUMN_ID, create_described, new_table, plain_column, table_options,
-};
+use super::create_table::{Description, FIRST_COLUMN_ID, create_described, new_table, table_options};
 use super::new_relation::NewRelation;
+use super::plain_column::plain_column;
 use super::wildcard;
 use crate::catalog::{ColumnDef, StoredQuery, TableOptions};
 use crate::codec::row::ColumnId;

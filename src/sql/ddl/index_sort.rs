@@ -170,7 +170,9 @@ fn take_chunk(merged: &mut MergedRuns, mut last: Option<Vec<u8>>, unique: bool) 
     };
     let mut bytes = 0;
     while chunk.entries.len() < CHUNK_ENTRIES && bytes < CHUNK_BYTES {
-        let Some((key, value)) = merged.next()? else { break };
+        let Some((key, value)) = merged.next_entry()? else {
+            break;
+        };
         let before = match chunk.entries.last() {
             Some((before, _)) => Some(before),
             None => last.as_ref(),

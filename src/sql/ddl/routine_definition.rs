@@ -42,7 +42,12 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &RoutineDefiniti
         }
         RoutineDefinition::CreateLanguage(name) => match name.as_str() {
             "plpgsql" | "sql" => {
-                notice(ctx, "00000", format!("language \"{name}\" is always there"), None);
+                notice(
+                    ctx,
+                    "00000",
+                    format!("extension \"{name}\" already exists, skipping"),
+                    None,
+                );
                 Ok(())
             }
             other => Err(Error::unsupported(

@@ -120,7 +120,7 @@ pub(super) fn written_name(named: &RoutineRef) -> String {
         WrittenType::Named(DataType::Custom(name, _)) => name.to_string(),
         WrittenType::Named(DataType::Text) => "text".to_string(),
         WrittenType::Named(ty) => match crate::parse::type_name::sql_type(ty) {
-            Ok(known) if is_word_of_grammar(&known) => format!("pg_catalog.{}", known.base_name()),
+            Ok(known) if is_word_of_grammar(&known) => format!("pg_catalog.{}", known.catalog_name()),
             Ok(known) => known.base_name().to_string(),
             Err(_) => ty.to_string(),
         },

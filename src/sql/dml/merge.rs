@@ -4,18 +4,15 @@
 //! come first, then updates, then insertions. RETURNING is PostgreSQL 17's.
 
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
 use arrow::compute::{concat_batches, take_record_batch};
 use arrow::datatypes::Schema;
-use sqlparser::ast::{
-    self, Expr, Ident, MergeClauseKind, ObjectName, OutputClause, SelectItem,
-    SelectItemQualifiedWildcardKind, TableFactor, VisitMut, VisitorMut, WildcardAdditionalOptions,
-};
+use sqlparser::ast::{self, MergeClauseKind, OutputClause};
 
 use super::merge_action::{Action, add_new_columns};
+use super::merge_marks::{action_relation, marked, with_action};
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
@@ -26,16 +23,12 @@ use super::target::Target;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::error::StatementFault;
-use crate::parse::{names, parse_query};
-use crate::query::{Clause, MergeSource, Observation, Others, RowColumn, RowQuery, RowRelation};
+use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes, write_schema};
 use crate::tree::JoinType;
 use crate::types::SqlType;
 use crate::{Error, Result};
-
-/// The relation of `merge_action()`, and the name of what a row of the source has that is there.
-const MARK: &str = "\0merge";
 
 /// A MERGE, bound.
 #[derive(Debug)]
@@ -495,56 +488,6 @@ fn check_reachable(clauses: &[ast::MergeClause]) -> Result<()> {
     Ok(())
 }
 
-/// The source with a column behind its own that is true.
-fn marked(source: &TableFactor) -> Result<TableFactor> {
-    let name = match source {
-        TableFactor::Table {
-            alias: Some(alias), ..
-        }
-        | TableFactor::Derived {
-            alias: Some(alias), ..
-        }
-        | TableFactor::NestedJoin {
-            alias: Some(alias), ..
-        }
-        | TableFactor::Function {
-            alias: Some(alias), ..
-        } => names::fold(&alias.name),
-        TableFactor::Table { name, .. } => names::relation_name(name)?.1,
-        other => {
-            return Err(Error::unsupported(
-                format!("WHEN NOT MATCHED BY SOURCE of {other}"),
-                Some("Give the source an alias."),
-            ));
-        }
-    };
-    let text = format!("SELECT *, true FROM x AS {}", Ident::with_quote('"', &name));
-    let query = parse_query(&text);
-    let mut query = query.map_err(|error| Error::internal(error.to_string()))?;
-    if let ast::SetExpr::Select(select) = query.body.as_mut() {
-        if let Some(from) = select.from.first_mut() {
-            from.relation = source.clone();
-        }
-        if let Some(last) = select.projection.last_mut() {
-            *last = SelectItem::ExprWithAlias {
-                expr: Expr::value(ast::Value::Boolean(true)),
-                alias: Ident::with_quote('"', MARK),
-            };
-        }
-    }
-    Ok(TableFactor::Derived {
-        lateral: false,
-        subquery: query,
-        alias: Some(ast::TableAlias {
-            explicit: true,
-            name: Ident::with_quote('"', name),
-            columns: Vec::new(),
-            at: None,
-        }),
-        sample: None,
-    })
-}
-
 /// Rows of the target whose columns may be NULL, as those of no row are.
 fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> {
     let fields = write_schema(table);
@@ -558,60 +501,4 @@ fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> 
 
 fn take(rows: &RecordBatch, wanted: &[u32]) -> Result<RecordBatch> {
     take_record_batch(rows, &UInt32Array::from(wanted.to_vec())).map_err(Error::arrow)
-}
-
-fn action_relation() -> RowRelation {
-    RowRelation {
-        name: MARK.to_string(),
-        schema: None,
-        columns: vec![RowColumn {
-            name: "merge_action".to_string(),
-            ty: SqlType::Text,
-            origin: None,
-        }],
-        dynamic_table: None,
-    }
-}
-
-/// The select list with a column in place of each `merge_action()`; `None`: there is none.
-fn with_action(items: &[SelectItem], source: &[RowRelation], target: &Target) -> Option<Vec<SelectItem>> {
-    let mut items = items.to_vec();
-    let mut tells = Tells(false);
-    for item in &mut items {
-        let _ = item.visit(&mut tells);
-    }
-    if !tells.0 {
-        return None;
-    }
-    let all = |item: SelectItem| match item {
-        SelectItem::Wildcard(options) => {
-            let names = source.iter().map(|relation| relation.name.as_str());
-            let names = names.chain([target.name()]);
-            names.map(|name| all_of(name, options.clone())).collect()
-        }
-        item => vec![item],
-    };
-    Some(items.into_iter().flat_map(all).collect())
-}
-
-fn all_of(name: &str, options: WildcardAdditionalOptions) -> SelectItem {
-    let name = ObjectName::from(vec![Ident::with_quote('"', name)]);
-    SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
-}
-
-/// Puts a column in place of `merge_action()`.
-struct Tells(bool);
-
-impl VisitorMut for Tells {
-    type Break = ();
-    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        let is_action = matches!(expr, Expr::Function(function)
-            if names::relation_name(&function.name).is_ok_and(|(_, name)| name == "merge_action"));
-        if is_action {
-            self.0 = true;
-            let names = [MARK, "merge_action"].map(|name| Ident::with_quote('"', name));
-            *expr = Expr::CompoundIdentifier(names.to_vec());
-        }
-        ControlFlow::Continue(())
-    }
 }

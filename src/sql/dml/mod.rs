@@ -16,6 +16,7 @@ mod generated_columns;
 mod insert;
 mod merge;
 mod merge_action;
+mod merge_marks;
 mod named_columns;
 mod new_rows;
 mod referenced_keys;

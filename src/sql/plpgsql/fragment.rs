@@ -2,70 +2,17 @@
 //! same as long as the variables that it may name are of the same types.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use super::frame::{Frame, unassigned};
+use super::prepared::{Prepared, only_statement};
 use super::variable::{Field, Holder};
-use crate::error::{Raised, StatementFault};
+use crate::error::Raised;
 use crate::parse::plpgsql::tree::Fragment;
-use crate::sql::Statement;
 use crate::sql::routine_run::statement_run::{Ran, run_statement};
 use crate::system::{Variable, Variables};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// What a fragment has become.
-#[derive(Debug)]
-pub(super) struct Prepared {
-    /// The words in it.
-    words: BTreeSet<String>,
-    /// The statement, for these variables.
-    statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
-    text: String,
-}
-
-impl Prepared {
-    /// Of the text of a statement.
-    pub(super) fn new(text: String) -> Prepared {
-        let mut words: BTreeSet<String> = text
-            .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
-            .map(str::to_lowercase)
-            .collect();
-        // What stands in quotes is what it is.
-        words.extend(text.split('"').skip(1).step_by(2).map(str::to_string));
-        Prepared {
-            words,
-            statement: Mutex::default(),
-            text,
-        }
-    }
-
-    /// The statement that names these variables. Errors: 42601.
-    fn statement(&self, variables: Variables) -> Result<(Arc<Variables>, Arc<Statement>)> {
-        let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, statement)) = known.as_ref()
-            && **known == variables
-        {
-            return Ok((Arc::clone(known), Arc::clone(statement)));
-        }
-        let made = (Arc::new(variables), Arc::new(only_statement(&self.text)?));
-        *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
-        Ok(made)
-    }
-}
-
-/// The statement of a text. Errors: 42601 for several.
-pub(super) fn only_statement(text: &str) -> Result<Statement> {
-    let mut statements = crate::sql::parse(text)?;
-    match (statements.pop(), statements.is_empty()) {
-        (Some(statement), true) => Ok(statement),
-        _ => Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: "cannot insert multiple commands into a prepared statement".to_string(),
-            hint: None,
-        }),
-    }
-}
 
 impl Frame {
     /// Runs a fragment with `before` in front of it. `&str`s stand where the body keeps them.

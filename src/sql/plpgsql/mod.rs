@@ -6,6 +6,7 @@ mod flow;
 mod fragment;
 mod frame;
 mod handlers;
+mod prepared;
 mod program;
 mod raise;
 mod returned;

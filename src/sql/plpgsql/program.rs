@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::fragment::Prepared;
+use super::prepared::Prepared;
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::{Raised, StatementFault};
@@ -164,7 +164,7 @@ fn check_expression(fragment: &Fragment) -> Result<()> {
 
 fn check_statement(text: &str) -> Result<()> {
     // The place in the fragment says nothing of the place in the body.
-    let read = super::fragment::only_statement(text);
+    let read = super::prepared::only_statement(text);
     read.map(drop).map_err(|error| match error.without_place() {
         Error::Syntax { message, .. } => Error::Syntax { message, position: 0 },
         error => error,

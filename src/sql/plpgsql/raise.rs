@@ -85,10 +85,7 @@ impl Frame {
                 return Err(twice(option));
             }
         }
-        told.message = match message.or_else(|| state.clone()) {
-            Some(message) => message,
-            None => String::new(),
-        };
+        told.message = message.or_else(|| state.clone()).unwrap_or_default();
         told.sqlstate = state.unwrap_or_else(|| {
             match raise.level {
                 Level::Exception => "P0001",

@@ -58,7 +58,7 @@ impl Frame {
 
     /// The arguments of a CALL that are variables, at the places of those that it gives back.
     fn call_targets(&self, text: &str) -> Vec<Option<Target>> {
-        let Ok(statement) = super::fragment::only_statement(text) else {
+        let Ok(statement) = super::prepared::only_statement(text) else {
             return Vec::new();
         };
         let sqlparser::ast::Statement::Call(function) = &statement.parsed.ast else {

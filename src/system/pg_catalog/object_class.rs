@@ -7,11 +7,11 @@ pub(crate) const TYPE_CLASS: i64 = 1247;
 /// pg_constraint.
 pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
 /// pg_proc.
-pub(super) const PROCEDURE_CLASS: i64 = 1255;
+pub(crate) const PROCEDURE_CLASS: i64 = 1255;
 /// pg_language.
 pub(super) const LANGUAGE_CLASS: i64 = 2612;
 /// pg_extension.
-pub(super) const EXTENSION_CLASS: i64 = 3079;
+pub(crate) const EXTENSION_CLASS: i64 = 3079;
 /// pg_namespace.
 pub(super) const NAMESPACE_CLASS: i64 = 2615;
 /// pg_attrdef.

@@ -36,11 +36,19 @@ fn expiries(source: &Source<'_>, rows: &mut RelationRows) {
             ("relid", text(table.oid)),
             ("schemaname", text(&table.schema)),
             ("relname", text(&table.name)),
-            ("ttl", expiry.ttl.map(|ttl| format!("{ttl} microseconds"))),
+            (
+                "ttl",
+                expiry
+                    .ttl
+                    .map(|ttl| format!("{}.{:06} seconds", ttl / 1_000_000, ttl % 1_000_000)),
+            ),
             ("ttl_column", expiry.column.clone()),
             ("waiting", text(figures.waiting)),
             ("removed", text(figures.removed)),
-            ("lag", text(format!("{lag} microseconds"))),
+            (
+                "lag",
+                text(format!("{}.{:06} seconds", lag / 1_000_000, lag % 1_000_000)),
+            ),
             ("last_pass", figures.passed.and_then(moment)),
         ]);
     }

@@ -1,0 +1,129 @@
+//! What MERGE adds to what was written: a column that tells whether a row of the source is there, and one for `merge_action()`. Their names
+//! no statement can write.
+
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{
+    self, Expr, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, VisitMut,
+    VisitorMut, WildcardAdditionalOptions,
+};
+
+use super::target::Target;
+use crate::parse::{names, parse_query};
+use crate::query::{RowColumn, RowRelation};
+use crate::types::SqlType;
+use crate::{Error, Result};
+
+/// The relation of `merge_action()`, and the name of what a row of the source has that is there.
+const MARK: &str = "\0merge";
+
+/// The source with a column behind its own that is true.
+pub(super) fn marked(source: &TableFactor) -> Result<TableFactor> {
+    let name = match source {
+        TableFactor::Table {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Derived {
+            alias: Some(alias), ..
+        }
+        | TableFactor::NestedJoin {
+            alias: Some(alias), ..
+        }
+        | TableFactor::Function {
+            alias: Some(alias), ..
+        } => names::fold(&alias.name),
+        TableFactor::Table { name, .. } => names::relation_name(name)?.1,
+        other => {
+            return Err(Error::unsupported(
+                format!("WHEN NOT MATCHED BY SOURCE of {other}"),
+                Some("Give the source an alias."),
+            ));
+        }
+    };
+    let text = format!("SELECT *, true FROM x AS {}", Ident::with_quote('"', &name));
+    let query = parse_query(&text);
+    let mut query = query.map_err(|error| Error::internal(error.to_string()))?;
+    if let ast::SetExpr::Select(select) = query.body.as_mut() {
+        if let Some(from) = select.from.first_mut() {
+            from.relation = source.clone();
+        }
+        if let Some(last) = select.projection.last_mut() {
+            *last = SelectItem::ExprWithAlias {
+                expr: Expr::value(ast::Value::Boolean(true)),
+                alias: Ident::with_quote('"', MARK),
+            };
+        }
+    }
+    Ok(TableFactor::Derived {
+        lateral: false,
+        subquery: query,
+        alias: Some(ast::TableAlias {
+            explicit: true,
+            name: Ident::with_quote('"', name),
+            columns: Vec::new(),
+            at: None,
+        }),
+        sample: None,
+    })
+}
+
+/// The relation of one column that `merge_action()` becomes.
+pub(super) fn action_relation() -> RowRelation {
+    RowRelation {
+        name: MARK.to_string(),
+        schema: None,
+        columns: vec![RowColumn {
+            name: "merge_action".to_string(),
+            ty: SqlType::Text,
+            origin: None,
+        }],
+        dynamic_table: None,
+    }
+}
+
+/// The select list with a column in place of each `merge_action()`; `None`: there is none.
+pub(super) fn with_action(
+    items: &[SelectItem],
+    source: &[RowRelation],
+    target: &Target,
+) -> Option<Vec<SelectItem>> {
+    let mut items = items.to_vec();
+    let mut tells = Tells(false);
+    for item in &mut items {
+        let _ = item.visit(&mut tells);
+    }
+    if !tells.0 {
+        return None;
+    }
+    let all = |item: SelectItem| match item {
+        SelectItem::Wildcard(options) => {
+            let names = source.iter().map(|relation| relation.name.as_str());
+            let names = names.chain([target.name()]);
+            names.map(|name| all_of(name, options.clone())).collect()
+        }
+        item => vec![item],
+    };
+    Some(items.into_iter().flat_map(all).collect())
+}
+
+fn all_of(name: &str, options: WildcardAdditionalOptions) -> SelectItem {
+    let name = ObjectName::from(vec![Ident::with_quote('"', name)]);
+    SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options)
+}
+
+/// Puts a column in place of `merge_action()`.
+struct Tells(bool);
+
+impl VisitorMut for Tells {
+    type Break = ();
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let is_action = matches!(expr, Expr::Function(function)
+            if names::relation_name(&function.name).is_ok_and(|(_, name)| name == "merge_action"));
+        if is_action {
+            self.0 = true;
+            let names = [MARK, "merge_action"].map(|name| Ident::with_quote('"', name));
+            *expr = Expr::CompoundIdentifier(names.to_vec());
+        }
+        ControlFlow::Continue(())
+    }
+}

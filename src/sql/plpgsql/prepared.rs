@@ -1,0 +1,62 @@
+//! `Prepared`: the statement that a fragment of a body has become, kept as long as the variables that it may name are of the same types.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::error::StatementFault;
+use crate::sql::Statement;
+use crate::system::Variables;
+use crate::{Error, Result};
+
+/// What a fragment has become.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The words in it.
+    pub(super) words: BTreeSet<String>,
+    /// The statement, for these variables.
+    statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
+    text: String,
+}
+
+impl Prepared {
+    /// Of the text of a statement.
+    pub(super) fn new(text: String) -> Prepared {
+        let mut words: BTreeSet<String> = text
+            .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
+            .map(str::to_lowercase)
+            .collect();
+        // What stands in quotes is what it is.
+        words.extend(text.split('"').skip(1).step_by(2).map(str::to_string));
+        Prepared {
+            words,
+            statement: Mutex::default(),
+            text,
+        }
+    }
+
+    /// The statement that names these variables. Errors: 42601.
+    pub(super) fn statement(&self, variables: Variables) -> Result<(Arc<Variables>, Arc<Statement>)> {
+        let mut known = self.statement.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, statement)) = known.as_ref()
+            && **known == variables
+        {
+            return Ok((Arc::clone(known), Arc::clone(statement)));
+        }
+        let made = (Arc::new(variables), Arc::new(only_statement(&self.text)?));
+        *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
+        Ok(made)
+    }
+}
+
+/// The statement of a text. Errors: 42601 for several.
+pub(super) fn only_statement(text: &str) -> Result<Statement> {
+    let mut statements = crate::sql::parse(text)?;
+    match (statements.pop(), statements.is_empty()) {
+        (Some(statement), true) => Ok(statement),
+        _ => Err(Error::InvalidStatement {
+            state: StatementFault::Syntax,
+            message: "cannot insert multiple commands into a prepared statement".to_string(),
+            hint: None,
+        }),
+    }
+}
