@@ -310,6 +310,10 @@ pub(super) fn covers(
     columns: &[usize],
     residual: Option<&Predicate>,
 ) -> bool {
+    // Of no column at all it is still asked whether the row is there, which an entry does not tell where rows may be over.
+    if key.id != 0 && table.options.expiry.may_be_over() {
+        return false;
+    }
     let is_covered = |column: &usize| table.is_covered(key, *column);
     columns.iter().all(is_covered) && residual.is_none_or(|left| left.columns().iter().all(is_covered))
 }
