@@ -52,12 +52,10 @@ impl Expiry {
         self.ttl = match text {
             "" => None,
             text => {
-                let settings = FormatSettings::default();
-                let Ok(Value::Interval(interval)) = Value::parse(text, &SqlType::Interval(None), &settings)
-                else {
-                    return None;
+                let micros = match text.parse::<i64>() {
+                    Ok(seconds) => i128::from(seconds) * 1_000_000,
+                    Err(_) => interval_micros(text)?,
                 };
-                let micros = interval.epoch();
                 (1..=TTL_MAX).contains(&micros).then_some(())?;
                 Some(i64::try_from(micros).ok()?)
             }
@@ -83,6 +81,15 @@ impl Expiry {
     /// Whether rows that say nothing themselves may be.
     pub fn is_of_all_rows(&self) -> bool {
         self.ttl.is_some() || self.column.is_some()
+    }
+}
+
+/// `None`: it is no interval.
+fn interval_micros(text: &str) -> Option<i128> {
+    let settings = FormatSettings::default();
+    match Value::parse(text, &SqlType::Interval(None), &settings) {
+        Ok(Value::Interval(interval)) => Some(interval.epoch()),
+        _ => None,
     }
 }
 

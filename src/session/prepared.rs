@@ -237,9 +237,10 @@ impl Session {
             });
         }
         if let Some(command) = &parsed.parsed.command {
+            let columns = self.command_columns(command);
             return Ok(Description {
                 parameters: Vec::new(),
-                columns: self.command_columns(command)?,
+                columns: columns.map_err(|error| parsed.parsed.locate(error))?,
             });
         }
         let deadline = self.deadline();

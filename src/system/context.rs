@@ -184,6 +184,14 @@ impl StatementContext {
         notices.unwrap_or_else(|poisoned| poisoned.into_inner()).len()
     }
 
+    /// Forgets the notices behind so many: they will be raised again.
+    pub fn forget_notices(&self, kept: usize) {
+        let notices = self.notices.lock();
+        notices
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .truncate(kept);
+    }
+
     /// Warns of a modifier that was put right: once, however often the statement is read.
     pub fn warn_of_parameter(&self, message: String) {
         let warning = Notice {

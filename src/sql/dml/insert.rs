@@ -44,6 +44,8 @@ pub(super) struct InsertPlan {
     pub(super) returning: Option<Returning>,
     /// How long its rows live, if it says so.
     lifetime: Option<i64>,
+    /// Their table does not know yet that rows may say so: that is recorded when it is bound to run.
+    is_first_to_expire: bool,
 }
 
 /// Where the rows come from.
@@ -157,6 +159,7 @@ impl InsertPlan {
         )?;
         let returning = Returning::bind(ctx, &target, &[], insert.returning.as_deref(), types)?;
         Ok(InsertPlan {
+            is_first_to_expire: ctx.hints.row_lifetime.is_some() && !target.table.options.expiry.by_row,
             checks: RowChecks::bind(ctx, &target.table)?,
             target,
             source,
@@ -180,6 +183,9 @@ impl InsertPlan {
         if let Mode::OnConflict(OnConflict::DoUpdate(update)) = &self.mode
             && update.set.leaves_out
         {
+            return false;
+        }
+        if self.is_first_to_expire {
             return false;
         }
         match &self.source {
@@ -365,6 +371,7 @@ async fn write_rows(
         mode: Mode::Insert,
         returning: None,
         lifetime: None,
+        is_first_to_expire: false,
     };
     // What they refer to is as it was.
     let written = plan.run(ctx, observation, &References::default()).await?;

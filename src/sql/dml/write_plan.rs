@@ -133,6 +133,8 @@ impl WritePlan {
             other => return Err(not_a_write(other)),
         };
         let plan = write.kept(ctx, kept, types, noticed);
+        // What raised some is bound again to be run.
+        ctx.forget_notices(noticed);
         let columns = plan.returned_columns();
         Ok(Description {
             parameters: plan.parameters.clone(),

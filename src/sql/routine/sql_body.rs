@@ -40,7 +40,7 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
         rows = taken.map_err(in_function)?;
     }
     if routine.returns == RoutineResult::Void && !routine.returns_set {
-        rows = vec![vec![Value::Text(String::new())]];
+        rows = vec![vec![Value::Null]];
     }
     Ok(rows)
 }

@@ -36,19 +36,11 @@ fn expiries(source: &Source<'_>, rows: &mut RelationRows) {
             ("relid", text(table.oid)),
             ("schemaname", text(&table.schema)),
             ("relname", text(&table.name)),
-            (
-                "ttl",
-                expiry
-                    .ttl
-                    .map(|ttl| format!("{}.{:06} seconds", ttl / 1_000_000, ttl % 1_000_000)),
-            ),
+            ("ttl", expiry.ttl.map(|ttl| ttl.to_string())),
             ("ttl_column", expiry.column.clone()),
             ("waiting", text(figures.waiting)),
             ("removed", text(figures.removed)),
-            (
-                "lag",
-                text(format!("{}.{:06} seconds", lag / 1_000_000, lag % 1_000_000)),
-            ),
+            ("lag", text(lag)),
             ("last_pass", figures.passed.and_then(moment)),
         ]);
     }

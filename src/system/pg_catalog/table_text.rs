@@ -3,6 +3,7 @@
 
 use super::ddl_text::{constraint_definition, index_definition};
 use super::naming::format_type;
+use super::shown_names::shown_expression;
 use crate::catalog::{OnCommit, SequenceDef, SequenceType};
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::Cell;
@@ -170,7 +171,12 @@ impl Text<'_> {
         };
         let ty = format_type(oid.into(), Some(modifier), self.objects, self.search_path);
         let mut text = format!("{} {ty}", quote_ident(&column.name));
-        match (&column.default, column.is_generated, column.identity) {
+        let shown = |expr: &String| shown_expression(expr, self.objects, self.search_path);
+        match (
+            column.default.as_ref().map(shown),
+            column.is_generated,
+            column.identity,
+        ) {
             (Some(expr), true, _) => text += &format!(" GENERATED ALWAYS AS ({expr}) STORED"),
             (_, _, "a" | "d") => match self.named_identity(column) {
                 // It is said behind the table.
