@@ -301,7 +301,12 @@ fn text_of(bytes: &[u8], from: CharacterEncoding, to: CharacterEncoding) -> Resu
                 Some(text) => Ok(Some(text.into_owned())),
                 None => {
                     let bad = first_undecoded(bytes, encoding);
-                    match from.name().starts_with(['W', 'L', 'I', 'K']) {
+                    // Of these PostgreSQL takes any two bytes, or any one, for a character.
+                    let takes_any = match from.name() {
+                        "BIG5" | "GBK" | "UHC" => bad.len() == 2,
+                        name => name.starts_with(['W', 'L', 'I', 'K']),
+                    };
+                    match takes_any {
                         true => Err(untranslatable(bad, from, to)),
                         false => Err(invalid_bytes(from, bad)),
                     }
