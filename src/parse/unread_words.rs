@@ -1,5 +1,5 @@
-//! Words of INSERT and MERGE that the parser has no tree of: [`take`] makes names of columns of them that no column can have, for they
-//! begin with a zero byte; [`split`] and [`is_nothing`] read them. Called by `tokens`, and by `sql::dml`.
+//! Words of INSERT and MERGE that the parser has no tree of: [`take_overriding`] and [`take_merge`] make names of columns of
+//! them that no column can have, for they begin with a zero byte; [`split`] and [`is_nothing`] read them. Called by `tokens`, and by `sql::dml`.
 //!
 //! ```text
 //! INSERT INTO t (a) OVERRIDING SYSTEM VALUE VALUES (1)   =>  INSERT INTO t ("\0SYSTEM", a) VALUES (1)

@@ -113,8 +113,14 @@ impl ConstantAnswer {
 
     /// All rows, in text.
     async fn put_rows(&self, output: &mut Output) -> Result<()> {
-        let mut encoder =
-            RowsEncoder::new(&self.columns, self.rows.clone(), &[], &FormatSettings::default())?;
+        let settings = FormatSettings::default();
+        let mut encoder = RowsEncoder::new(
+            &self.columns,
+            self.rows.clone(),
+            &[],
+            &settings,
+            output.encoding(),
+        )?;
         while encoder.encode(output)? {
             output.drain().await?;
         }

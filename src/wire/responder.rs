@@ -154,7 +154,7 @@ impl Responder {
             };
             left -= piece.num_rows();
             let columns = rows.columns.clone();
-            let mut encoder = RowsEncoder::new(&columns, piece, formats, &settings)?;
+            let mut encoder = RowsEncoder::new(&columns, piece, formats, &settings, self.output.encoding())?;
             loop {
                 let more = encoder.encode(&mut self.output)?;
                 if self.output.is_full() {

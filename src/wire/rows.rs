@@ -6,7 +6,7 @@ use super::output::Output;
 use crate::Result;
 use crate::scan::{OutputColumn, Rows, StoredRows};
 use crate::table::RowFormatter;
-use crate::types::{ColumnEncoder, FormatSettings, WireFormat};
+use crate::types::{CharacterEncoding, ColumnEncoder, FormatSettings, WireFormat};
 
 /// Appends a RowDescription: `T`, the length of the message, the number of columns, then for each its name, table,
 /// attribute, type, size, modifier and format. `formats`: that of each column; text where it says nothing.
@@ -19,8 +19,15 @@ pub(super) fn put_row_description(columns: &[OutputColumn], formats: &[WireForma
     buffer.extend_from_slice(&(columns.len() as u16).to_be_bytes());
     for (index, column) in columns.iter().enumerate() {
         // A name ends with a zero byte, so that it can hold none.
-        let name = encoding.encode_lossy(&column.name);
-        buffer.extend(name.into_iter().filter(|byte| *byte != 0));
+        match encoding.is_own() {
+            true => buffer.extend(column.name.bytes().filter(|byte| *byte != 0)),
+            false => buffer.extend(
+                encoding
+                    .encode_lossy(&column.name)
+                    .into_iter()
+                    .filter(|byte| *byte != 0),
+            ),
+        }
         buffer.push(0);
         buffer.extend_from_slice(&column.table_oid.to_be_bytes());
         buffer.extend_from_slice(&column.attribute.to_be_bytes());
@@ -46,7 +53,7 @@ pub(super) struct RowsEncoder {
     columns: usize,
     rows: usize,
     next: usize,
-    /// Which fields hold text.
+    /// Which fields hold text, for a client of another encoding; else empty.
     texts: Vec<bool>,
 }
 
@@ -58,17 +65,20 @@ enum Source {
 }
 
 impl RowsEncoder {
-    /// For a piece of these columns. `formats`: that of each column; text where it says nothing.
+    /// For a piece of these columns and a client of `encoding`, the one of the output that the rows go to. `formats`:
+    /// that of each column; text where it says nothing.
     pub(super) fn new(
         columns: &[OutputColumn],
         piece: Rows,
         formats: &[WireFormat],
         settings: &FormatSettings,
+        encoding: CharacterEncoding,
     ) -> Result<RowsEncoder> {
         let (rows, count) = (piece.num_rows(), columns.len());
-        let texts = columns.iter().enumerate();
-        let texts = texts.map(|(index, column)| is_recoded(&column.ty, format_of(formats, index)));
-        let texts = texts.collect();
+        let texts = match encoding.is_own() {
+            true => Vec::new(),
+            false => recoded_fields(columns, formats),
+        };
         let source = match piece {
             Rows::Stored(stored) => {
                 let formatter = Box::new(stored.formatter(columns, formats, settings)?);
@@ -131,6 +141,13 @@ impl RowsEncoder {
         put_length(start, buffer);
         Ok(())
     }
+}
+
+/// Whether each field holds text that is written in the client's encoding.
+fn recoded_fields(columns: &[OutputColumn], formats: &[WireFormat]) -> Vec<bool> {
+    let columns = columns.iter().enumerate();
+    let is_text = |(index, column): (usize, &OutputColumn)| is_recoded(&column.ty, format_of(formats, index));
+    columns.map(is_text).collect()
 }
 
 /// The format of a column; text where nothing is said.

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 
 use sqlparser::ast::Expr;
 
-use super::options::{NewOption, check_kept, invalid_value};
+use super::options::{NewOption, check_kept, check_names, invalid_value};
 use super::storage;
 use crate::catalog::{INDEX_OPTIONS, IndexOption, IndexVerdict};
-use crate::error::nearest_name;
 use crate::{Error, Result};
 
 /// What `INDEX_COVERED_TYPE` takes.
@@ -90,27 +89,8 @@ fn covers_all(value: &str) -> Result<bool> {
 
 /// Errors: 22023.
 fn check_known(options: &[NewOption]) -> Result<()> {
-    let names = options.iter().map(|(name, _)| name.as_str());
-    let unknown: Vec<&str> = names
-        .filter(|name| IndexOption::named(name).is_none() && !storage::is_index_parameter(name))
-        .collect();
-    let (first, message) = match unknown.as_slice() {
-        [] => return Ok(()),
-        [one] => (one, format!("unrecognized parameter \"{one}\"")),
-        [first, ..] => (
-            first,
-            format!("unrecognized parameters \"{}\"", unknown.join("\", \"")),
-        ),
-    };
-    let known = INDEX_OPTIONS.iter().map(|option| option.name);
-    let near = nearest_name(&first.to_lowercase(), known.clone());
-    let near = near.map_or_else(String::new, |near| format!("Perhaps you meant {near}. "));
-    let known: Vec<&str> = known.collect();
-    Err(Error::InvalidParameter {
-        message,
-        hint: Some(format!(
-            "{near}The options of indexes are PostgreSQL's storage parameters, {}.",
-            known.join(", ")
-        )),
-    })
+    let is_known = |name: &str| IndexOption::named(name).is_some() || storage::is_index_parameter(name);
+    let known: Vec<&str> = INDEX_OPTIONS.iter().map(|option| option.name).collect();
+    let preface = "The options of indexes are PostgreSQL's storage parameters,";
+    check_names(options, is_known, &known, preface)
 }

@@ -141,15 +141,23 @@ fn set_parameter(options: &mut TableOptions, name: &str, value: Option<&str>) ->
     Ok(())
 }
 
-/// Errors: 22023, all that nobody knows at once.
+/// Errors: 22023.
 fn check_known(changes: &[NewOption]) -> Result<()> {
-    let is_unknown = |name: &String| TableOption::named(name).is_none() && !storage::is_table_parameter(name);
-    let unknown: Vec<&str> = changes
-        .iter()
-        .map(|(name, _)| name)
-        .filter(|name| is_unknown(name))
-        .map(String::as_str)
-        .collect();
+    let is_known = |name: &str| TableOption::named(name).is_some() || storage::is_table_parameter(name);
+    let known: Vec<&str> = TABLE_OPTIONS.iter().map(|option| option.name).collect();
+    check_names(changes, is_known, &known, "The table options are")
+}
+
+/// `known`: the names that the hint lists behind `preface`, and of which it says the nearest. Errors: 22023, all that
+/// nobody knows at once.
+pub(super) fn check_names(
+    options: &[NewOption],
+    is_known: impl Fn(&str) -> bool,
+    known: &[&str],
+    preface: &str,
+) -> Result<()> {
+    let names = options.iter().map(|(name, _)| name.as_str());
+    let unknown: Vec<&str> = names.filter(|name| !is_known(name)).collect();
     let (first, message) = match unknown.as_slice() {
         [] => return Ok(()),
         [one] => (one, format!("unrecognized parameter \"{one}\"")),
@@ -158,13 +166,11 @@ fn check_known(changes: &[NewOption]) -> Result<()> {
             format!("unrecognized parameters \"{}\"", unknown.join("\", \"")),
         ),
     };
-    let known = TABLE_OPTIONS.iter().map(|option| option.name);
-    let near = nearest_name(&first.to_lowercase(), known.clone());
+    let near = nearest_name(&first.to_lowercase(), known.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("Perhaps you meant {near}. "));
-    let known: Vec<&str> = known.collect();
     Err(Error::InvalidParameter {
         message,
-        hint: Some(format!("{near}The table options are {}.", known.join(", "))),
+        hint: Some(format!("{near}{preface} {}.", known.join(", "))),
     })
 }
 
