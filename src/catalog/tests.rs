@@ -181,6 +181,7 @@ fn every_option() -> TableOptions {
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
+        triggers_disabled: true,
         on_commit: None,
         expiry: Expiry {
             ttl: Some(90_000_000),

@@ -38,6 +38,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Jsonb, b) if number(b) => true,
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
         (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
+        (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Enum(a), S::Enum(b)) => a == b,
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
@@ -98,6 +99,7 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
+        (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Array(a), S::Array(b)) => same_values(a, b),
         (a, b) => a == b || keeps_all_times(a, b),
     }

@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
-use crate::error::nearest_name;
+use crate::error::{StatementFault, nearest_name};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
 use crate::system::catalog_version::objects::{
@@ -282,26 +282,41 @@ fn nearest_relation(catalog: &CatalogContext, text: &str) -> Option<String> {
     })
 }
 
-fn undefined(catalog: &CatalogContext, kind: &str, name: &str) -> Error {
+fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
+    let parts = match (split_name(text), kind) {
+        (Some(parts), _) => parts,
+        // A type's name may have several words and a size.
+        (None, "regtype") => vec![text.to_string()],
+        (None, _) => {
+            return Error::InvalidStatement {
+                state: StatementFault::InvalidName,
+                message: "invalid name syntax".to_string(),
+                hint: None,
+            };
+        }
+    };
+    let name = parts.join(".");
     let kind = match kind {
         "regclass" => {
+            let schema = parts.len().checked_sub(2).map(|at| &parts[at]);
+            let schema = schema.filter(|schema| catalog.objects().schema_oid(catalog.schema_meant(schema)).is_none());
+            if let Some(schema) = schema {
+                return Error::UndefinedSchema {
+                    name: schema.clone(),
+                };
+            }
             return Error::UndefinedTable {
-                name: name.to_string(),
-                nearest: nearest_relation(catalog, name),
+                name,
+                nearest: nearest_relation(catalog, text),
             };
         }
         "regnamespace" => {
-            return Error::UndefinedSchema {
-                name: name.to_string(),
-            };
+            return Error::UndefinedSchema { name };
         }
         "regtype" => "type",
         _ => "role",
     };
-    Error::UndefinedObject {
-        kind,
-        name: name.to_string(),
-    }
+    Error::UndefinedObject { kind, name }
 }
 
 /// The oid of the object that a name means.

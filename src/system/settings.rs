@@ -101,6 +101,8 @@ pub struct Settings {
     pub notify_queue_bytes_max: usize,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
+    /// session_replication_role = replica.
+    pub replays: bool,
     /// transaction_read_only.
     pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
@@ -299,6 +301,18 @@ impl Settings {
         self.derive();
     }
 
+    /// Has the settings of a transaction say what the next one begins with, as they do while there is none.
+    pub fn begin_anew(&mut self) {
+        for mode in ["isolation", "read_only", "deferrable"] {
+            let own = find(&format!("transaction_{mode}"));
+            let default = find(&format!("default_transaction_{mode}"));
+            if let (Some((own, _)), Some((default, _))) = (own, default) {
+                self.values[own] = self.values[default].clone();
+            }
+        }
+        self.derive();
+    }
+
     /// The value as SHOW prints it (`current_setting`). Errors: 42704 with the nearest name.
     pub fn show(&self, name: &str) -> Result<String> {
         self.get(name).ok_or_else(|| undefined(name))
@@ -436,6 +450,7 @@ impl Settings {
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
+            replays: false,
             transaction_read_only: false,
             limits: Limits::default(),
             result_limits: ResultLimits::default(),
@@ -509,6 +524,7 @@ impl Settings {
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";
+        self.replays = self.value("session_replication_role") == "replica";
         self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),

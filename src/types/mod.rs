@@ -72,6 +72,7 @@ pub(crate) use precision::keeps_all as keeps_all_times;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, SqlType};
+pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
 pub use value::Value;
 

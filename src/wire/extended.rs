@@ -18,7 +18,7 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{CharacterEncoding, FormatSettings, SqlType, Value, WireFormat, binary_dimensions};
+use crate::types::{CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions};
 use crate::{Error, Result};
 
 impl Responder {
@@ -134,7 +134,11 @@ impl Responder {
         parameters: Vec<Value>,
     ) -> Result<()> {
         let columns = self.session.statement_columns(&statement);
-        let formats = result_formats(&bind.result_formats, columns.map_or(0, |columns| columns.len()))?;
+        // What gives no rows has no columns that a format could be wrong for.
+        let formats = match columns {
+            Some(columns) => result_formats(&bind.result_formats, columns.len())?,
+            None => Vec::new(),
+        };
         self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output
             .message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
@@ -148,6 +152,7 @@ impl Responder {
             .map(|ty| match ty {
                 // What nothing decides reads as text, as in PostgreSQL.
                 SqlType::Unknown => SqlType::Text.oid(),
+                SqlType::Void => VOID_OID,
                 ty => ty.oid(),
             })
             .collect();

@@ -466,6 +466,35 @@ async fn bind_and_portal_errors_are_postgresqls() {
     assert_eq!(sqlstate(&raw.until('Z').await), "42P05");
 }
 
+/// Formats for what gives no columns, and parameters of type void where a driver keeps the place of an OUT parameter.
+#[tokio::test]
+async fn what_is_said_of_nothing_is_passed_over() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.send('P', b"\0SET search_path = public\0\0\0").await;
+    raw.send('B', b"\0\0\0\0\0\0\0\x02\0\x01\0\x01").await;
+    raw.execute(0).await;
+    raw.send('S', b"").await;
+    assert_kinds(&raw.until('Z').await, "12CZ");
+    raw.run("CREATE FUNCTION half(n int, OUT h int) LANGUAGE sql AS 'SELECT n / 2'")
+        .await;
+    for (sql, answer) in [
+        ("SELECT * FROM half($2, $1)", "2"),
+        ("SELECT half($2, $1)", "2"),
+        ("SELECT sign($1, $2)", "1"),
+    ] {
+        let parse = [b"\0", sql.as_bytes(), b"\0\0\x02\0\0\x08\xe6\0\0\0\x17"].concat();
+        raw.send('P', &parse).await;
+        raw.send('B', b"\0\0\0\0\0\x02\xff\xff\xff\xff\0\0\0\x015\0\0")
+            .await;
+        raw.execute(0).await;
+        raw.send('S', b"").await;
+        let messages = raw.until('Z').await;
+        assert_kinds(&messages, "12DCZ");
+        assert_eq!(messages[2].body[6..], *answer.as_bytes(), "{sql}");
+    }
+}
+
 #[tokio::test]
 async fn a_portal_is_suspended_resumed_and_ends_with_the_transaction() {
     let server = TestServer::start("memory").await;

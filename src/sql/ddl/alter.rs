@@ -317,6 +317,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
+        AlterTableOperation::EnableTrigger { name } => set_triggers(table, name, false),
+        AlterTableOperation::DisableTrigger { name } => set_triggers(table, name, true),
         other => apply_asked(ctx, table, other),
     }
 }
@@ -325,10 +327,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
 fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
     match operation {
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
-        AlterTableOperation::EnableTrigger { name }
-        | AlterTableOperation::DisableTrigger { name }
-        | AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
+        AlterTableOperation::EnableAlwaysTrigger { name }
+        | AlterTableOperation::EnableReplicaTrigger { name } => triggers_named(table, name).map(|_| ()),
         AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
             Err(Error::unsupported(
                 "row level security",
@@ -355,16 +355,34 @@ fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableO
     }
 }
 
-/// There are no triggers: ALL and USER are none, as the names of foreign keys' are. Errors: 42704 for a trigger by its name.
-fn check_triggers(table: &TableDef, name: &Ident) -> Result<()> {
+/// Triggers that a statement names together.
+#[derive(PartialEq)]
+enum Triggers {
+    /// Those of foreign keys as well.
+    All,
+    /// Those that users made, of which there are none.
+    OfUsers,
+}
+
+/// Errors: 42704 for a trigger by its name.
+fn triggers_named(table: &TableDef, name: &Ident) -> Result<Triggers> {
     let lower = names::fold(name);
-    match name.quote_style.is_none() && (lower == "all" || lower == "user") {
-        true => Ok(()),
-        false => Err(Error::UndefinedObject {
+    match lower.as_str() {
+        "all" if name.quote_style.is_none() => Ok(Triggers::All),
+        "user" if name.quote_style.is_none() => Ok(Triggers::OfUsers),
+        _ => Err(Error::UndefinedObject {
             kind: "trigger",
             name: format!("{lower}\" for table \"{}", table.name),
         }),
     }
+}
+
+/// ENABLE TRIGGER, DISABLE TRIGGER: foreign keys of the table are asked, or not.
+fn set_triggers(table: &mut TableDef, name: &Ident, disabled: bool) -> Result<()> {
+    if triggers_named(table, name)? == Triggers::All {
+        table.options.triggers_disabled = disabled;
+    }
+    Ok(())
 }
 
 async fn add_column(
