@@ -28,7 +28,11 @@ impl Responder {
             return self.sync().await;
         }
         if self.state == State::Failed {
-            return Ok(());
+            // Who flushes waits, for the error as well.
+            return match message {
+                Message::Flush => self.drain().await,
+                _ => Ok(()),
+            };
         }
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
