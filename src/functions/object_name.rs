@@ -172,6 +172,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded()
     .on_null(),
+    FunctionDef::catalog(
+        "oidvectortypes",
+        &[T::Catalog(CatalogType::OidVector)],
+        T::Text,
+        |b, catalog| {
+            b.map1(|oids: Vec<Option<i64>>| {
+                let name = |oid| naming::format_type(oid, None, catalog.objects(), catalog.search_path());
+                oids.into_iter()
+                    .flatten()
+                    .map(name)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            })
+        },
+    ),
     FunctionDef::catalog("pg_table_is_visible", &[T::Oid], T::Bool, |b, catalog| {
         b.map1(|oid| catalog.objects().is_visible(oid, catalog.search_path()))
     })
@@ -299,11 +314,14 @@ fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
     let kind = match kind {
         "regclass" => {
             let schema = parts.len().checked_sub(2).map(|at| &parts[at]);
-            let schema = schema.filter(|schema| catalog.objects().schema_oid(catalog.schema_meant(schema)).is_none());
+            let schema = schema.filter(|schema| {
+                catalog
+                    .objects()
+                    .schema_oid(catalog.schema_meant(schema))
+                    .is_none()
+            });
             if let Some(schema) = schema {
-                return Error::UndefinedSchema {
-                    name: schema.clone(),
-                };
+                return Error::UndefinedSchema { name: schema.clone() };
             }
             return Error::UndefinedTable {
                 name,

@@ -141,12 +141,16 @@ impl Session {
     }
 
     /// The rows of a portal of the protocol that no Execute has asked for any. Errors: 55000 for one that has none; its statement's.
-    async fn begin_portal(&mut self, name: &str, portal: &Portal) -> Result<RowStream> {
-        let prepared = &portal.statement;
+    async fn begin_portal(
+        &mut self,
+        name: &str,
+        prepared: &PreparedStatement,
+        parameters: Parameters,
+    ) -> Result<RowStream> {
         let (Some(statement), Some(columns)) = (&prepared.parsed, &prepared.description.columns) else {
             return Err(cannot_be_run(name));
         };
-        let ran = self.run(statement, portal.parameters.clone(), Some(columns));
+        let ran = self.run(statement, parameters, Some(columns));
         match Box::pin(ran).await? {
             Reply::Rows(rows) => Ok(rows),
             _ => Err(cannot_be_run(name)),
@@ -164,7 +168,11 @@ impl Session {
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
         let rows = match state {
             PortalState::Streaming(rows) => Ok(rows),
-            PortalState::Ready => self.begin_portal(name, &portal).await,
+            PortalState::Ready => {
+                let prepared = Arc::clone(&portal.statement);
+                self.begin_portal(name, &prepared, portal.parameters.clone())
+                    .await
+            }
             PortalState::Done { .. } => Err(cannot_be_run(name)),
         };
         let rows = match rows {

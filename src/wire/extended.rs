@@ -18,7 +18,9 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions};
+use crate::types::{
+    CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions,
+};
 use crate::{Error, Result};
 
 impl Responder {

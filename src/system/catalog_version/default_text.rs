@@ -23,12 +23,77 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
             let named = used.iter().fold(sql.clone(), |sql, oid| {
                 sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(sequences, *oid))
             });
-            Some(named)
+            Some(folded(&named))
         }
-        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(sql.clone()),
+        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(folded(sql)),
         Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(sequences, *oid))),
         Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
     }
+}
+
+/// Words of the syntax that PostgreSQL prints in capitals, those of calls among them.
+const CAPITALS: &[&str] = &[
+    "ARRAY",
+    "CAST",
+    "COALESCE",
+    "CURRENT_CATALOG",
+    "CURRENT_DATE",
+    "CURRENT_ROLE",
+    "CURRENT_SCHEMA",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "EXTRACT",
+    "GREATEST",
+    "LEAST",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "NULLIF",
+    "OVERLAY",
+    "POSITION",
+    "ROW",
+    "SESSION_USER",
+    "TRIM",
+];
+
+/// An expression as it was written, with names of functions and types in the case that they have: who compares definitions finds
+/// `now()` for `NOW()`.
+fn folded(sql: &str) -> String {
+    let mut shown = String::with_capacity(sql.len());
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '\'' | '"' => quoted_bytes(rest, shown.ends_with(['E', 'e'])),
+            first if first.is_alphabetic() || first == '_' => rest
+                .find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+                .unwrap_or(rest.len()),
+            first => first.len_utf8(),
+        };
+        let (part, behind) = rest.split_at(end);
+        let capitals = part.to_ascii_uppercase();
+        let is_name = behind.starts_with('(') || shown.ends_with("::");
+        match (CAPITALS.contains(&capitals.as_str()), is_name) {
+            (true, _) => shown.push_str(&capitals),
+            (false, true) if !part.starts_with(['\'', '"']) => shown.push_str(&part.to_ascii_lowercase()),
+            (false, _) => shown.push_str(part),
+        }
+        rest = behind;
+    }
+    shown
+}
+
+/// How long what is quoted is that the text begins with.
+fn quoted_bytes(text: &str, has_escapes: bool) -> usize {
+    let quote = text.as_bytes()[0];
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        if byte == b'\\' && has_escapes {
+            bytes.next();
+        } else if byte == quote {
+            return at + 1;
+        }
+    }
+    text.len()
 }
 
 /// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken, which what is

@@ -8,7 +8,7 @@ use arrow::array::RecordBatch;
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
-use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows};
+use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
@@ -35,7 +35,7 @@ static RELATIONS: &[Filled] = &[
         constraint_rows::constraints,
     ),
     ("pg_description", &[], descriptions),
-    ("pg_rewrite", REWRITE, view_rules),
+    ("pg_rewrite", view_rows::RULE, view_rows::rules),
     ("pg_sequence", &[], sequence_rows::sequences),
     ("pg_depend", &[], dependencies),
     ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
@@ -412,24 +412,7 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
 fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     sequence_rows::dependencies(source, rows);
     routine_rows::dependencies(source, rows);
-}
-
-const REWRITE: Constants = &[
-    ("rulename", "_RETURN"),
-    ("ev_type", "1"),
-    ("ev_enabled", "O"),
-    ("is_instead", "t"),
-];
-
-fn view_rules(source: &Source<'_>, rows: &mut RelationRows) {
-    for view in source
-        .objects
-        .relations
-        .iter()
-        .filter(|relation| matches!(relation.kind, 'v' | 'm'))
-    {
-        rows.push(&[("oid", text(view.oid)), ("ev_class", text(view.oid))]);
-    }
+    view_rows::dependencies(source, rows);
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {

@@ -5,7 +5,7 @@ import java.time.*;
 import java.util.*;
 import org.postgresql.PGConnection;
 
-/** pgjdbc in all its query modes: `Drivers HOST PORT USER DATABASE`. Prints its steps, which are the same on Keyspan and on PostgreSQL. */
+/** pgjdbc in its query modes, with `all` in all of them: `Drivers [all] HOST PORT USER DATABASE`. Prints its steps, which are the same on Keyspan and on PostgreSQL. */
 public class Drivers {
     interface Step { Object run(Connection c) throws Exception; }
 
@@ -17,16 +17,19 @@ public class Drivers {
             System.out.println(mode + " " + name + " OK " + step.run(connection));
         } catch (Throwable error) {
             String state = error instanceof SQLException ? ((SQLException) error).getSQLState() : "";
-            System.out.println(mode + " " + name + " FAIL " + state + " " + String.valueOf(error.getMessage()).replace("\n", " | "));
+            System.out.println(mode + " " + name + " FAIL " + state + " " + ("42601".equals(state) ? "" : first(error)));
             try { if (!connection.getAutoCommit()) { connection.rollback(); connection.setAutoCommit(true); } } catch (SQLException ignored) { }
         }
     }
 
-    /** Rows as text, without their first columns. */
+    static String first(Throwable error) { return String.valueOf(error.getMessage()).split("\n")[0]; }
+
+    /** Rows as text, without some columns. */
     static String rows(ResultSet set, String... leave) throws SQLException {
         ResultSetMetaData meta = set.getMetaData();
         StringBuilder text = new StringBuilder();
-        List<String> left = Arrays.asList(leave);
+        Set<String> left = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+        left.addAll(Arrays.asList(leave));
         for (int at = 1; at <= meta.getColumnCount(); at++) text.append(meta.getColumnLabel(at)).append(':').append(meta.getColumnTypeName(at)).append(' ');
         int count = 0;
         while (set.next()) {
@@ -58,7 +61,7 @@ public class Drivers {
     }
 
     static String state(Step step) throws Exception {
-        try { step.run(connection); return "none"; } catch (SQLException error) { return error.getSQLState() + " " + error.getMessage().replace("\n", " | "); }
+        try { step.run(connection); return "none"; } catch (SQLException error) { return error.getSQLState() + " " + first(error); }
     }
 
     static String described(ResultSetMetaData meta) throws SQLException {
@@ -210,12 +213,14 @@ public class Drivers {
         step("client infos", c -> rows(c.getMetaData().getClientInfoProperties()));
     }
 
-    public static void main(String[] a) throws Exception {
+    public static void main(String[] arguments) throws Exception {
+        boolean all = arguments[0].equals("all");
+        String[] a = Arrays.copyOfRange(arguments, all ? 1 : 0, arguments.length);
         String url = "jdbc:postgresql://" + a[0] + ":" + a[1] + "/" + a[3] + "?user=" + a[2] + "&ApplicationName=drivers&options=-c%20TimeZone=UTC";
         TimeZone.setDefault(TimeZone.getTimeZone("UTC"));
         String[] modes = {"preferQueryMode=simple", "preferQueryMode=extended", "preferQueryMode=extendedForPrepared", "preferQueryMode=extendedCacheEverything&prepareThreshold=1",
             "prepareThreshold=-1&binaryTransfer=true", "prepareThreshold=0", "reWriteBatchedInserts=true", "autosave=always&cleanupSavepoints=true", "autosave=conservative&defaultRowFetchSize=7", "stringtype=unspecified"};
-        for (String options : modes) {
+        for (String options : all ? modes : new String[] {modes[0], modes[4], modes[7]}) {
             mode = options.replaceAll("[^=&]*=", "").replace('&', '+');
             connection = DriverManager.getConnection(url + "&" + options);
             statements();

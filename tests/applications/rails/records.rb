@@ -1,5 +1,12 @@
 # Rails' ActiveRecord: `ruby records.rb HOST PORT USER DATABASE`. Prints its steps, which are the same on Keyspan and on PostgreSQL.
-require 'active_record'
+begin
+  require 'logger'
+  require 'pg'
+  require 'active_record'
+rescue LoadError => e
+  warn e.message
+  exit 77
+end
 require 'stringio'
 require 'json'
 
