@@ -19,7 +19,7 @@ use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
 };
-use crate::system::pg_catalog::session_rows::role_names;
+use crate::system::pg_catalog::session_rows::{DATABASE_OWNER, role_names};
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -432,8 +432,10 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
 }
 
 fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
+    let (owner, name) = DATABASE_OWNER;
     role_names(catalog.user())
         .into_iter()
+        .chain([(owner, name.to_string())])
         .find(|(role, _)| *role == oid)
         .map(|(_, name)| name)
 }

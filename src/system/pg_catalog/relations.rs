@@ -8,10 +8,13 @@ use arrow::array::RecordBatch;
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
+use super::session_rows::DATABASE_OWNER;
 use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
+use crate::system::catalog_version::objects::{
+    OWNER_NAME, OWNER_OID, SYSTEM, UserColumn, UserIndex, type_facts,
+};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -22,7 +25,7 @@ pub(super) type Filled = (&'static str, Constants, Fill);
 
 /// Those of pg_catalog whose rows are the same for all statements that see one version of the catalog, row counts aside.
 static RELATIONS: &[Filled] = &[
-    ("pg_namespace", &[("nspowner", "10")], namespaces),
+    ("pg_namespace", &[], namespaces),
     ("pg_class", CLASS, classes),
     ("pg_attribute", ATTRIBUTE, attributes),
     ("pg_attrdef", &[], column_defaults),
@@ -129,9 +132,21 @@ pub(super) fn batches(source: &Source<'_>, relation: &Definition) -> Vec<RecordB
     batches
 }
 
+/// Who may do what in the schema public, as in a new database of PostgreSQL.
+const PUBLIC_ACCESS: &str = "{pg_database_owner=UC/pg_database_owner,=U/pg_database_owner}";
+
 fn namespaces(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name, _) in &source.objects.schemas {
-        rows.push(&[("oid", text(oid)), ("nspname", text(name))]);
+        let (owner, access) = match name == "public" {
+            true => (DATABASE_OWNER.0, text(PUBLIC_ACCESS)),
+            false => (OWNER_OID, None),
+        };
+        rows.push(&[
+            ("oid", text(oid)),
+            ("nspname", text(name)),
+            ("nspowner", text(owner)),
+            ("nspacl", access),
+        ]);
     }
 }
 
