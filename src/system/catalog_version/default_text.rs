@@ -31,11 +31,10 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
     }
 }
 
-/// Words of the syntax that PostgreSQL prints in capitals, those of calls among them.
-const CAPITALS: &[&str] = &[
+/// Words of the syntax, which PostgreSQL prints in capitals.
+const WORDS: &[&str] = &[
     "ARRAY",
     "CAST",
-    "COALESCE",
     "CURRENT_CATALOG",
     "CURRENT_DATE",
     "CURRENT_ROLE",
@@ -43,17 +42,14 @@ const CAPITALS: &[&str] = &[
     "CURRENT_TIME",
     "CURRENT_TIMESTAMP",
     "CURRENT_USER",
-    "EXTRACT",
-    "GREATEST",
-    "LEAST",
     "LOCALTIME",
     "LOCALTIMESTAMP",
-    "NULLIF",
-    "OVERLAY",
-    "POSITION",
-    "ROW",
     "SESSION_USER",
-    "TRIM",
+];
+
+/// Words that are so in front of a parenthesis alone.
+const CALLS: &[&str] = &[
+    "COALESCE", "EXTRACT", "GREATEST", "LEAST", "NULLIF", "OVERLAY", "POSITION", "ROW", "TRIM",
 ];
 
 /// An expression as it was written, with names of functions and types in the case that they have: who compares definitions finds
@@ -71,8 +67,9 @@ fn folded(sql: &str) -> String {
         };
         let (part, behind) = rest.split_at(end);
         let capitals = part.to_ascii_uppercase();
-        let is_name = behind.starts_with('(') || shown.ends_with("::");
-        match (CAPITALS.contains(&capitals.as_str()), is_name) {
+        let is_call = behind.starts_with('(');
+        let is_word = WORDS.contains(&capitals.as_str()) || is_call && CALLS.contains(&capitals.as_str());
+        match (is_word, is_call || shown.ends_with("::")) {
             (true, _) => shown.push_str(&capitals),
             (false, true) if !part.starts_with(['\'', '"']) => shown.push_str(&part.to_ascii_lowercase()),
             (false, _) => shown.push_str(part),
@@ -129,5 +126,28 @@ fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
         _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn names_of_functions_and_types_are_lower_and_words_of_the_syntax_upper() {
+        for (written, shown) in [
+            ("NOW()", "now()"),
+            ("current_date + Position", "CURRENT_DATE + Position"),
+            ("Lower('NOW()')::TEXT", "lower('NOW()')::text"),
+            (
+                "E'it\\'s NOW()' || \"Upper\"('x')",
+                "E'it\\'s NOW()' || \"Upper\"('x')",
+            ),
+            ("coalesce(position(a in b), 1)", "COALESCE(POSITION(a in b), 1)"),
+            ("'ä'::\"Mood\"", "'ä'::\"Mood\""),
+            ("'open", "'open"),
+        ] {
+            assert_eq!(folded(written), shown);
+        }
     }
 }
