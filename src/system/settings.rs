@@ -301,18 +301,6 @@ impl Settings {
         self.derive();
     }
 
-    /// Has the settings of a transaction say what the next one begins with, as they do while there is none.
-    pub fn begin_anew(&mut self) {
-        for mode in ["isolation", "read_only", "deferrable"] {
-            let own = find(&format!("transaction_{mode}"));
-            let default = find(&format!("default_transaction_{mode}"));
-            if let (Some((own, _)), Some((default, _))) = (own, default) {
-                self.values[own] = self.values[default].clone();
-            }
-        }
-        self.derive();
-    }
-
     /// The value as SHOW prints it (`current_setting`). Errors: 42704 with the nearest name.
     pub fn show(&self, name: &str) -> Result<String> {
         self.get(name).ok_or_else(|| undefined(name))

@@ -15,8 +15,8 @@ use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
-    view_text, wildcard,
+    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, triggers,
+    upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -317,8 +317,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
-        AlterTableOperation::EnableTrigger { name } => set_triggers(table, name, false),
-        AlterTableOperation::DisableTrigger { name } => set_triggers(table, name, true),
+        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
+        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),
         other => apply_asked(ctx, table, other),
     }
 }
@@ -328,7 +328,7 @@ fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableO
     match operation {
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => triggers_named(table, name).map(|_| ()),
+        | AlterTableOperation::EnableReplicaTrigger { name } => triggers::check(table, name),
         AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
             Err(Error::unsupported(
                 "row level security",
@@ -353,36 +353,6 @@ fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableO
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
     }
-}
-
-/// Triggers that a statement names together.
-#[derive(PartialEq)]
-enum Triggers {
-    /// Those of foreign keys as well.
-    All,
-    /// Those that users made, of which there are none.
-    OfUsers,
-}
-
-/// Errors: 42704 for a trigger by its name.
-fn triggers_named(table: &TableDef, name: &Ident) -> Result<Triggers> {
-    let lower = names::fold(name);
-    match lower.as_str() {
-        "all" if name.quote_style.is_none() => Ok(Triggers::All),
-        "user" if name.quote_style.is_none() => Ok(Triggers::OfUsers),
-        _ => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{lower}\" for table \"{}", table.name),
-        }),
-    }
-}
-
-/// ENABLE TRIGGER, DISABLE TRIGGER: foreign keys of the table are asked, or not.
-fn set_triggers(table: &mut TableDef, name: &Ident, disabled: bool) -> Result<()> {
-    if triggers_named(table, name)? == Triggers::All {
-        table.options.triggers_disabled = disabled;
-    }
-    Ok(())
 }
 
 async fn add_column(

@@ -63,6 +63,7 @@ mod storage;
 mod table_change;
 mod table_index;
 mod temporary;
+mod triggers;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
