@@ -428,6 +428,7 @@ fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     sequence_rows::dependencies(source, rows);
     routine_rows::dependencies(source, rows);
     view_rows::dependencies(source, rows);
+    constraint_rows::dependencies(source, rows);
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {
