@@ -44,7 +44,7 @@ pg_dump -Fd -j 4 -f "$folder/many" 2>"$folder/said" || cat "$folder/said"
 pg_dump --inserts --rows-per-insert 50 -f "$folder/inserts" 2>"$folder/said" || cat "$folder/said"
 wipe; sql -f "$folder/plain" >/dev/null 2>"$folder/said"; told plain
 wipe; pg_restore -d "$PGDATABASE" "$folder/custom" 2>"$folder/said"; told custom
-wipe; pg_restore -j 4 -d "$PGDATABASE" "$folder/many" 2>"$folder/said"; told directory
+wipe; pg_restore -d "$PGDATABASE" "$folder/many" 2>"$folder/said"; told directory
 wipe; sql -f "$folder/inserts" >/dev/null 2>"$folder/said"; told inserts
 if [ -n "${PG_URI:-}" ]; then
   other=dumps_$$
