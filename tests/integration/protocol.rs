@@ -466,6 +466,42 @@ async fn bind_and_portal_errors_are_postgresqls() {
     assert_eq!(sqlstate(&raw.until('Z').await), "42P05");
 }
 
+/// asyncpg moves in a portal that is bound and not run, goes on by Execute, and waits for the errors of Parse behind Flush.
+#[tokio::test]
+async fn a_portal_is_moved_in_before_it_is_run_and_flush_brings_errors() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6)")
+        .await;
+    raw.send('P', b"q\0SELECT id FROM t ORDER BY id\0\0\0").await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    raw.run("BEGIN").await;
+    bind_named(&mut raw, "p", "q").await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    let moved = raw.run("MOVE FORWARD 2 p").await;
+    assert_eq!(
+        (kinds(&moved).as_str(), moved[0].text().as_str()),
+        ("CZ", "MOVE 2")
+    );
+    let value = |messages: &[Message]| {
+        let row = messages.iter().find(|message| message.kind == 'D');
+        row.and_then(|row| row.body.last().copied())
+    };
+    assert_eq!(value(&execute_named(&mut raw, "p", 1).await), Some(b'3'));
+    assert_eq!(value(&raw.run("FETCH 1 FROM p").await), Some(b'4'));
+    let rest = execute_named(&mut raw, "p", 0).await;
+    assert_eq!((kinds(&rest).as_str(), value(&rest)), ("DDCZ", Some(b'5')));
+    raw.run("ROLLBACK").await;
+    raw.send('P', b"\0SELECT nothing\0\0\0").await;
+    raw.send('D', b"S\0").await;
+    raw.send('H', b"").await;
+    assert_eq!(sqlstate(&raw.until('E').await), "42703");
+    raw.send('S', b"").await;
+    assert_kinds(&raw.until('Z').await, "Z");
+}
+
 /// Formats for what gives no columns, and parameters of type void where a driver keeps the place of an OUT parameter.
 #[tokio::test]
 async fn what_is_said_of_nothing_is_passed_over() {
