@@ -6,6 +6,7 @@ mod fault;
 mod nearest;
 mod raised_state;
 mod report;
+pub mod utf8;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
 pub use fault::{DuplicateKind, Limit, StatementFault};
