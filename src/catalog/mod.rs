@@ -95,6 +95,7 @@ pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
+pub use load::version_key;
 pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
