@@ -247,16 +247,20 @@ impl RowStream {
         }
     }
 
-    /// Goes on after a suspension: the tag counts from here, and so does the time. Errors: the query's.
-    pub async fn resume(&mut self, deadline: Option<Instant>) -> Result<()> {
+    /// Goes on after a suspension: the tag counts from here, and so does the time.
+    pub fn resume(&mut self, deadline: Option<Instant>) {
         self.rows = 0;
         self.deadline = deadline;
-        // The rows of a FETCH are as many as it says.
-        let is_own = self.cursor.is_none();
-        if let Source::Cursor(cursor) = &mut self.source
-            && is_own
-        {
-            // FETCH or MOVE went through it meanwhile: what is behind where they left it is next.
+    }
+
+    /// Whether FETCH or MOVE went through it. (The rows of a FETCH are as many as it says.)
+    pub fn was_moved(&self) -> bool {
+        self.cursor.is_none() && matches!(self.source, Source::Cursor(_))
+    }
+
+    /// What is behind where FETCH and MOVE left it is next. Errors: the query's.
+    pub async fn go_on(&mut self) -> Result<()> {
+        if let Source::Cursor(cursor) = &mut self.source {
             let left = cursor.begin(Movement::ForwardAll, false).await?;
             self.fetch(left);
             self.tag = RowsTag::Counted("SELECT");

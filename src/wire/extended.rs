@@ -249,7 +249,10 @@ impl Responder {
             .parsed
             .as_ref()
             .and_then(|statement| statement.parsed.hints.timeout_ms);
-        rows.resume(self.session.deadline_of(own_ms)).await?;
+        rows.resume(self.session.deadline_of(own_ms));
+        if rows.was_moved() {
+            Box::pin(rows.go_on()).await?;
+        }
         let formats = portal.formats.clone();
         if self.send_rows(&mut rows, &formats, rows_max).await? {
             let tag = self.session.complete(rows).await?;
