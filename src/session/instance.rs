@@ -236,6 +236,7 @@ impl Instance {
         TransactionOptions {
             bytes_max: self.settings.transaction_bytes_max,
             memory: Some(Arc::clone(&self.settings.memory)),
+            heat: Some(Arc::clone(&self.state.heat)),
             ..TransactionOptions::default()
         }
     }

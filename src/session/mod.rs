@@ -12,6 +12,8 @@ mod cursors;
 mod instance;
 mod prepared;
 mod prepared_statement;
+mod refusal;
+mod regions;
 mod removal;
 mod rows;
 mod run;

@@ -250,9 +250,13 @@ impl Session {
             lookups,
             ..self.context(txn, catalog, parsed, Parameters::default())
         };
-        interrupt
+        let described = interrupt
             .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
-            .await
+            .await;
+        if let Err(error) = &described {
+            self.note_refusal(&parsed.parsed.text, error);
+        }
+        described
     }
 
     /// The columns of a portal's result; `None` when it has none.

@@ -56,6 +56,9 @@ impl Session {
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
         let ran = self.run_at_hand(statement, parameters, described).await;
+        if let Err(error) = &ran {
+            self.note_refusal(&statement.parsed.text, error);
+        }
         if let Ok(Reply::Done { .. }) = ran {
             self.stop_clock();
         }
