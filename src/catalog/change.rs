@@ -545,8 +545,7 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of the counter of row ids that a table may have, of the mark that its writers leave, of its own part of the catalog, and
-/// of the record of its regions.
+/// The keys of what a table has beside its record: its counter of row ids, its writers' mark, its part of the catalog, its regions.
 fn side_keys(table: &TableDef) -> [Vec<u8>; 4] {
     let (table, regions) = (table.id, region::key_of(table.oid));
     let row_id = Keyspace::NextRowId { table }.encode();

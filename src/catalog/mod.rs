@@ -102,7 +102,7 @@ pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
-pub use region::{REGIONS_MAX, RegionDef, RegionOrigin, TableRegions};
+pub use region::{RegionDef, RegionOrigin, TableRegions};
 pub use relations::Relations;
 pub use routine::{
     ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
@@ -110,7 +110,7 @@ pub use routine::{
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
-pub use split_options::SplitOptions;
+pub use split_options::{REGIONS_MAX, SplitOptions};
 pub use stored_query::StoredQuery;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,

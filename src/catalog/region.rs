@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Head};
+use super::split_options::REGIONS_MAX;
 use super::{TableDef, record_key};
 use crate::codec::KeyRange;
 use crate::codec::key::{encode_value, field_length};
@@ -21,9 +22,6 @@ use crate::store::{LockMode, Page, ScanRequest, Write};
 use crate::txn::Transaction;
 use crate::types::Value;
 use crate::{Error, Result};
-
-/// Regions of a table at most.
-pub const REGIONS_MAX: usize = 500;
 
 /// What stands before the JSON.
 const KIND: u8 = b'R';
@@ -185,13 +183,23 @@ impl TableRegions {
         &self.regions
     }
 
-    /// Splits at bounds, beside where it is split already; answers how many are new. Errors: 54000 for too many.
+    /// Splits at bounds, beside where it is split already; answers how many are new, or are the server's no more. Errors: 54000 for too
+    /// many.
     pub fn split(&mut self, mut starts: Vec<Vec<u8>>, origin: RegionOrigin) -> Result<usize> {
         starts.sort_unstable();
-        let before = self.regions.len();
+        let mut changed = 0;
         for start in starts {
-            let Err(at) = self.regions.binary_search_by(|region| region.start.cmp(&start)) else {
-                continue;
+            let found = self.regions.binary_search_by(|region| region.start.cmp(&start));
+            let at = match found {
+                Err(at) => at,
+                Ok(at) => {
+                    let known = &mut self.regions[at];
+                    if known.origin.is_automatic() && !origin.is_automatic() {
+                        known.origin = origin;
+                        changed += 1;
+                    }
+                    continue;
+                }
             };
             if self.regions.len() == REGIONS_MAX {
                 return Err(Error::LimitExceeded {
@@ -209,8 +217,9 @@ impl TableRegions {
                 },
             );
             self.next_number += 1;
+            changed += 1;
         }
-        Ok(self.regions.len() - before)
+        Ok(changed)
     }
 
     /// Takes back the bounds of which it holds; answers how many.
@@ -328,7 +337,7 @@ mod hex_bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::tests::table_of;
+    use crate::catalog::check::tests::table;
     use crate::types::SqlType;
 
     fn starts(regions: &TableRegions) -> Vec<Vec<u8>> {
@@ -341,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_table_is_split_and_merged_and_numbers_are_not_given_again() {
-        let table = table_of("t", &[("n", SqlType::Int8), ("v", SqlType::Int8)], &[false]);
+        let table = table();
         let mut regions = TableRegions::of_table(&table);
         assert_eq!(regions.regions().len(), 1);
         let made = regions.split(vec![vec![9], vec![5], vec![9]], RegionOrigin::Statement);
@@ -351,6 +360,10 @@ mod tests {
         assert_eq!(regions.split(vec![vec![7]], RegionOrigin::Heat).unwrap(), 1);
         let numbers: Vec<u32> = regions.regions().iter().map(|region| region.number).collect();
         assert_eq!(numbers, [1, 4, 3]);
+        // What the server has made is a statement's once that says so.
+        assert_eq!(regions.split(vec![vec![7]], RegionOrigin::Size).unwrap(), 0);
+        assert_eq!(regions.split(vec![vec![7]], RegionOrigin::Statement).unwrap(), 1);
+        assert!(!regions.regions()[1].origin.is_automatic());
         let bytes = record::encode(KIND, 0, regions.oid, &regions).unwrap();
         assert_eq!(decode(&bytes).unwrap(), regions);
         assert_eq!(regions.merge(|_| true), 2, "the first stays");
@@ -363,8 +376,9 @@ mod tests {
 
     #[test]
     fn bounds_of_another_key_say_nothing() {
-        let table = table_of("t", &[("n", SqlType::Int8), ("v", SqlType::Int8)], &[false]);
-        let other = table_of("t", &[("n", SqlType::Text), ("v", SqlType::Int8)], &[false]);
+        let table = table();
+        let mut other = table.clone();
+        other.columns[0].ty = SqlType::Text;
         let mut regions = TableRegions::of_table(&table);
         regions.split(vec![vec![5]], RegionOrigin::Statement).unwrap();
         assert_eq!(regions.clone().fit(&table), regions);
@@ -373,7 +387,7 @@ mod tests {
 
     #[test]
     fn a_record_that_breaks_a_rule_is_damaged() {
-        let table = table_of("t", &[("n", SqlType::Int8), ("v", SqlType::Int8)], &[false]);
+        let table = table();
         let mut regions = TableRegions::of_table(&table);
         regions
             .split(vec![vec![5], vec![9]], RegionOrigin::Statement)

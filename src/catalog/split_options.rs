@@ -1,7 +1,8 @@
 //! NUMREGIONS, STARTKEY, ENDKEY and SPLITKEYS: where a new table is split, as its statement says it. Knows no types: `sql::ddl` reads
 //! the values as those of the key.
 
-use super::region::REGIONS_MAX;
+/// Regions of a table at most.
+pub const REGIONS_MAX: usize = 500;
 
 /// The options of a table that split it from the beginning.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]

@@ -13,6 +13,8 @@ mod instance;
 mod prepared;
 mod prepared_statement;
 mod refusal;
+#[cfg(test)]
+mod region_tests;
 mod regions;
 mod removal;
 mod rows;

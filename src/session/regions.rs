@@ -10,6 +10,7 @@ use super::instance::Instance;
 use crate::catalog::{Catalog, RegionOrigin, TableDef, TableRegions};
 use crate::codec::KeyRange;
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
+use crate::store::LockPolicy;
 use crate::system::region_rates::{RegionRates, RegionRules, region_rates};
 use crate::table::{RangeFigures, committed_row_counts, range_figures};
 use crate::txn::Transaction;
@@ -19,8 +20,10 @@ use crate::{Error, Result};
 /// How often minutes are turned.
 const TICK: Duration = Duration::from_secs(1);
 /// How many ticks apart regions are looked at, and how many rounds apart each table's size is even if nothing was written.
-const TICKS_OF_ROUND: u64 = 10;
-const ROUNDS_OF_SIZE: u64 = 60;
+const TICKS_OF_ROUND: u64 = 5;
+const ROUNDS_OF_SIZE: u64 = 120;
+/// Who has to do with the table's definition is not waited for: minutes are to be turned meanwhile.
+const LOCK_WAIT: Duration = Duration::from_millis(20);
 /// A table of so many regions is measured in the round after next, one of more later.
 const REGIONS_OF_ROUND: u64 = 8;
 /// Rows of fewer bytes than these are never too large, whatever the setting says: tables of fewer rows are not measured.
@@ -32,7 +35,7 @@ const HEAT_PART: f64 = 0.1;
 
 /// What the task knows of a table.
 #[derive(Debug, Default)]
-struct KnownTable {
+pub(super) struct KnownTable {
     /// The store's count of its rows when it was measured.
     rows: Option<u64>,
     /// The round from which on it may be measured again.
@@ -69,7 +72,7 @@ impl Instance {
     }
 
     /// One look at all tables.
-    async fn region_round(&self, known: &mut HashMap<u32, KnownTable>, round: u64) -> Result<()> {
+    pub(super) async fn region_round(&self, known: &mut HashMap<u32, KnownTable>, round: u64) -> Result<()> {
         let txn = self.begin(self.removal_options()).await?;
         let catalog = self.catalog(&txn, None).await?;
         let heat = &self.state().heat;
@@ -169,6 +172,10 @@ impl Instance {
     /// Writes what became of the regions, unless somebody else has changed them or the table. Errors: the store's.
     async fn write_regions(&self, table: &TableDef, old: &TableRegions, new: &TableRegions) -> Result<()> {
         let txn = self.begin(self.removal_options()).await?;
+        txn.set_lock_policy(LockPolicy {
+            timeout: Some(LOCK_WAIT),
+            ..LockPolicy::default()
+        });
         let catalog = Catalog::load(&txn, None).await?;
         let current = catalog.table_by_oid(table.oid);
         let Some(current) = current.filter(|current| current.id == table.id) else {
@@ -180,7 +187,7 @@ impl Instance {
         new.write(&txn, current)?;
         match txn.commit(true).await {
             // It is looked at again.
-            Err(Error::Conflict { .. }) => Ok(()),
+            Err(Error::Conflict { .. } | Error::LockTimeout) => Ok(()),
             committed => committed,
         }
     }

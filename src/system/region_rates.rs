@@ -9,8 +9,6 @@ use crate::txn::heat::{HeatId, IndexHeat, KeyHeat};
 const REGION_BYTES: &str = "keyspan.region_bytes";
 const REGION_HOT: &str = "keyspan.region_hot_per_second";
 
-/// Microseconds.
-const SECOND: f64 = 1e6;
 const MINUTE_SECONDS: f64 = 60.0;
 
 /// When a region is large, and when it is hot.
@@ -22,7 +20,7 @@ pub struct RegionRules {
     pub hot_per_second: u64,
 }
 
-/// What is read and written of a range a second: the mean of the last minute and the present one.
+/// What is read and written of a range a second: the mean of the last minute and the present one, so that a moment makes nothing hot.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct RegionRates {
     /// Rows read.
@@ -66,8 +64,7 @@ pub fn region_rates(heat: &KeyHeat, table: &TableDef, ranges: &[KeyRange]) -> Ve
 
 fn rates(heat: &KeyHeat, index: &IndexHeat, range: &KeyRange) -> RegionRates {
     let (now, into) = heat.minute();
-    let counted = (now as f64 * MINUTE_SECONDS + into) - index.began as f64 / SECOND;
-    let seconds = (MINUTE_SECONDS + into).min(counted).max(1.0);
+    let seconds = MINUTE_SECONDS + into;
     let mut rates = RegionRates::default();
     for slice in index.slices.iter().filter(|slice| range.contains(&slice.start)) {
         for counts in slice.minutes_since(now - 1, now) {
@@ -115,9 +112,8 @@ mod tests {
         let rate = || region_rates(&heat, &table, &[range.clone()])[0].reads.round();
         assert_eq!(rate(), 0.0);
         read(300).await;
-        // The first seconds count for themselves.
-        heat.turn(100 * minute + 10_000_000);
-        assert_eq!(rate(), 30.0);
+        heat.turn(100 * minute + 15_000_000);
+        assert_eq!(rate(), 4.0);
         heat.turn(101 * minute);
         assert_eq!(rate(), 5.0);
         read(300).await;

@@ -34,6 +34,7 @@ mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod uncounted;
 mod view;
 mod visibility;
 

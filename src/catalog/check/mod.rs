@@ -88,4 +88,4 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -254,8 +254,7 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             wildcard::drop_of_table(ctx, table, name, *if_exists)
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
-        AlterAction::SplitAt(bounds) => region::split_at(ctx, table, bounds).await,
-        AlterAction::UnsplitAt(bounds) => region::unsplit(ctx, table, bounds.as_ref()).await,
+        AlterAction::SplitAt(_) | AlterAction::UnsplitAt(_) => region::alter(ctx, table, action).await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }

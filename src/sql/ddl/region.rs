@@ -9,6 +9,7 @@ use super::region_bounds::{even_bounds, whole_range};
 use crate::catalog::{RegionOrigin, SplitOptions, TableDef, TableRegions};
 use crate::codec::key::encode_value;
 use crate::error::{Limit, StatementFault};
+use crate::parse::definition::AlterAction;
 use crate::query;
 use crate::system::StatementContext;
 use crate::types::Value;
@@ -17,8 +18,17 @@ use crate::{Error, Result};
 /// The longest bound, in bytes.
 const BOUND_BYTES_MAX: usize = 2048;
 
+/// SPLIT AT VALUES and UNSPLIT of ALTER TABLE. Errors: as [`split_at`] and [`unsplit`].
+pub(super) async fn alter(ctx: &StatementContext, table: &TableDef, action: &AlterAction) -> Result<()> {
+    match action {
+        AlterAction::SplitAt(bounds) => split_at(ctx, table, bounds).await,
+        AlterAction::UnsplitAt(bounds) => unsplit(ctx, table, bounds.as_ref()).await,
+        _ => Err(Error::internal("an action that has nothing to do with regions")),
+    }
+}
+
 /// ALTER TABLE … SPLIT AT VALUES. Errors: 42601, 42P16, 42804, 22004, 22P02 and its like; 54000.
-pub(super) async fn split_at(ctx: &StatementContext, table: &TableDef, bounds: &[Vec<Expr>]) -> Result<()> {
+async fn split_at(ctx: &StatementContext, table: &TableDef, bounds: &[Vec<Expr>]) -> Result<()> {
     let starts = read_bounds(ctx, table, bounds)?;
     let wanted = starts.len();
     let mut regions = TableRegions::read(&ctx.txn, table).await?;
@@ -38,11 +48,7 @@ pub(super) async fn split_at(ctx: &StatementContext, table: &TableDef, bounds: &
 }
 
 /// ALTER TABLE … UNSPLIT AT VALUES, or ALL. Errors: as [`split_at`]; 42704 for a bound that is none.
-pub(super) async fn unsplit(
-    ctx: &StatementContext,
-    table: &TableDef,
-    bounds: Option<&Vec<Vec<Expr>>>,
-) -> Result<()> {
+async fn unsplit(ctx: &StatementContext, table: &TableDef, bounds: Option<&Vec<Vec<Expr>>>) -> Result<()> {
     let mut regions = TableRegions::read(&ctx.txn, table).await?;
     let merged = match bounds {
         None => regions.merge(|region| region.origin != RegionOrigin::Bucket),

@@ -39,7 +39,7 @@ pub async fn key_advice(ctx: &StatementContext) -> Result<Vec<Finding>> {
     counted.sort_by_key(|(_, rows)| std::cmp::Reverse(*rows));
     for (table, rows) in counted.into_iter().take(TABLES_MAX) {
         if rows >= ROWS_MIN && !table.has_hidden_key() {
-            let sample = KeySample::of(&ctx.txn, table, rows).await?;
+            let sample = KeySample::of(&ctx.txn.uncounted(), table, rows).await?;
             values::judge(ctx, table, &sample, &mut findings).await?;
         }
     }

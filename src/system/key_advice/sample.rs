@@ -12,7 +12,7 @@ use crate::types::Value;
 
 /// Places that are looked at, and rows of each.
 const PLACES: usize = 16;
-const ROWS_OF_PLACE: usize = 16;
+const ROWS_OF_PLACE: usize = 32;
 const PAGE_BYTES: usize = 64 << 10;
 
 /// Some keys of a table.

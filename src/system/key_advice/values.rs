@@ -129,9 +129,10 @@ async fn few_values(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<Opt
     let Some(field) = fields.first() else {
         return Ok(None);
     };
+    let txn = ctx.txn.uncounted();
     let mut rest = rows_range(table);
     for values in 0..=FEW_VALUES {
-        let page = first_rows(&ctx.txn, rest.clone(), 1).await?;
+        let page = first_rows(&txn, rest.clone(), 1).await?;
         let Some((key, _)) = page.last() else {
             return Ok(Some(values));
         };

@@ -62,7 +62,7 @@ fn expiries(ctx: &StatementContext, rows: &mut RelationRows) {
             ("waiting", text(figures.waiting)),
             ("removed", text(figures.removed)),
             ("lag", text(lag)),
-            ("last_pass", figures.passed.and_then(moment)),
+            ("last_pass", figures.passed.map(|passed| passed.to_string())),
         ];
         rows.push(&[&names(table), &own[..]].concat());
     }
@@ -115,7 +115,7 @@ fn slice_rows(
     .concat();
     for counts in counts {
         let own = [
-            ("minute", moment(counts.minute * MICROS_OF_MINUTE)),
+            ("minute", text(counts.minute * MICROS_OF_MINUTE)),
             ("reads", text(counts.reads)),
             ("writes", text(counts.writes)),
         ];
@@ -181,7 +181,7 @@ fn refused(ctx: &StatementContext, rows: &mut RelationRows) {
             ("reason", text(statement.reason.word())),
             ("relname", text(&statement.table)),
             ("count", text(statement.count)),
-            ("last_at", moment(statement.last)),
+            ("last_at", text(statement.last)),
             ("rows_read", reads.then(|| statement.rows_read.to_string())),
             ("rows_given", reads.then(|| statement.rows_left.to_string())),
             ("statement", text(&statement.text)),
@@ -197,10 +197,4 @@ fn names(table: &TableDef) -> [(&'static str, Cell); 3] {
         ("schemaname", text(&table.schema)),
         ("relname", text(&table.name)),
     ]
-}
-
-/// A moment as PostgreSQL prints it.
-fn moment(micros: i64) -> Option<String> {
-    let moment = chrono::DateTime::from_timestamp_micros(micros)?;
-    Some(moment.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
 }

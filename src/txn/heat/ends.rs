@@ -71,8 +71,8 @@ impl Ends {
         }
     }
 
-    /// A minute is over.
-    pub(super) fn turn(&self, minute: i64) {
+    /// A minute is over; `now`: which it is by now.
+    pub(super) fn turn(&self, minute: i64, now: i64) {
         let mut known = self.lock();
         let present = std::mem::take(&mut known.present);
         if present.added > 0 {
@@ -81,7 +81,7 @@ impl Ends {
         while known
             .minutes
             .front()
-            .is_some_and(|(first, _)| *first <= minute - END_MINUTES)
+            .is_some_and(|(first, _)| *first <= now - END_MINUTES)
         {
             known.minutes.pop_front();
         }

@@ -24,6 +24,11 @@ impl HeatId {
         let index = IndexId::from_be_bytes([*e, *f]);
         (table != 0).then_some(HeatId { table, index })
     }
+
+    /// In the order of ids.
+    pub(super) fn number(self) -> u64 {
+        u64::from(self.table) << 16 | u64::from(self.index)
+    }
 }
 
 /// The slices of a key, in its order: the first begins with all of it.
@@ -35,10 +40,35 @@ pub struct IndexHeat {
     pub began: i64,
     /// Its slices, one at least.
     pub slices: Vec<Arc<HeatSlice>>,
+    /// What each begins with behind the key's prefix: found without looking at the slices themselves.
+    heads: Vec<u64>,
     pub(super) ends: Arc<Ends>,
 }
 
+/// The first bytes behind a key's prefix as a number.
+fn head(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (byte, of_key) in bytes
+        .iter_mut()
+        .zip(key.get(ENTRY_PREFIX_BYTES..).unwrap_or_default())
+    {
+        *byte = *of_key;
+    }
+    u64::from_be_bytes(bytes)
+}
+
 impl IndexHeat {
+    /// Counted since `began`, in slices that are sorted.
+    pub(super) fn new(id: HeatId, began: i64, slices: Vec<Arc<HeatSlice>>, ends: Arc<Ends>) -> IndexHeat {
+        IndexHeat {
+            id,
+            began,
+            heads: slices.iter().map(|slice| head(&slice.start)).collect(),
+            slices,
+            ends,
+        }
+    }
+
     /// Rows of a page were read, which is in order, be it forward or back.
     pub(super) fn count_page(&self, page: &Page) {
         let rows = page.len();
@@ -84,13 +114,16 @@ impl IndexHeat {
 
     /// The slice that a key stands in.
     fn place(&self, key: &[u8]) -> usize {
-        match self.slices.len() {
-            1 => 0,
-            _ => {
-                let above = self.slices.partition_point(|slice| *slice.start <= *key);
-                above.saturating_sub(1)
-            }
+        if self.slices.len() == 1 {
+            return 0;
         }
+        let of_key = head(key);
+        let mut above = self.heads.partition_point(|head| *head < of_key);
+        // Of those that begin alike the rest tells.
+        while above < self.slices.len() && *self.slices[above].start <= *key {
+            above += 1;
+        }
+        above.saturating_sub(1)
     }
 }
 

@@ -53,7 +53,9 @@ pub struct KeyHeat {
 pub struct SliceMap {
     /// By rising ids.
     indexes: Vec<Arc<IndexHeat>>,
-    /// All of them.
+    /// Their ids as numbers, side by side.
+    numbers: Vec<u64>,
+    /// How many slices they have.
     slices: usize,
 }
 
@@ -65,6 +67,14 @@ pub(super) struct HeatView {
 }
 
 impl SliceMap {
+    fn new(indexes: Vec<Arc<IndexHeat>>) -> SliceMap {
+        SliceMap {
+            numbers: indexes.iter().map(|index| index.id.number()).collect(),
+            slices: indexes.iter().map(|index| index.slices.len()).sum(),
+            indexes,
+        }
+    }
+
     /// All keys that are counted.
     pub fn indexes(&self) -> &[Arc<IndexHeat>] {
         &self.indexes
@@ -72,7 +82,7 @@ impl SliceMap {
 
     /// That of one.
     pub fn get(&self, id: HeatId) -> Option<&Arc<IndexHeat>> {
-        let at = self.indexes.binary_search_by_key(&id, |index| index.id);
+        let at = self.numbers.binary_search(&id.number());
         self.indexes.get(at.ok()?)
     }
 }
@@ -101,19 +111,11 @@ impl KeyHeat {
         }
         let began = *self.lock_turned();
         let whole = HeatSlice::new(entry_prefix(id.table, id.index).to_vec());
-        let new = Arc::new(IndexHeat {
-            id,
-            began,
-            slices: vec![Arc::new(whole)],
-            ends: Arc::default(),
-        });
+        let new = Arc::new(IndexHeat::new(id, began, vec![Arc::new(whole)], Arc::default()));
         let mut indexes = map.indexes.clone();
         let at = indexes.partition_point(|index| index.id < id);
         indexes.insert(at, Arc::clone(&new));
-        *map = Arc::new(SliceMap {
-            indexes,
-            slices: map.slices + 1,
-        });
+        *map = Arc::new(SliceMap::new(indexes));
         Some(new)
     }
 
@@ -129,7 +131,7 @@ impl KeyHeat {
             return;
         }
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
-        let Ok(at) = map.indexes.binary_search_by_key(&id, |index| index.id) else {
+        let Ok(at) = map.numbers.binary_search(&id.number()) else {
             return;
         };
         let known = Arc::clone(&map.indexes[at]);
@@ -146,17 +148,8 @@ impl KeyHeat {
             left -= 1;
         }
         let mut indexes = map.indexes.clone();
-        let added = slices.len() - known.slices.len();
-        indexes[at] = Arc::new(IndexHeat {
-            id,
-            began: known.began,
-            slices,
-            ends: Arc::clone(&known.ends),
-        });
-        *map = Arc::new(SliceMap {
-            indexes,
-            slices: map.slices + added,
-        });
+        indexes[at] = Arc::new(IndexHeat::new(id, known.began, slices, Arc::clone(&known.ends)));
+        *map = Arc::new(SliceMap::new(indexes));
     }
 
     /// Forgets keys that are not there any more.
@@ -167,8 +160,7 @@ impl KeyHeat {
         let mut map = self.map.write().unwrap_or_else(PoisonError::into_inner);
         let kept = map.indexes.iter().filter(|index| is_there(index.id));
         let indexes: Vec<Arc<IndexHeat>> = kept.cloned().collect();
-        let slices = indexes.iter().map(|index| index.slices.len()).sum();
-        *map = Arc::new(SliceMap { indexes, slices });
+        *map = Arc::new(SliceMap::new(indexes));
     }
 
     /// It is so late, in microseconds since 1970: to be called about every second. What was counted before belongs to the minute that
@@ -191,7 +183,7 @@ impl KeyHeat {
         let mut hot = Vec::new();
         let mut figures = 0;
         for index in &map.indexes {
-            index.ends.turn(before);
+            index.ends.turn(before, minute);
             for slice in &index.slices {
                 let (kept, accesses) = slice.turn(before, minute - MINUTES_MAX);
                 figures += kept;
