@@ -27,9 +27,10 @@ use super::view::{View, run_blocking};
 use crate::codec::successor;
 use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
+use crate::store::own_thread::hold_up;
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats,
-    WallClock, Wanted, Write, WriteWatch,
+    Batch, Capabilities, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions,
+    StoreStats, WallClock, Wanted, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -177,7 +178,7 @@ impl MvccStore {
                 let commit = || committer.commit_one(batch);
                 let committed = match self.has_log {
                     // The disk may take seconds, and this thread may be the one that waits for all sockets: another takes its place.
-                    true => tokio::task::block_in_place(commit),
+                    true => hold_up(commit),
                     false => commit(),
                 };
                 if !had_plans && committer.due_at().is_some() {
@@ -267,6 +268,14 @@ impl MvccStore {
 }
 
 impl Store for MvccStore {
+    fn capabilities(&self) -> Capabilities {
+        // Large batches are committed by parts.
+        Capabilities {
+            key_bytes_max: self.shared.engine.key_bytes_max(),
+            ..Capabilities::UNBOUNDED
+        }
+    }
+
     fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
         let snapshot = self
             .open_view()
