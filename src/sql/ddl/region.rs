@@ -1,12 +1,14 @@
 //! Regions as statements make them: ALTER TABLE … SPLIT AT and UNSPLIT, and the options that split a new table. What a region is stands in
 //! `catalog::region`; where NUMREGIONS cuts in `region_bounds`.
 
+use std::cmp::Ordering;
+
 use sqlparser::ast::Expr;
 
 use super::notice;
 use super::options::invalid_value;
 use super::region_bounds::{even_bounds, whole_range};
-use crate::catalog::{RegionOrigin, SplitOptions, TableDef, TableRegions};
+use crate::catalog::{ColumnDef, RegionOrigin, SplitOptions, TableDef, TableRegions};
 use crate::codec::key::encode_value;
 use crate::error::{Limit, StatementFault};
 use crate::parse::definition::AlterAction;
@@ -158,31 +160,26 @@ fn evenly(
         (Some(start), Some(end)) => {
             let start = first_value(ctx, table, "startkey", start)?;
             let end = first_value(ctx, table, "endkey", end)?;
-            if encode(table, vec![start.clone()])? == encode(table, vec![end.clone()])? {
-                return Err(Error::InvalidParameter {
-                    message: "STARTKEY and ENDKEY are the same".to_string(),
-                    hint: Some("The second region begins at STARTKEY, the last at ENDKEY.".to_string()),
-                });
-            }
+            check_rising(table, &start, &end)?;
             (
                 even_bounds(&start, &end, bounds, true),
                 "NUMREGIONS, STARTKEY and ENDKEY",
             )
         }
         _ => {
-            if column.generation().is_none() && bounds > 0 {
-                let message = format!(
-                    "NUMREGIONS without STARTKEY and ENDKEY cuts all values of type {} evenly: most tables fill few of such regions",
-                    column.ty.name()
-                );
-                let hint = "Add STARTKEY and ENDKEY, the least and the greatest values that there will be.";
-                notice(ctx, "00000", message, Some(hint.to_string()));
-            }
-            let values =
-                whole_range(&column.ty).and_then(|(start, end)| even_bounds(&start, &end, bounds, false));
+            let whole = all_values(column);
+            let values = whole.and_then(|(start, end)| even_bounds(&start, &end, bounds, false));
             (values, "NUMREGIONS")
         }
     };
+    if values.is_some() && bounds > 0 && split.start_key.is_none() && column.generation().is_none() {
+        let message = format!(
+            "NUMREGIONS without STARTKEY and ENDKEY cuts all values of type {} evenly: most tables fill few of such regions",
+            column.ty.name()
+        );
+        let hint = "Add STARTKEY and ENDKEY, the least and the greatest values that there will be.";
+        notice(ctx, "00000", message, Some(hint.to_string()));
+    }
     values.ok_or_else(|| Error::InvalidParameter {
         message: format!(
             "{options} cannot cut values of type {} into {regions} regions",
@@ -190,6 +187,38 @@ fn evenly(
         ),
         hint: Some("Say where the regions begin: SPLITKEYS = 'a,b,c'.".to_string()),
     })
+}
+
+/// Errors: 22023 for a STARTKEY that is not below ENDKEY; in a descending key either may be.
+fn check_rising(table: &TableDef, start: &Value, end: &Value) -> Result<()> {
+    let is_descending = table
+        .primary_key
+        .columns
+        .first()
+        .is_some_and(|first| first.descending);
+    let order = encode(table, vec![start.clone()])?.cmp(&encode(table, vec![end.clone()])?);
+    match (order, is_descending) {
+        (Ordering::Less, _) | (Ordering::Greater, true) => Ok(()),
+        _ => Err(Error::InvalidParameter {
+            message: "STARTKEY is not below ENDKEY".to_string(),
+            hint: Some("The second region begins at STARTKEY, the last at ENDKEY.".to_string()),
+        }),
+    }
+}
+
+/// Between what the values of a column lie: hashes fill their own range, whatever type they are stored as.
+fn all_values(column: &ColumnDef) -> Option<(Value, Value)> {
+    let hash = column
+        .generation()
+        .map(|generation| generation.sql.to_ascii_lowercase());
+    let begins = |name: &str| hash.as_ref().is_some_and(|sql| sql.starts_with(name));
+    if begins("hash8(") {
+        Some((Value::Int(0), Value::Int(1 << 8)))
+    } else if begins("hash32(") {
+        Some((Value::Int(0), Value::Int(1 << 32)))
+    } else {
+        whole_range(&column.ty)
+    }
 }
 
 /// The value of the first key column that an option holds. Errors: 22P02 and its like, 22023 for none.
