@@ -9,7 +9,7 @@ use futures::stream::BoxStream;
 
 use super::scan_metrics::ScanMetrics;
 use crate::Result;
-use crate::parse::without_constants;
+use crate::parse::without_values;
 use crate::plan::{AccessPath, PlanRules, serving_index};
 use crate::system::refused_statements::{RefusalReason, RefusedStatement, reads_much};
 use crate::system::{ServerState, StatementContext, now_us};
@@ -69,7 +69,7 @@ impl Drop for Watch {
         let index = self.path.residual.as_ref();
         self.server.refused.note(RefusedStatement {
             reason: RefusalReason::ReadsMuch,
-            text: without_constants(&self.text),
+            text: without_values(&self.text),
             table: table.name.clone(),
             index: index.and_then(|condition| serving_index(table, condition, &self.rules)),
             count: 1,

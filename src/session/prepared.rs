@@ -216,7 +216,11 @@ impl Session {
         parsed: &Arc<Statement>,
         types: &[Option<SqlType>],
     ) -> Result<Description> {
-        self.describe_by(parsed, types, Arc::default()).await
+        let described = self.describe_by(parsed, types, Arc::default()).await;
+        if let Err(error) = &described {
+            self.note_refusal(&parsed.parsed.text, error);
+        }
+        described
     }
 
     /// The same; `lookups` is told what it depends on, whether it succeeds or fails.
@@ -250,13 +254,9 @@ impl Session {
             lookups,
             ..self.context(txn, catalog, parsed, Parameters::default())
         };
-        let described = interrupt
+        interrupt
             .guard(deadline, Box::pin(sql::describe(&ctx, parsed, types)))
-            .await;
-        if let Err(error) = &described {
-            self.note_refusal(&parsed.parsed.text, error);
-        }
-        described
+            .await
     }
 
     /// The columns of a portal's result; `None` when it has none.

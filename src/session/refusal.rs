@@ -2,7 +2,7 @@
 
 use super::Session;
 use crate::Error;
-use crate::parse::without_constants;
+use crate::parse::without_values;
 use crate::system::now_us;
 use crate::system::refused_statements::{RefusalReason, RefusedStatement};
 
@@ -14,7 +14,7 @@ impl Session {
         };
         self.instance.state().refused.note(RefusedStatement {
             reason: RefusalReason::Refused,
-            text: without_constants(text),
+            text: without_values(text),
             table: table.clone(),
             index: index.clone(),
             count: 1,
