@@ -217,9 +217,7 @@ impl Session {
         types: &[Option<SqlType>],
     ) -> Result<Description> {
         let described = self.describe_by(parsed, types, Arc::default()).await;
-        if let Err(error) = &described {
-            self.note_refusal(&parsed.parsed.text, error);
-        }
+        self.remember_refusal(&parsed.parsed.text, &described);
         described
     }
 

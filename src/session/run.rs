@@ -56,9 +56,7 @@ impl Session {
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
         let ran = self.run_at_hand(statement, parameters, described).await;
-        if let Err(error) = &ran {
-            self.note_refusal(&statement.parsed.text, error);
-        }
+        self.remember_refusal(&statement.parsed.text, &ran);
         if let Ok(Reply::Done { .. }) = ran {
             self.stop_clock();
         }
