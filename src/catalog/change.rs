@@ -7,8 +7,8 @@ use super::load::{part_key, single_part_key};
 use super::reclaim::encode_dropped;
 use super::{
     COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, Relation, RoutineDef, SchemaDef, SequenceDef,
-    SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key, routine_record, type_record,
-    written_key,
+    SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key, region, routine_record,
+    type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::codec::row::ColumnId;
@@ -545,11 +545,11 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of the counter of row ids that a table may have, of the mark that its writers leave, and of its own part of the catalog.
-fn side_keys(table: &TableDef) -> [Vec<u8>; 3] {
-    let table = table.id;
+/// The keys of what a table has beside its record: its counter of row ids, its writers' mark, its part of the catalog, its regions.
+fn side_keys(table: &TableDef) -> [Vec<u8>; 4] {
+    let (table, regions) = (table.id, region::key_of(table.oid));
     let row_id = Keyspace::NextRowId { table }.encode();
-    [row_id, written_key(table), single_part_key(table)]
+    [row_id, written_key(table), single_part_key(table), regions]
 }
 
 impl TableDef {

@@ -20,10 +20,11 @@
 //! | `Routine { oid }` | a record of a function or procedure |
 //! | `RoutineName { schema, signature }` | the oid (u32 BE) of the function that has this name with these types of arguments |
 //! | `Extension { name }` | a record of an extension |
+//! | `Regions { oid }` | a record of where a table is split into regions |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -69,11 +70,13 @@ mod object_ids;
 mod queries;
 mod reclaim;
 mod record;
+pub(crate) mod region;
 mod relations;
 mod routine;
 pub(crate) mod routine_record;
 mod sequence_def;
 mod setting_overrides;
+mod split_options;
 mod stored_query;
 mod table_def;
 mod table_options;
@@ -100,6 +103,7 @@ pub use lookups::{Answers, Lookups};
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
+pub use region::{RegionDef, RegionOrigin, TableRegions};
 pub use relations::Relations;
 pub use routine::{
     ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
@@ -107,6 +111,7 @@ pub use routine::{
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
+pub use split_options::{REGIONS_MAX, SplitOptions};
 pub use stored_query::StoredQuery;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,

@@ -32,6 +32,7 @@
 //! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made
 //! 00 00 00 00 | 00 0E | schema | 00 | name            TypeName       of such a type
 //! 00 00 00 00 | 00 0F                                 Clock          the time by which rows were found over
+//! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
 //! ```
 //!
 //! ## Key fields

@@ -72,6 +72,7 @@ pub(crate) mod pattern_prefix;
 mod percentile;
 mod privilege;
 mod regexp;
+mod regions;
 mod regular_automaton;
 mod regular_expression;
 mod regular_groups;
@@ -194,6 +195,7 @@ static TABLES: &[&[FunctionDef]] = &[
     server::FUNCTIONS,
     setting::FUNCTIONS,
     size_of::FUNCTIONS,
+    regions::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,

@@ -271,6 +271,10 @@ pub enum AlterAction {
     DropWildcard { name: String, if_exists: bool },
     /// COMPACT: space is to be taken back.
     Compact,
+    /// SPLIT AT VALUES: where regions are to begin.
+    SplitAt(Vec<Vec<Expr>>),
+    /// UNSPLIT AT VALUES, and UNSPLIT ALL, which names none.
+    UnsplitAt(Option<Vec<Vec<Expr>>>),
     /// What is not supported, and what to do.
     Refused {
         feature: &'static str,

@@ -80,7 +80,7 @@ pub(crate) use inert::UNTYPED;
 pub(crate) use key_includes::included;
 pub use kind::StatementKind;
 pub(crate) use kind::first_words;
-pub use log_text::{shorten, without_constants};
+pub use log_text::{shorten, without_constants, without_values};
 pub use parameterized::Parameterized;
 pub(crate) use routine_reader::written_type;
 pub(crate) use sequence_reader::{options_of as sequence_options_of, owner_of as sequence_owner};

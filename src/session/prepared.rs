@@ -216,7 +216,9 @@ impl Session {
         parsed: &Arc<Statement>,
         types: &[Option<SqlType>],
     ) -> Result<Description> {
-        self.describe_by(parsed, types, Arc::default()).await
+        let described = self.describe_by(parsed, types, Arc::default()).await;
+        self.remember_refusal(&parsed.parsed.text, &described);
+        described
     }
 
     /// The same; `lookups` is told what it depends on, whether it succeeds or fails.

@@ -172,9 +172,10 @@ impl Instance {
     }
 
     /// What the transactions of the removal begin with.
-    fn removal_options(&self) -> TransactionOptions {
+    pub(super) fn removal_options(&self) -> TransactionOptions {
         TransactionOptions {
             is_unseen: true,
+            heat: None,
             session: BRIEF_SESSION,
             ..self.transaction_options()
         }

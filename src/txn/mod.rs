@@ -28,11 +28,13 @@
 //!    place where that is judged.
 
 mod buffer;
+pub mod heat;
 mod locking;
 mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod uncounted;
 mod view;
 mod visibility;
 
@@ -49,6 +51,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
+use heat::{HeatView, KeyHeat, ScanHeat};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -73,6 +76,8 @@ pub struct Transaction {
     /// Of a view: what its reads see.
     view: Option<View>,
     visibility: Visibility,
+    /// What its reads and writes are counted by.
+    heat: Option<HeatView>,
     whole: Arc<Whole>,
 }
 
@@ -116,6 +121,8 @@ pub struct TransactionOptions {
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
     pub is_serializable: bool,
+    /// Counts what it reads and writes.
+    pub heat: Option<Arc<KeyHeat>>,
     /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
     pub snapshot: Option<SharedSnapshot>,
 }
@@ -172,6 +179,7 @@ impl Transaction {
                 snapshot: shared.snapshot,
                 view: None,
                 visibility: shared.visibility.next(whole.store.clock(), true),
+                heat: whole.heat(),
                 whole,
             }),
             None => Transaction::at_newest_of(whole, None).await,
@@ -186,6 +194,7 @@ impl Transaction {
                 snapshot: Arc::clone(&self.snapshot),
                 view: None,
                 visibility: self.visibility.next(self.whole.store.clock(), true),
+                heat: self.whole.heat(),
                 whole: Arc::clone(&self.whole),
             }),
             false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
@@ -225,6 +234,7 @@ impl Transaction {
             snapshot,
             view: None,
             visibility,
+            heat: whole.heat(),
             whole,
         })
     }
@@ -260,6 +270,9 @@ impl Transaction {
 
     async fn get_all(&self, keys: &[Vec<u8>]) -> Result<Values> {
         self.note_reads(|reads| reads.add_keys(keys));
+        if let Some(heat) = &self.heat {
+            heat.count_gets(keys);
+        }
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
@@ -345,10 +358,11 @@ impl Transaction {
         self.note_reads(|reads| reads.add_ranges(&request.ranges));
         let first = request.ranges.first();
         let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
+        let heat = ScanHeat::of(self.heat.as_ref(), first.map(|range| &*range.start));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
-            judge,
+            (judge, heat),
             request,
         )
     }
@@ -360,6 +374,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: Some(View::open(&self.whole.buffer)),
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -371,6 +386,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: None,
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -520,6 +536,9 @@ impl Transaction {
             unseen: self.whole.options.is_unseen,
             ..Batch::default()
         };
+        if let Some(heat) = &self.heat {
+            heat.count_writes(&batch);
+        }
         self.whole.store.commit(batch).await
     }
 
@@ -543,6 +562,13 @@ impl Transaction {
 
     fn lock_buffer(&self) -> MutexGuard<'_, Buffer> {
         lock(&self.whole.buffer)
+    }
+}
+
+impl Whole {
+    /// What a statement that begins counts by.
+    fn heat(&self) -> Option<HeatView> {
+        self.options.heat.as_ref().map(KeyHeat::view)
     }
 }
 

@@ -13,6 +13,7 @@
 //! 5. Every table with a hidden row id and every sequence has its counter, and there is no other counter. A column that a sequence
 //!    goes with, and a sequence that a default takes of, are there.
 //! 6. A range that is recorded as dropped belongs to no table or index that is still there.
+//! 7. Regions are of a table that exists, in order, and begin with fields of its key.
 
 mod agreement;
 mod faults;
@@ -87,4 +88,4 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -15,8 +15,8 @@ use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
-    view_text, wildcard,
+    foreign_key, generation, identity, notice, options, region, retype, rewrite, role, sequence, storage,
+    upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -254,6 +254,7 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             wildcard::drop_of_table(ctx, table, name, *if_exists)
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
+        AlterAction::SplitAt(_) | AlterAction::UnsplitAt(_) => region::alter(ctx, table, action).await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }

@@ -27,6 +27,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             AlterAction::AddWildcard { .. } => "ADD COLUMN",
             AlterAction::DropWildcard { .. } => "DROP COLUMN",
             AlterAction::Compact => "COMPACT",
+            AlterAction::SplitAt(_) => "SPLIT AT",
+            AlterAction::UnsplitAt(_) => "UNSPLIT",
             AlterAction::Refused { .. } => return Access::Alter,
         });
     }

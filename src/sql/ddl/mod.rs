@@ -43,6 +43,8 @@ mod new_relation;
 mod operator_class;
 mod options;
 mod plain_column;
+mod region;
+mod region_bounds;
 mod rename_schema;
 mod retype;
 mod rewrite;

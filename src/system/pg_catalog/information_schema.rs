@@ -15,7 +15,7 @@ use super::session_rows::role_names;
 use super::type_cells::type_cells;
 use super::{routine_rows, type_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn};
+use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn};
 use crate::types::SqlType;
 
 /// Every relation of information_schema with rows.
@@ -82,7 +82,10 @@ fn is_table(system: &Definition) -> bool {
 }
 
 fn system_relations() -> impl Iterator<Item = &'static Definition> {
-    definitions().iter().filter(|system| system.oid != 0)
+    definitions()
+        .iter()
+        // Those of our own stand among the views of the catalog.
+        .filter(|system| system.oid != 0 && system.schema != OWN_SCHEMA)
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {

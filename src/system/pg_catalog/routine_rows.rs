@@ -15,7 +15,7 @@ use crate::system::catalog_version::routine_text::{default_text, result_oid, sql
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL};
 
 /// The oid of plpgsql among extensions.
-const PLPGSQL_OID: i64 = 13_559;
+pub(super) const PLPGSQL_OID: i64 = 13_559;
 
 /// What all rows of `pg_proc` have in common.
 pub(super) const PROCEDURE: Constants = &[("proowner", "10"), ("prosupport", "0")];
