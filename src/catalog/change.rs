@@ -115,10 +115,15 @@ impl<'a> CatalogWriter<'a> {
         self.write_record_in(record, Some(value), LockMode::ShareRowExclusive)
     }
 
+    /// Removes a sequence's record; what it has given stays.
+    pub(super) fn forget_sequence(&self, sequence: &SequenceDef) -> Result<()> {
+        self.drop_name(&sequence.schema, &sequence.name)?;
+        self.drop_record(Keyspace::Relation { id: sequence.id }, sequence.oid())
+    }
+
     /// Removes a sequence's record and what it has given.
     pub fn drop_sequence(&self, sequence: &SequenceDef) -> Result<()> {
-        self.drop_name(&sequence.schema, &sequence.name)?;
-        self.drop_record(Keyspace::Relation { id: sequence.id }, sequence.oid())?;
+        self.forget_sequence(sequence)?;
         // Blind: a session that reserves a block of values meanwhile must not fail the drop.
         let key = sequence.counter_key();
         self.txn.write(Write::Delete { key }, None)
@@ -305,13 +310,20 @@ impl<'a> CatalogWriter<'a> {
         self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
     }
 
-    /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
-    pub fn drop_table(&self, table: &TableDef) -> Result<()> {
+    /// Removes a table's record and its own part of the catalog; its rows stay, with what is counted of them.
+    pub(super) fn forget_table(&self, table: &TableDef) -> Result<()> {
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
         self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
-        for key in side_keys(table) {
+        let key = single_part_key(table.id);
+        self.txn.write(Write::Delete { key }, None)
+    }
+
+    /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
+    pub fn drop_table(&self, table: &TableDef) -> Result<()> {
+        self.forget_table(table)?;
+        for key in counts_of(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, None)?;
         }
@@ -371,11 +383,22 @@ impl<'a> CatalogWriter<'a> {
 
     /// The same, while others may use the table in modes that do not conflict with this one.
     pub fn replace_table_in(&self, table: &TableDef, new: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
-        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
-        for key in [written_key(table.id), single_part_key(table.id)] {
-            self.txn.write(Write::Delete { key }, None)?;
-        }
+        let key = written_key(table.id);
+        self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
+        self.move_table(table, new, mode)
+    }
+
+    /// Moves a table's record to the new one's id; the old keys stay, and how many rows they are.
+    pub(super) fn move_table(
+        &self,
+        table: &TableDef,
+        new: TableDef,
+        mode: LockMode,
+    ) -> Result<Arc<TableDef>> {
+        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
+        let key = single_part_key(table.id);
+        self.txn.write(Write::Delete { key }, None)?;
         self.put_table_in(new, mode)
     }
 
@@ -463,8 +486,13 @@ impl<'a> CatalogWriter<'a> {
         self.txn.write(Write::Delete { key }, None)
     }
 
+    /// The new version of the catalog.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Writes a record, or removes it, and gives its part of the catalog the new version. Nobody else may use the object.
-    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
+    pub(super) fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
         let mode = match record {
             Keyspace::Relation { .. } => LockMode::AccessExclusive,
             _ => LockMode::Replace,
@@ -545,11 +573,10 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of the counter of row ids that a table may have, of the mark that its writers leave, and of its own part of the catalog.
-fn side_keys(table: &TableDef) -> [Vec<u8>; 3] {
-    let table = table.id;
-    let row_id = Keyspace::NextRowId { table }.encode();
-    [row_id, written_key(table), single_part_key(table)]
+/// The keys of the counter of row ids that a table may have, and of the mark that its writers leave.
+fn counts_of(table: &TableDef) -> [Vec<u8>; 2] {
+    let row_id = Keyspace::NextRowId { table: table.id }.encode();
+    [row_id, written_key(table.id)]
 }
 
 impl TableDef {

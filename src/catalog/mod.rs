@@ -21,9 +21,10 @@
 //! | `RoutineName { schema, signature }` | the oid (u32 BE) of the function that has this name with these types of arguments |
 //! | `Extension { name }` | a record of an extension |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
+//! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -77,6 +78,7 @@ mod setting_overrides;
 mod stored_query;
 mod table_def;
 mod table_options;
+mod trash;
 mod type_def;
 mod type_record;
 mod wildcard;
@@ -108,14 +110,14 @@ pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use stored_query::StoredQuery;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
-    TableDef, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
+    TableCache, TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
     boolean,
 };
-
+pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use wildcard::{is_pattern, may_tie};
 
@@ -144,6 +146,8 @@ pub struct Catalog {
     pub routines: Routines,
     /// The extensions that are there, but for plpgsql, which always is.
     pub extensions: BTreeMap<String, ExtensionDef>,
+    /// Tables in the trash, by the ids of their keys: the later they came, the greater.
+    pub trash: BTreeMap<TableId, Arc<TrashedTable>>,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
@@ -287,6 +291,7 @@ impl Catalog {
             types: UserTypes::default(),
             routines: Routines::default(),
             extensions: BTreeMap::new(),
+            trash: BTreeMap::new(),
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
             expiry: ExpiryCache::default(),

@@ -68,6 +68,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         columns,

@@ -67,6 +67,9 @@ const SETTINGS_QUERY: &str = "SELECT s.name AS variable_name, s.setting AS value
 const CREATE_QUERY: &str = "SELECT c.relname AS $kind_name, pg_catalog.keyspan_table_definition(c.oid) AS create_$kind \
     FROM pg_catalog.pg_class c WHERE c.oid = $table::regclass";
 
+const TRASH_QUERY: &str = "SELECT t.id, t.schemaname AS table_schema, t.relname AS table_name, t.dropped_by, t.dropped_at, t.kept_until, \
+    t.estimated_rows FROM keyspan.trash t WHERE true$pattern ORDER BY t.dropped_at, t.id";
+
 const PROCESSES_QUERY: &str = "SELECT pid AS id, usename AS \"user\", client_addr AS host, datname AS db, state AS command, \
     extract(epoch FROM now() - query_start)::bigint AS time, query AS info \
     FROM pg_catalog.pg_stat_activity ORDER BY pid";
@@ -170,6 +173,8 @@ impl TokenReader<'_> {
                 .replace("$pattern", &pattern)
         } else if self.shows_variables() {
             SETTINGS_QUERY.replace("$pattern", &self.pattern("s.name")?)
+        } else if self.word("TRASH") {
+            TRASH_QUERY.replace("$pattern", &self.pattern("t.relname")?)
         } else if self.word("PROCESSLIST") {
             PROCESSES_QUERY.to_string()
         } else if self.word("REGIONS") {

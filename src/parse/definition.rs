@@ -67,6 +67,8 @@ pub enum Definition {
     },
     /// Of functions, procedures and extensions.
     Routine(RoutineDefinition),
+    /// UNDROP TABLE, PURGE.
+    Trash(TrashStatement),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
     CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
@@ -93,9 +95,34 @@ impl Definition {
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
             Definition::Routine(definition) => definition.tag(),
+            Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",
+            Definition::Trash(TrashStatement::Purge { table: Some(_) }) => "PURGE TABLE",
+            Definition::Trash(TrashStatement::Purge { table: None }) => "PURGE TRASH",
             Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }
+}
+
+/// What becomes of tables in the trash.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum TrashStatement {
+    /// UNDROP TABLE … [AS name].
+    Undrop {
+        table: TrashName,
+        new_name: Option<ObjectName>,
+    },
+    /// PURGE TABLE, PURGE TRASH.
+    Purge { table: Option<TrashName> },
+}
+
+/// Which table in the trash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrashName {
+    /// The name that it had; the newest of it is meant.
+    pub name: Option<ObjectName>,
+    /// WITH ID.
+    pub id: Option<u32>,
 }
 
 /// What ALTER TYPE changes, of enums and of domains.

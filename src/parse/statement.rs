@@ -130,7 +130,7 @@ fn parse_one(
         Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
-    check_used(&read.hints, may_insert(&ast))?;
+    check_used(&read.hints, may_insert(&ast), is_delete(&ast))?;
     Ok(ParsedStatement {
         ast,
         command,
@@ -153,6 +153,17 @@ fn may_insert(ast: &ast::Statement) -> bool {
             may_insert(statement)
         }
         _ => true,
+    }
+}
+
+/// Whether it deletes rows, and does nothing else.
+fn is_delete(ast: &ast::Statement) -> bool {
+    match ast {
+        ast::Statement::Delete(_) => true,
+        ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
+            is_delete(statement)
+        }
+        _ => false,
     }
 }
 

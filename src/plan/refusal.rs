@@ -118,7 +118,7 @@ impl<'a> Needed<'a> {
         let first = &table.columns[*key.first()?];
         let name = |at: usize| table.columns[at].name.as_str();
         match first.generation() {
-            Some(_) if table.options.buckets.is_some() => Some(Needed {
+            Some(_) if table.few_first_values(&table.primary_key).is_some() => Some(Needed {
                 columns: vec![name(*key.get(1)?)],
                 place: Place::BehindBucket,
             }),
@@ -253,5 +253,6 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         constraint_comment: None,
         expressions: Vec::new(),
         predicate: None,
+        buckets: None,
     }
 }

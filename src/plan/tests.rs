@@ -76,6 +76,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         indexes: Vec::new(),

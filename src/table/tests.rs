@@ -60,6 +60,7 @@ fn table() -> TableDef {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     };
     TableDef {

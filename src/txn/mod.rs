@@ -205,6 +205,20 @@ impl Transaction {
         Ok(other)
     }
 
+    /// Another transaction of the same session, at the snapshot of this one, that goes on with rows as they are where others have changed
+    /// them since.
+    pub async fn beside(&self) -> Result<Transaction> {
+        let options = TransactionOptions {
+            keeps_snapshot: false,
+            is_serializable: false,
+            snapshot: Some(self.share_snapshot()),
+            ..self.whole.options.clone()
+        };
+        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
+        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(other)
+    }
+
     /// `before`: what the statement before it judged rows by.
     async fn at_newest_of(whole: Arc<Whole>, before: Option<&Visibility>) -> Result<Transaction> {
         let mut snapshot = whole.store.snapshot().await?;

@@ -46,4 +46,5 @@ mod session_signals;
 mod slt;
 mod streaming;
 mod transactions;
+mod trash;
 mod typed_parameters;

@@ -66,6 +66,7 @@ fn table() -> TableDef {
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         indexes: Vec::new(),

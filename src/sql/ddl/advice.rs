@@ -1,8 +1,12 @@
 //! NOTICEs on CREATE TABLE when the key invites trouble: one line each, with what to do instead as its HINT.
 
+use sqlparser::ast::{BinaryOperator, Expr};
+
 use super::notice;
 use crate::catalog::{ColumnDef, TableDef};
+use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 
@@ -32,6 +36,7 @@ pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
     if !table.columns.iter().any(|column| column.hidden) {
         advise_first(ctx, name, &key);
     }
+    advise_joined(ctx, table);
     if key.len() > KEY_COLUMNS_ADVISED_MAX {
         notice(
             ctx,
@@ -61,6 +66,59 @@ pub(super) fn advise(ctx: &StatementContext, table: &TableDef) {
             message,
             Some("Declare it varchar(n), as long as your values need.".to_string()),
         );
+    }
+}
+
+/// A key column that joins others in one text keeps neither their order nor their bounds.
+fn advise_joined(ctx: &StatementContext, table: &TableDef) {
+    for column in table.key_columns().into_iter().map(|at| &table.columns[at]) {
+        let Some(generation) = column.generation().filter(|generation| joins(&generation.sql)) else {
+            continue;
+        };
+        let inputs = generation.inputs.iter();
+        let inputs: Vec<&str> = inputs
+            .filter_map(|id| Some(table.columns[table.column_index_by_id(*id)?].name.as_str()))
+            .collect();
+        if inputs.len() < 2 {
+            continue;
+        }
+        let shown: Vec<String> = inputs.iter().map(|name| format!("\"{name}\"")).collect();
+        let names: Vec<String> = inputs.iter().map(|name| quote_ident(name)).collect();
+        let message = format!(
+            "the key column \"{}\" of \"{}\" joins {} in one value, in which neither their order nor a bound on one of them is left",
+            column.name,
+            table.name,
+            shown.join(" and ")
+        );
+        let hint = format!(
+            "A composite key keeps the order of its columns, and what each holds: PRIMARY KEY ({}).",
+            names.join(", ")
+        );
+        notice(ctx, "00000", message, Some(hint));
+    }
+}
+
+/// Whether an expression joins texts, and does nothing more with them.
+fn joins(sql: &str) -> bool {
+    let mut expr = match dml::parse_expression(sql) {
+        Ok(expr) => expr,
+        Err(_) => return false,
+    };
+    loop {
+        expr = match expr {
+            Expr::Nested(inner) => *inner,
+            Expr::Cast { expr, .. } => *expr,
+            Expr::BinaryOp {
+                op: BinaryOperator::StringConcat,
+                ..
+            } => return true,
+            Expr::Function(call) => {
+                let name = call.name.0.last().and_then(|part| part.as_ident());
+                let name = name.map(names::fold).unwrap_or_default();
+                return ["concat", "concat_ws", "format"].contains(&name.as_str());
+            }
+            _ => return false,
+        };
     }
 }
 

@@ -61,6 +61,8 @@ pub(super) struct LikeIndex {
     pub(super) options: BTreeMap<String, String>,
     /// WHERE.
     pub(super) predicate: Option<Expr>,
+    /// BUCKETS.
+    pub(super) buckets: Option<u16>,
     /// Whether columns are computed for it.
     pub(super) is_computed: bool,
 }
@@ -165,6 +167,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 constraint: index.constraint,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),
                 predicate: query::index_condition(table, index)?,
+                buckets: index.buckets.map(|buckets| buckets.count),
                 is_computed: !index.is_plain(),
             });
         }

@@ -25,6 +25,7 @@ mod drop_column;
 mod drop_schema;
 mod expiry;
 mod extension;
+mod few_values;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -63,9 +64,11 @@ mod storage;
 mod table_change;
 mod table_index;
 mod temporary;
+mod trash;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
+mod undrop;
 mod upkeep;
 mod use_schema;
 mod user_type;
@@ -194,6 +197,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
         }
+        Definition::Trash(statement) => undrop::execute(ctx, statement).await,
         Definition::CommentOnConstraint {
             constraint,
             table,

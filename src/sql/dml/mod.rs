@@ -5,6 +5,7 @@
 //! and what is returned of them (`returning`). A statement whose WITH clause writes has several (`with_parts`, `with_writes`). On an error nothing of the statement stays in the transaction.
 
 mod assign;
+mod batches;
 mod cell;
 mod conflict;
 mod conflict_keys;
@@ -62,6 +63,9 @@ pub(crate) async fn execute(
     statement: &ast::Statement,
     kept: &PlanCache<WritePlan>,
 ) -> Result<WriteResult> {
+    if let Some(rows) = ctx.hints.batch_rows {
+        return batches::delete(ctx, statement, kept, rows).await;
+    }
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {
         Ok(plan) => run_write(ctx, &plan, None).await,

@@ -8,7 +8,7 @@ use crate::system::catalog_version::definitions::Definition;
 /// Fills a relation's rows.
 type Fill = fn(&Source<'_>, &mut RelationRows);
 
-static RELATIONS: &[(&str, Fill)] = &[("ttl", expiries)];
+static RELATIONS: &[(&str, Fill)] = &[("trash", trash), ("ttl", expiries)];
 
 /// The rows of a relation.
 pub(super) fn batches(source: &Source<'_>, relation: &'static Definition) -> Vec<RecordBatch> {
@@ -41,13 +41,22 @@ fn expiries(source: &Source<'_>, rows: &mut RelationRows) {
             ("waiting", text(figures.waiting)),
             ("removed", text(figures.removed)),
             ("lag", text(lag)),
-            ("last_pass", figures.passed.and_then(moment)),
+            ("last_pass", figures.passed.map(|passed| passed.to_string())),
         ]);
     }
 }
 
-/// A moment as PostgreSQL prints it.
-fn moment(micros: i64) -> Option<String> {
-    let moment = chrono::DateTime::from_timestamp_micros(micros)?;
-    Some(moment.format("%Y-%m-%d %H:%M:%S%.6f+00").to_string())
+/// `keyspan.trash`: the tables in the trash.
+fn trash(source: &Source<'_>, rows: &mut RelationRows) {
+    for trashed in source.ctx.catalog.trash.values() {
+        rows.push(&[
+            ("id", text(trashed.id)),
+            ("schemaname", text(&trashed.schema)),
+            ("relname", text(&trashed.name)),
+            ("dropped_by", text(trashed.by.statement())),
+            ("dropped_at", text(trashed.at)),
+            ("kept_until", text(trashed.until)),
+            ("estimated_rows", trashed.rows.map(|rows| rows.to_string())),
+        ]);
+    }
 }

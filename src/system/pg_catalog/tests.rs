@@ -76,6 +76,7 @@ fn catalog() -> Catalog {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     };
     let table = TableDef {

@@ -58,6 +58,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     }
 }
