@@ -312,6 +312,7 @@ impl<'a> CatalogWriter<'a> {
 
     /// Removes a table's record and its own part of the catalog; its rows stay, with what is counted of them.
     pub(super) fn forget_table(&self, table: &TableDef) -> Result<()> {
+        self.end_rekeying(table)?;
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
@@ -363,6 +364,17 @@ impl<'a> CatalogWriter<'a> {
         Ok(())
     }
 
+    /// Gives up the keys that are written beside a table under another primary key, and the log of its changes. The record is the caller's.
+    pub fn end_rekeying(&self, table: &TableDef) -> Result<()> {
+        let Some(rekeying) = table.rekeying else {
+            return Ok(());
+        };
+        let key = written_key(rekeying.id);
+        self.txn.write(Write::Delete { key }, None)?;
+        self.drop_keys(rekeying.id, IndexId::MAX)?;
+        self.drop_keys(table.id, rekeying.log)
+    }
+
     /// Leaves all keys of a table, or of one index, to `reclaim_dropped`.
     pub fn drop_keys(&self, table: TableId, index: IndexId) -> Result<()> {
         let key = Keyspace::Dropped { table, index }.encode();
@@ -396,6 +408,9 @@ impl<'a> CatalogWriter<'a> {
         new: TableDef,
         mode: LockMode,
     ) -> Result<Arc<TableDef>> {
+        self.end_rekeying(table)?;
+        let rekeying = None;
+        let new = TableDef { rekeying, ..new };
         self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
         let key = single_part_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;

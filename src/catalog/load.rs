@@ -40,6 +40,7 @@ impl Catalog {
                 .map(Arc::new)?,
         };
         txn.judge_by(catalog.expiry_rules());
+        txn.log_changes(catalog.change_logs());
         Ok(catalog)
     }
 }

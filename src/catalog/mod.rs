@@ -43,6 +43,8 @@
 //! - Every transaction that writes rows of a table guards the table's record key, and puts its `Written` key without a
 //!   check. So whoever changes a record knows that no row lands under the old one, and whoever's change rests on *all*
 //!   rows of a snapshot ("none is NULL", "no two are equal") can guard `Written`, and conflicts with any other writer.
+//! - A table that gets another primary key ([`TableDef::rekeying`]) has a log: whoever writes a row of it puts the row's key there, in
+//!   the same commit. A start gives up what was on its way.
 //! - A column or index whose record promises what is not verified yet says so ([`ColumnDef::unverified`],
 //!   [`IndexDef::building`]): writes obey the promise, reads do not rest on it. A start undoes those it finds.
 //!
@@ -54,6 +56,7 @@
 
 mod access;
 mod change;
+mod change_log;
 pub mod check;
 mod check_constraint;
 mod column_types;
@@ -90,6 +93,7 @@ use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
 pub use change::{CatalogWriter, NewDynamicColumn};
+use change_log::ChangeLogCache;
 pub use check_constraint::CheckConstraint;
 pub use expiry::Expiry;
 use expiry_rule::ExpiryCache;
@@ -111,7 +115,7 @@ pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use stored_query::StoredQuery;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
-    TableCache, TableDef, Unverified,
+    Rekeying, TableCache, TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
@@ -154,6 +158,8 @@ pub struct Catalog {
     parts: BTreeMap<u32, u64>,
     /// See [`Catalog::expiry_rules`].
     expiry: ExpiryCache,
+    /// See [`Catalog::change_logs`].
+    change_logs: ChangeLogCache,
 }
 
 /// A schema's record.
@@ -295,6 +301,7 @@ impl Catalog {
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
             expiry: ExpiryCache::default(),
+            change_logs: ChangeLogCache::default(),
         }
     }
 

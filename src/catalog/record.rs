@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::type_def::stored_name;
 use super::{
-    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified,
-    UserTypes, ViewDef,
+    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Rekeying,
+    Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions,
+    Unverified, UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -45,6 +45,8 @@ struct TableRecord {
     wildcards: Vec<ColumnRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stored_query: Option<Box<StoredQuery>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rekeying: Option<Rekeying>,
     comment: Option<String>,
 }
 
@@ -300,6 +302,7 @@ impl TableRecord {
             options: table.options.clone(),
             wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
             stored_query: table.stored_query.clone(),
+            rekeying: table.rekeying,
             comment: table.comment.clone(),
         }
     }
@@ -324,6 +327,7 @@ impl TableRecord {
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             stored_query: self.stored_query,
+            rekeying: self.rekeying,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),

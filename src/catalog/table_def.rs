@@ -57,12 +57,23 @@ pub struct TableDef {
     pub wildcards: Vec<ColumnDef>,
     /// The query whose rows it holds: it is a materialized view.
     pub stored_query: Option<Box<StoredQuery>>,
+    /// ALTER PRIMARY KEY is on its way.
+    pub rekeying: Option<Rekeying>,
     /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
     /// The columns that a write does not see, sorted (see `narrowed`); none in a record.
     pub left_out: Arc<[ColumnId]>,
+}
+
+/// A table whose rows are written beside under another primary key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Rekeying {
+    /// The id of the new keys.
+    pub id: TableId,
+    /// The index of the table under which the keys of rows stand that were written since: every transaction that writes a row puts its.
+    pub log: IndexId,
 }
 
 /// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,

@@ -79,6 +79,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

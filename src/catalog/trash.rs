@@ -93,6 +93,11 @@ impl TrashedTable {
         rows: Option<u64>,
         sequences: Vec<TrashedSequence>,
     ) -> Result<TrashedTable> {
+        // What is on its way ends with the table.
+        let table = &TableDef {
+            rekeying: None,
+            ..table.clone()
+        };
         Ok(TrashedTable {
             id: table.id,
             oid: table.oid,

@@ -1,7 +1,7 @@
 //! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
 //! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
 
-use sqlparser::ast::{ColumnDef, DataType, Expr, ObjectName};
+use sqlparser::ast::{ColumnDef, DataType, Expr, IndexColumn, ObjectName};
 
 pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
@@ -296,6 +296,11 @@ pub enum AlterAction {
     },
     /// DROP WILDCARD.
     DropWildcard { name: String, if_exists: bool },
+    /// ALTER PRIMARY KEY: its columns, and over how many buckets it is spread.
+    PrimaryKey {
+        columns: Vec<IndexColumn>,
+        buckets: Option<String>,
+    },
     /// COMPACT: space is to be taken back.
     Compact,
     /// What is not supported, and what to do.

@@ -85,6 +85,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

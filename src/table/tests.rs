@@ -83,6 +83,7 @@ fn table() -> TableDef {
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

@@ -28,6 +28,7 @@
 //!    place where that is judged.
 
 mod buffer;
+mod change_log;
 mod locking;
 mod over;
 mod reads;
@@ -49,6 +50,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
+use change_log::ChangeLogs;
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -87,6 +89,7 @@ struct Whole {
     locks: HeldLocks,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
+    change_logs: ChangeLogs,
     /// What it has read, if it is serializable.
     reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
@@ -162,6 +165,7 @@ impl Transaction {
             locks,
             policy: Mutex::default(),
             keeps_snapshot: options.keeps_snapshot,
+            change_logs: ChangeLogs::default(),
             reads,
             frees_space: Mutex::new(None),
         };
@@ -405,13 +409,19 @@ impl Transaction {
     /// Buffers a write. `lock`: the key is locked so at the statement's end, and must not have changed since the snapshot unless
     /// it was locked before; `None`: it is locked already, or nobody else can write it, or the last one wins.
     pub fn write(&self, write: Write, lock: Option<LockMode>) -> Result<()> {
-        self.lock_buffer().write(write, lock)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write(write, lock)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// Buffers a write of a key that is locked, or that nobody else can write, and under which nothing is committed unless the
     /// transaction itself has written it before.
     pub fn write_new(&self, write: Write) -> Result<()> {
-        self.lock_buffer().write_new(write)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write_new(write)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// For each key whether the transaction has put a value under it.
@@ -577,4 +587,18 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")
+}
+
+/// A row that is logged is written.
+fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
+    match key {
+        None => Ok(()),
+        Some(key) => buffer.write(
+            Write::Put {
+                key,
+                value: Vec::new(),
+            },
+            None,
+        ),
+    }
 }

@@ -23,6 +23,7 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
         match &stored.def {
             Relation::Table(table) => {
                 compare_table(table, faults);
+                compare_rekeyed(table, records, faults);
                 compare_defaults(table, records, faults);
                 compare_reads(&stored.def, records, faults);
             }
@@ -382,6 +383,28 @@ fn wanted_counters(records: &Records) -> Vec<(Counter, String)> {
         }));
     }
     wanted
+}
+
+/// What is written beside a table is nobody else's.
+fn compare_rekeyed(table: &TableDef, records: &Records, faults: &mut Faults) {
+    let Some(rekeying) = table.rekeying else {
+        return;
+    };
+    let is_taken = records
+        .relations
+        .iter()
+        .any(|stored| stored.def.id() == rekeying.id)
+        || records.dropped.iter().any(|(id, _)| *id == rekeying.id)
+        || table.all_indexes().any(|index| index.id == rekeying.log);
+    if is_taken || rekeying.log >= table.next_index_id {
+        let reason = "the keys that are written beside it are not its own";
+        faults.add(
+            FaultKind::Record,
+            Some(&table_name(table)),
+            relation_key(table.id),
+            reason,
+        );
+    }
 }
 
 /// What is in the trash is nobody else's, and is not to be removed.

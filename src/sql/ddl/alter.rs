@@ -15,8 +15,8 @@ use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, retype, rewrite, role, sequence, storage, upkeep,
-    view_text, wildcard,
+    foreign_key, generation, identity, notice, options, rekey, rekey_build, retype, rewrite, role, sequence,
+    storage, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -76,6 +76,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 row_checks: Vec::new(),
                 foreign_keys: Vec::new(),
                 rewrite: None,
+                rekeys: false,
                 sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
@@ -92,7 +93,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             }
             let in_phases = alter.operations.iter().all(can_be_taken_back);
             let lock = lock_mode(&alter.operations);
-            carry_out(ctx, table, change, (in_phases, lock)).await?;
+            carry_out(ctx, table, change, (in_phases, lock, alter.operations.len())).await?;
         }
     }
     Ok(tag)
@@ -129,9 +130,10 @@ pub(super) async fn add_computed_index(
         row_checks: Vec::new(),
         foreign_keys: Vec::new(),
         rewrite: Some(Rewrite::default()),
+        rekeys: false,
         sequence_names: Vec::new(),
     };
-    carry_out(ctx, old, change, (false, LockMode::AccessExclusive)).await
+    carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1)).await
 }
 
 /// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.
@@ -149,12 +151,12 @@ fn lock_mode(operations: &[AlterTableOperation]) -> LockMode {
     strongest.unwrap_or(LockMode::AccessExclusive)
 }
 
-/// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.
+/// Writes what the operations, so many, have made of a table. `in_phases`: all of them can be taken back.
 async fn carry_out(
     ctx: &StatementContext,
     old: &TableDef,
     change: Change,
-    (in_phases, lock): (bool, LockMode),
+    (in_phases, lock, operations): (bool, LockMode, usize),
 ) -> Result<()> {
     let Change {
         table: mut new,
@@ -163,6 +165,7 @@ async fn carry_out(
         row_checks,
         foreign_keys,
         rewrite,
+        rekeys,
         sequence_names: _,
     } = change;
     let in_phases = in_phases
@@ -183,6 +186,9 @@ async fn carry_out(
     if lock != LockMode::ShareUpdateExclusive && !(row_checks.is_empty() && new_keys.is_empty()) {
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
+    }
+    if rekeys && operations == 1 && !ctx.in_block {
+        return rekey_build::run(ctx, old, new).await;
     }
     if let Some(rewrite) = rewrite {
         for index in indexes {
@@ -252,6 +258,9 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
         } => wildcard::add_to_table(ctx, table, column, *if_not_exists).await,
         AlterAction::DropWildcard { name, if_exists } => {
             wildcard::drop_of_table(ctx, table, name, *if_exists)
+        }
+        AlterAction::PrimaryKey { columns, buckets } => {
+            rekey::apply(ctx, change, columns, buckets.as_deref()).await
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),

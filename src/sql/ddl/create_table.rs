@@ -498,6 +498,7 @@ pub(super) async fn create_described(
         options: description.options,
         wildcards: description.wildcards,
         stored_query: description.stored_query,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

@@ -44,6 +44,8 @@ mod new_relation;
 mod operator_class;
 mod options;
 mod plain_column;
+mod rekey;
+mod rekey_build;
 mod rename_schema;
 mod retype;
 mod rewrite;

@@ -21,6 +21,8 @@ pub(super) struct Change {
     pub(super) foreign_keys: Vec<(ForeignKey, bool)>,
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
+    /// ALTER PRIMARY KEY: they are to be stored under another key.
+    pub(super) rekeys: bool,
     /// Names of sequences that its new columns have got.
     pub(super) sequence_names: Vec<String>,
 }
@@ -30,7 +32,7 @@ pub(super) fn changed_key(table: &TableDef) -> Error {
     Error::unsupported(
         format!("changing the primary key of \"{}\"", table.name),
         Some(
-            "Use ALTER TABLE ... DROP CONSTRAINT for the old key first, and ADD PRIMARY KEY for the new one.",
+            "Use ALTER TABLE ... ALTER PRIMARY KEY (...), which stores the rows anew while others write them.",
         ),
     )
 }

@@ -47,7 +47,7 @@ use crate::system::plan_cache::PlanCache;
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use deferred_references::check_deferred;
-pub(crate) use generated_columns::{check_generation, compile_generated, computed_type};
+pub(crate) use generated_columns::{check_generation, compile_generated, computed_type, with_generated};
 pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use referenced_keys::verify_foreign_key;
 pub(crate) use references::References;

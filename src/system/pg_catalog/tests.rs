@@ -104,6 +104,7 @@ fn catalog() -> Catalog {
         },
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: Some("readings".to_string()),
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
