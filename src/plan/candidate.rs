@@ -12,6 +12,7 @@ use super::derived::derived;
 use super::key_order::KeyOrder;
 use super::key_ranges::{self, Points, point_count};
 use super::key_shape::KeyShape;
+use super::merge::can_be_merged;
 use super::one_key::one_key;
 use super::rules::{FullScanPolicy, PlanRules};
 use super::wanted::Wanted;
@@ -97,11 +98,14 @@ impl<'a> Candidate<'a> {
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
         let mut candidate = Candidate::bounded(table, key, conditions, rules)?;
-        let buckets = table.few_first_values(key).and(key.columns.first());
+        let buckets = table
+            .few_first_values(key)
+            .filter(|values| can_be_merged(*values));
         let bucket: Vec<usize> = buckets
+            .and(key.columns.first())
             .and_then(|first| table.column_index_by_id(first.column))
             .into_iter()
-            .filter(|column| !candidate.pinned.contains(column))
+            .filter(|column| !candidate.pinned.contains(column) && table.is_never_null(*column))
             .collect();
         // Its buckets are merged.
         let order = KeyOrder::new(table, key, &candidate.pinned, &candidate.null_free).aside(&bucket);

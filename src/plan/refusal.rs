@@ -131,7 +131,7 @@ impl<'a> Needed<'a> {
                 let columns = if open.is_empty() { inputs } else { open };
                 Some(Needed {
                     columns: columns.into_iter().map(name).collect(),
-                    place: match first.hidden {
+                    place: match first.hidden && first.name.starts_with("hash") {
                         true => Place::Hashed,
                         false => Place::Computed(&first.name),
                     },

@@ -58,7 +58,12 @@ async fn writers_beside_it_lose_nothing() {
         }));
     }
     let mut steps = Vec::new();
-    for key in ["(g, k)", "USING COLUMNS (k DESC) WITH (BUCKETS = 4)", "(hash32(u), u, k)", "(k)"] {
+    for key in [
+        "(g, k)",
+        "USING COLUMNS (k DESC) WITH (BUCKETS = 4)",
+        "(hash32(u), u, k)",
+        "(k)",
+    ] {
         tokio::time::sleep(Duration::from_millis(200)).await;
         if key.contains('u') && key.contains("hash32") {
             // u must never be NULL.
@@ -85,7 +90,9 @@ async fn writers_beside_it_lose_nothing() {
             let change = match step % 5 {
                 0..=2 => format!("UPDATE expected SET v = v + 1 WHERE k = {k}"),
                 3 => format!("DELETE FROM expected WHERE k = {k}"),
-                _ => format!("INSERT INTO expected VALUES ({k}, 1) ON CONFLICT (k) DO UPDATE SET v = expected.v + 1"),
+                _ => format!(
+                    "INSERT INTO expected VALUES ({k}, 1) ON CONFLICT (k) DO UPDATE SET v = expected.v + 1"
+                ),
             };
             ok(&mut client, &change).await;
         }
@@ -141,12 +148,18 @@ async fn a_kill_in_the_middle_leaves_the_old_table_whole() {
         let server = ServerProcess::start(&at, &["--store", store]);
         let mut client = TextClient::connect(&target(server.addr())).await.unwrap();
         assert_eq!(value(&mut client, "SELECT count(*) FROM t").await, "20000");
-        assert_eq!(value(&mut client, "SELECT v FROM t WHERE k = 20000").await, "other");
+        assert_eq!(
+            value(&mut client, "SELECT v FROM t WHERE k = 20000").await,
+            "other"
+        );
         assert_eq!(value(&mut client, "SELECT k FROM t WHERE v = 'v77'").await, "77");
         ok(&mut client, "UPDATE t SET v = 'again' WHERE k = 5").await;
         // Whichever key it has now, it gets another.
         ok(&mut client, "ALTER TABLE t ALTER PRIMARY KEY (g DESC, k DESC)").await;
-        assert_eq!(value(&mut client, "SELECT count(*) FROM t WHERE g = 3").await, "2857");
+        assert_eq!(
+            value(&mut client, "SELECT count(*) FROM t WHERE g = 3").await,
+            "2857"
+        );
         server.kill();
         let report = check_data_dir(&at, &mut |_| ()).await.unwrap();
         assert!(report.is_sound(), "{report}");
@@ -167,7 +180,10 @@ async fn duplicates_and_cancels_leave_the_old_key() {
     }
     let alter = "ALTER TABLE t ALTER PRIMARY KEY (g)";
     let error = client.run(alter, Protocol::Simple).await.unwrap_err();
-    assert_eq!((error.sqlstate.as_str(), error.detail.as_deref()), ("23505", Some("Key (g)=(1) is duplicated.")));
+    assert_eq!(
+        (error.sqlstate.as_str(), error.detail.as_deref()),
+        ("23505", Some("Key (g)=(1) is duplicated."))
+    );
     ok(&mut client, "UPDATE t SET g = NULL WHERE k = 2999").await;
     let error = client.run(alter, Protocol::Simple).await.unwrap_err();
     assert_eq!(error.sqlstate, "23502");

@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
-    ReplicaIdentity, TableConstraint,
+    TableConstraint,
 };
 
 use super::column::{self, NewColumn};
@@ -14,9 +14,9 @@ use super::schema::moved_schema;
 use super::table_change::{Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, rekey, rekey_build, retype, rewrite, role, sequence,
-    storage, upkeep, view_text, wildcard,
+    alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
+    drop_column, expiry, foreign_key, generation, identity, notice, options, rekey, rekey_build, retype,
+    rewrite, role, sequence, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -326,53 +326,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
-        other => apply_asked(ctx, table, other),
-    }
-}
-
-/// Does an action that changes nothing of the table. Errors: 42704; 0A000 for any other.
-fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
-    match operation {
-        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
-        AlterTableOperation::EnableTrigger { name }
-        | AlterTableOperation::DisableTrigger { name }
-        | AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
-        AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
-            Err(Error::unsupported(
-                "row level security",
-                Some("Give a role a view of the rows that it may see."),
-            ))
-        }
-        AlterTableOperation::EnableRule { name }
-        | AlterTableOperation::EnableAlwaysRule { name }
-        | AlterTableOperation::EnableReplicaRule { name }
-        | AlterTableOperation::DisableRule { name } => Err(Error::UndefinedObject {
-            kind: "rule",
-            name: format!("{}\" for relation \"{}", names::fold(name), table.name),
-        }),
-        // Nobody is kept from rows, so that it is so already.
-        AlterTableOperation::DisableRowLevelSecurity | AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
-        AlterTableOperation::ReplicaIdentity { identity } => {
-            if let ReplicaIdentity::Index(name) = identity {
-                upkeep::check_cluster_index(table, &names::fold(name))?;
-            }
-            storage::tell(ctx, vec!["REPLICA IDENTITY".to_string()]);
-            Ok(())
-        }
-        other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
-    }
-}
-
-/// There are no triggers: ALL and USER are none, as the names of foreign keys' are. Errors: 42704 for a trigger by its name.
-fn check_triggers(table: &TableDef, name: &Ident) -> Result<()> {
-    let lower = names::fold(name);
-    match name.quote_style.is_none() && (lower == "all" || lower == "user") {
-        true => Ok(()),
-        false => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{lower}\" for table \"{}", table.name),
-        }),
+        other => alter_asked::apply(ctx, table, other),
     }
 }
 

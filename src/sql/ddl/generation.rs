@@ -102,6 +102,13 @@ fn key_expression(
     let expr = row_expression::without_table(expr, table);
     let inputs = inputs(&expr, columns)?;
     let hashed = hash_type(&expr);
+    let ty = match &hashed {
+        Some(ty) => ty.clone(),
+        None => match dml::computed_type(ctx, (table, columns), &expr, &inputs, Clause::IndexExpression)? {
+            SqlType::Unknown => SqlType::Text,
+            ty => ty,
+        },
+    };
     let is_in_key = |id: &ColumnId| key.iter().any(|part| part.column == *id);
     if inputs.is_empty() || !inputs.iter().all(is_in_key) {
         let verb = if hashed.is_some() {
@@ -114,13 +121,6 @@ fn key_expression(
             "Name the columns behind it in the key, as in PRIMARY KEY (hash32(a), a, b).",
         ));
     }
-    let ty = match hashed {
-        Some(ty) => ty,
-        None => match dml::computed_type(ctx, (table, columns), &expr, &inputs, Clause::IndexExpression)? {
-            SqlType::Unknown => SqlType::Text,
-            ty => ty,
-        },
-    };
     let sql = expr.to_string();
     check_key_type(&ty, &sql)?;
     let values = few_values(&expr, columns);

@@ -119,7 +119,11 @@ fn bucket_column(table: &mut TableDef, key: &Key, count: u16) -> Result<ColumnId
     let sql = format!("hash32({}) % {count}", texts.join(", "));
     let values = Some((0, i64::from(count) - 1));
     let generation = Generation { sql, inputs, values };
-    hidden_column(table, generation, &format!("bucket({count})"), SqlType::Int2)
+    let id = hidden_column(table, generation, &format!("bucket({count})"), SqlType::Int2)?;
+    // A hash is never NULL, whatever is hashed.
+    let column = table.columns.iter_mut().find(|column| column.id == id);
+    column.into_iter().for_each(|column| column.not_null = true);
+    Ok(id)
 }
 
 /// What a part is computed of, if it is no column.

@@ -223,16 +223,9 @@ fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn
             Some(ColumnDefault::Generated(hash)) if column.hidden => dml::parse_expression(&hash.sql)?,
             _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
         };
-        let is_hash = !matches!(expr, Expr::Identifier(_) | Expr::Nested(_));
-        let options = match is_hash {
-            true => OrderByOptions {
-                asc: None,
-                nulls_first: None,
-            },
-            false => OrderByOptions {
-                asc: Some(!key.descending),
-                nulls_first: Some(key.nulls_first),
-            },
+        let options = OrderByOptions {
+            asc: Some(!key.descending),
+            nulls_first: Some(key.nulls_first),
         };
         written.push(IndexColumn {
             column: OrderByExpr {

@@ -1,7 +1,7 @@
 //! ALTER PRIMARY KEY: which table it makes of one. What becomes of its rows is `rekey_build`'s, or in a block `rewrite`'s.
 //!
 //! A key of the same columns, in another order or spread otherwise, takes the place of the old one. A key of others leaves the old one
-//! behind as a unique constraint: what refers to it goes on doing so, and no two rows may be alike in it.
+//! behind as a unique constraint, unless another key says as much: what refers to it goes on doing so, and no two rows may be alike in it.
 
 use sqlparser::ast::IndexColumn;
 
@@ -36,7 +36,7 @@ pub(super) async fn apply(
     if is_same(&old, &table) {
         return Ok(());
     }
-    if !old.has_hidden_key() && telling(&old) != telling(&table) {
+    if !old.has_hidden_key() && telling(&old) != telling(&table) && is_needed(ctx, &old, &table) {
         table.primary_key.oid = ctx.sequences.object_ids().take_oid().await?;
         table.primary_key.comment = None;
         table.primary_key.constraint_comment = None;
@@ -75,6 +75,22 @@ fn is_same(old: &TableDef, new: &TableDef) -> bool {
         parts.collect::<Vec<_>>()
     };
     parts(old) == parts(new) && !old.has_hidden_key()
+}
+
+/// Whether the old key says what no other says: foreign keys refer to it, or no key of the new table is over some of its columns alone.
+fn is_needed(ctx: &StatementContext, old: &TableDef, new: &TableDef) -> bool {
+    let mut references = ctx.catalog.references_to(old.oid);
+    if references.any(|(_, key)| key.key == old.primary_key.oid) {
+        return true;
+    }
+    let of_old = telling(old);
+    let is_part = |columns: Vec<ColumnId>| columns.iter().all(|id| of_old.contains(id));
+    let unique = new
+        .indexes
+        .iter()
+        .filter(|index| index.unique && index.is_plain() && index.is_complete());
+    let unique = unique.map(|index| index.columns.iter().map(|part| part.column).collect());
+    !std::iter::once(telling(new)).chain(unique).any(is_part)
 }
 
 /// The columns that tell rows apart, sorted.

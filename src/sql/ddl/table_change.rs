@@ -32,7 +32,7 @@ pub(super) fn changed_key(table: &TableDef) -> Error {
     Error::unsupported(
         format!("changing the primary key of \"{}\"", table.name),
         Some(
-            "Use ALTER TABLE ... ALTER PRIMARY KEY (...), which stores the rows anew while others write them.",
+            "Use ALTER TABLE ... ALTER PRIMARY KEY (...) [WITH (BUCKETS = n)], which stores the rows anew while others write them.",
         ),
     )
 }

@@ -49,6 +49,8 @@ pub(crate) struct ComputedKey {
     /// How many columns stand before it.
     pub(crate) at: usize,
     pub(crate) text: String,
+    /// It is a call, which CREATE INDEX has without parentheses.
+    pub(crate) is_call: bool,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
 }
@@ -148,7 +150,8 @@ fn computed_keys(table: &TableDef, index: &IndexDef) -> Vec<ComputedKey> {
             Some(_) if is_bucket => {}
             Some(generation) => computed.push(ComputedKey {
                 at,
-                text: written_part(&generation.sql),
+                text: generation.sql.clone(),
+                is_call: is_call(&generation.sql),
                 descending: key.descending,
                 nulls_first: key.nulls_first,
             }),
@@ -158,14 +161,11 @@ fn computed_keys(table: &TableDef, index: &IndexDef) -> Vec<ComputedKey> {
     computed
 }
 
-/// An expression as a part of a key: a call stands without parentheses.
-fn written_part(sql: &str) -> String {
+/// Whether an expression is a call of a function, and nothing more.
+fn is_call(sql: &str) -> bool {
     let name = sql.split('(').next().unwrap_or_default();
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-    match is_name && closes_at_end(sql) {
-        true => sql.to_string(),
-        false => format!("({sql})"),
-    }
+    is_name && closes_at_end(sql)
 }
 
 /// Whether the first parenthesis of a text is closed by its last character.
