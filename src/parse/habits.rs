@@ -283,7 +283,7 @@ const HABITS: &[(&str, &[&str], &str)] = &[
     (
         "^ EXEC/CALL",
         SYNTAX,
-        "There are no procedures: send the statements themselves.",
+        "Write CALL name(arguments) for a procedure, SELECT name(arguments) for a function, EXECUTE name for what PREPARE made.",
     ),
     ("^ GO", SYNTAX, "Leave GO out: a statement ends with a semicolon."),
     (

@@ -20,6 +20,7 @@ pub mod memory;
 pub mod mvcc;
 mod open;
 mod options;
+mod own_thread;
 mod page;
 mod permissions;
 mod server_memory;
@@ -57,6 +58,7 @@ pub use locks::{
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
 pub use options::StoreOptions;
+pub use own_thread::serve_on_this_thread;
 pub use page::{Entry, Page};
 pub use permissions::{create_data_dir, restrict};
 pub use server_memory::{

@@ -37,7 +37,12 @@ const THREADS_MIN: usize = 4;
 
 /// Threads for calls that block that the main runtime may have.
 pub fn blocking_threads_max() -> usize {
-    threads_within(BLOCKING_THREADS, address_bytes_max())
+    threads_within_addresses(BLOCKING_THREADS)
+}
+
+/// So many threads, or as many as have room for their stacks in this process.
+pub(crate) fn threads_within_addresses(threads: usize) -> usize {
+    threads_within(threads, address_bytes_max())
 }
 
 /// So many threads, or as many as have room for their stacks where addresses are limited.
@@ -189,7 +194,7 @@ fn runtime() -> Result<&'static Runtime> {
     static RUNTIME: OnceLock<std::result::Result<Runtime, Error>> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
         Builder::new_multi_thread()
-            .worker_threads(threads_within(THREADS, address_bytes_max()))
+            .worker_threads(threads_within_addresses(THREADS))
             .max_blocking_threads(blocking_threads_max())
             .thread_name("query")
             .thread_stack_size(THREAD_STACK_BYTES)

@@ -3,11 +3,15 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
+use super::connection_threads::{CONNECTION_THREADS_MAX, DESCRIPTORS};
 use super::startups::STARTUPS_MAX;
 
 /// Descriptors that no connection may take: the store's files, spill files, the runtime's own, standard streams. A store
 /// that cannot open a file ends the process.
 const RESERVED: usize = 64;
+
+/// Connections that share a thread, where descriptors are few.
+const CONNECTIONS_A_THREAD: usize = 16;
 
 /// How many connections of each kind there may be at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub(super) struct ConnectionLimits {
     pub(super) sessions: usize,
     /// Those in start-up, or asking for a cancel.
     pub(super) startups: usize,
+    /// Threads that serve them all.
+    pub(super) threads: usize,
 }
 
 impl ConnectionLimits {
@@ -35,12 +41,18 @@ impl ConnectionLimits {
         limits
     }
 
-    /// What `files_max` descriptors leave room for: one a connection.
+    /// What `files_max` descriptors leave room for: one a connection, and what threads need.
     fn within(files_max: usize, sessions_asked: usize) -> ConnectionLimits {
-        let sockets = files_max.saturating_sub(RESERVED);
+        let free = files_max.saturating_sub(RESERVED);
+        let threads = CONNECTION_THREADS_MAX.min(free / CONNECTIONS_A_THREAD).max(1);
+        let sockets = free.saturating_sub(threads * DESCRIPTORS);
         let startups = STARTUPS_MAX.min(sockets / 4).max(1);
         let sessions = sessions_asked.min(sockets.saturating_sub(startups).max(1));
-        ConnectionLimits { sessions, startups }
+        ConnectionLimits {
+            sessions,
+            startups,
+            threads,
+        }
     }
 }
 
@@ -61,29 +73,37 @@ fn raise_files_max() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{ConnectionLimits, RESERVED};
+    use super::{ConnectionLimits, DESCRIPTORS, RESERVED};
 
     #[track_caller]
-    fn check(files_max: usize, sessions_asked: usize, sessions: usize, startups: usize) {
+    fn check(files_max: usize, sessions_asked: usize, sessions: usize, startups: usize, threads: usize) {
         let limits = ConnectionLimits::within(files_max, sessions_asked);
-        assert_eq!(limits, ConnectionLimits { sessions, startups });
+        assert_eq!(
+            limits,
+            ConnectionLimits {
+                sessions,
+                startups,
+                threads
+            }
+        );
     }
 
     #[test]
     fn sockets_leave_the_reserve_alone() {
-        check(usize::MAX, 200, 200, 100);
-        check(1024, 200, 200, 100);
-        check(1024, 2000, 860, 100);
-        check(128, 200, 48, 16);
-        for files_max in RESERVED + 2..2000 {
+        check(usize::MAX, 200, 200, 100, 64);
+        check(1024, 200, 200, 100, 60);
+        check(1024, 2000, 680, 100, 60);
+        check(128, 200, 39, 13, 4);
+        for files_max in RESERVED + DESCRIPTORS + 2..2000 {
             let limits = ConnectionLimits::within(files_max, 1000);
-            assert!(limits.sessions + limits.startups + RESERVED <= files_max.max(RESERVED + 2));
+            let taken = limits.sessions + limits.startups + limits.threads * DESCRIPTORS;
+            assert!(taken + RESERVED <= files_max);
         }
     }
 
     #[test]
     fn one_client_is_always_served() {
-        check(RESERVED, 200, 1, 1);
-        check(0, 200, 1, 1);
+        check(RESERVED, 200, 1, 1, 1);
+        check(0, 200, 1, 1, 1);
     }
 }

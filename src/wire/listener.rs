@@ -25,14 +25,9 @@ pub(super) async fn accept(listening: Arc<Listening>, listener: TcpListener) {
         match accepted {
             Ok((stream, socket)) => {
                 failing = false;
-                let (shared, place) = (Arc::clone(&listening), listening.startups.enter());
-                listening.connections.spawn(async move {
-                    // Answers are written whole: waiting for more to send would only delay them.
-                    let _ = stream.set_nodelay(true);
-                    let client = stream.peer_addr().ok();
-                    Box::pin(connection::serve(stream.into_split(), client, shared, place)).await;
-                    drop(socket);
-                });
+                if let Err(error) = serve(&listening, stream, socket) {
+                    tracing::warn!(%error, "could not serve a connection");
+                }
             }
             Err(error) => {
                 if !std::mem::replace(&mut failing, true) {
@@ -42,6 +37,23 @@ pub(super) async fn accept(listening: Arc<Listening>, listener: TcpListener) {
             }
         }
     }
+}
+
+/// Serves a connection on a thread of those that are for it. Errors: the system's, when it cannot be waited for there.
+fn serve(listening: &Arc<Listening>, stream: TcpStream, socket: OwnedSemaphorePermit) -> std::io::Result<()> {
+    // A socket is waited for where it was made known: this one is to be waited for on its own thread.
+    let stream = stream.into_std()?;
+    // Answers are written whole: waiting for more to send would only delay them.
+    let _ = stream.set_nodelay(true);
+    let client = stream.peer_addr().ok();
+    let (shared, place) = (Arc::clone(listening), listening.startups.enter());
+    listening.threads.serve(&listening.connections, async move {
+        match TcpStream::from_std(stream) {
+            Ok(stream) => Box::pin(connection::serve(stream.into_split(), client, shared, place)).await,
+            Err(error) => tracing::warn!(%error, "could not wait for a connection"),
+        }
+        drop(socket);
+    })
 }
 
 /// The next connection, and the permit for its socket.

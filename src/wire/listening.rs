@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::cancel::Sessions;
+use super::connection_threads::ConnectionThreads;
 use super::descriptors::ConnectionLimits;
 use super::startups::Startups;
 use crate::session::Instance;
@@ -31,6 +32,7 @@ pub(super) struct Listening {
     pub(super) sockets: Arc<Semaphore>,
     pub(super) startups: Arc<Startups>,
     pub(super) connections: TaskTracker,
+    pub(super) threads: ConnectionThreads,
     process_ids: AtomicI32,
 }
 
@@ -45,6 +47,7 @@ impl Listening {
             sockets: Arc::new(Semaphore::new(limits.sessions + limits.startups + 1)),
             startups: Arc::new(Startups::new(limits.startups)),
             connections: TaskTracker::new(),
+            threads: ConnectionThreads::new(limits.threads),
             process_ids: AtomicI32::new(1),
         }
     }

@@ -15,6 +15,7 @@
 mod cancel;
 mod client_encoding;
 mod connection;
+mod connection_threads;
 mod constant_answer;
 mod copy;
 mod copy_messages;

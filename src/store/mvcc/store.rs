@@ -27,6 +27,7 @@ use super::view::{View, run_blocking};
 use crate::codec::successor;
 use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
+use crate::store::own_thread::hold_up;
 use crate::store::{
     Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats,
     WallClock, Wanted, Write, WriteWatch,
@@ -177,7 +178,7 @@ impl MvccStore {
                 let commit = || committer.commit_one(batch);
                 let committed = match self.has_log {
                     // The disk may take seconds, and this thread may be the one that waits for all sockets: another takes its place.
-                    true => tokio::task::block_in_place(commit),
+                    true => hold_up(commit),
                     false => commit(),
                 };
                 if !had_plans && committer.due_at().is_some() {
