@@ -23,7 +23,7 @@ async fn writers_beside_it_lose_nothing() {
     for statement in [
         "CREATE TABLE t (k int PRIMARY KEY, g int NOT NULL, u int UNIQUE, v int DEFAULT 0)",
         "CREATE INDEX t_v ON t (v) INCLUDE (u)",
-        "INSERT INTO t (k, g, u) SELECT x, x % 7, x FROM generate_series(1, 6000) x",
+        "INSERT INTO t (k, g, u) SELECT x, x % 7, x FROM generate_series(1, 3000) x",
         "CREATE TABLE done (writer int, step int, k int, PRIMARY KEY (writer, step))",
     ] {
         ok(&mut client, statement).await;
@@ -35,9 +35,9 @@ async fn writers_beside_it_lose_nothing() {
         let stop = Arc::clone(&stop);
         writers.push(tokio::spawn(async move {
             let mut step = 0;
-            while !stop.load(Ordering::Relaxed) {
+            while step < 400 && !stop.load(Ordering::Relaxed) {
                 // Of each writer's own rows, so that what they are is known: each is counted up, some move, go and come.
-                let k = 1 + writer * 1500 + step * 37 % 1500;
+                let k = 1 + writer * 750 + step * 37 % 750;
                 let change = match step % 5 {
                     0 | 1 => format!("UPDATE t SET v = v + 1 WHERE k = {k}"),
                     2 => format!("UPDATE t SET g = g + 1, v = v + 1 WHERE k = {k}"),
@@ -65,7 +65,7 @@ async fn writers_beside_it_lose_nothing() {
         "(k)",
     ] {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        if key.contains('u') && key.contains("hash32") {
+        if key.contains("hash32") {
             // u must never be NULL.
             ok(&mut client, "ALTER TABLE t ALTER COLUMN u SET NOT NULL").await;
         }
@@ -78,7 +78,7 @@ async fn writers_beside_it_lose_nothing() {
     }
     // What the rows must be, by what was done.
     for statement in [
-        "CREATE TABLE expected AS SELECT x AS k, 0 AS v FROM generate_series(1, 6000) x",
+        "CREATE TABLE expected AS SELECT x AS k, 0 AS v FROM generate_series(1, 3000) x",
         "ALTER TABLE expected ADD PRIMARY KEY (k)",
     ] {
         ok(&mut client, statement).await;
@@ -86,7 +86,7 @@ async fn writers_beside_it_lose_nothing() {
     for (writer, steps) in steps.iter().enumerate() {
         assert!(*steps > 5, "writer {writer} came to {steps} steps");
         for step in 0..*steps {
-            let k = 1 + writer as i32 * 1500 + step * 37 % 1500;
+            let k = 1 + writer as i32 * 750 + step * 37 % 750;
             let change = match step % 5 {
                 0..=2 => format!("UPDATE expected SET v = v + 1 WHERE k = {k}"),
                 3 => format!("DELETE FROM expected WHERE k = {k}"),
@@ -125,13 +125,13 @@ async fn a_kill_in_the_middle_leaves_the_old_table_whole() {
         for statement in [
             "CREATE TABLE t (k int PRIMARY KEY, g int NOT NULL, v text)",
             "CREATE INDEX t_v ON t (v)",
-            "INSERT INTO t SELECT x, x % 7, 'v' || x FROM generate_series(1, 20000) x",
+            "INSERT INTO t SELECT x, x % 7, 'v' || x FROM generate_series(1, 8000) x",
         ] {
             ok(&mut client, statement).await;
         }
         let mut other = TextClient::connect(&target(server.addr())).await.unwrap();
         ok(&mut other, "BEGIN").await;
-        ok(&mut other, "UPDATE t SET v = 'other' WHERE k = 20000").await;
+        ok(&mut other, "UPDATE t SET v = 'other' WHERE k = 8000").await;
         let altering = tokio::spawn(async move {
             client
                 .run("ALTER TABLE t ALTER PRIMARY KEY (g, k)", Protocol::Simple)
@@ -147,9 +147,9 @@ async fn a_kill_in_the_middle_leaves_the_old_table_whole() {
         assert!(report.is_sound(), "{report}");
         let server = ServerProcess::start(&at, &["--store", store]);
         let mut client = TextClient::connect(&target(server.addr())).await.unwrap();
-        assert_eq!(value(&mut client, "SELECT count(*) FROM t").await, "20000");
+        assert_eq!(value(&mut client, "SELECT count(*) FROM t").await, "8000");
         assert_eq!(
-            value(&mut client, "SELECT v FROM t WHERE k = 20000").await,
+            value(&mut client, "SELECT v FROM t WHERE k = 8000").await,
             "other"
         );
         assert_eq!(value(&mut client, "SELECT k FROM t WHERE v = 'v77'").await, "77");
@@ -158,7 +158,7 @@ async fn a_kill_in_the_middle_leaves_the_old_table_whole() {
         ok(&mut client, "ALTER TABLE t ALTER PRIMARY KEY (g DESC, k DESC)").await;
         assert_eq!(
             value(&mut client, "SELECT count(*) FROM t WHERE g = 3").await,
-            "2857"
+            "1143"
         );
         server.kill();
         let report = check_data_dir(&at, &mut |_| ()).await.unwrap();

@@ -45,12 +45,13 @@ const REST_ROWS_MAX: usize = if cfg!(test) { 64 } else { 4096 };
 /// How often in a row a page may lose to others, or meet a duplicate that may be none.
 const LOST_MAX: usize = 1000;
 const DUPLICATES_MAX: usize = 5;
-/// How long the lock of the table is waited for at a time, while others wait behind, and from the so manieth time on.
+/// How long the lock of the table is waited for at a time, while others wait behind.
 const LOCK_WAIT: Duration = Duration::from_millis(200);
-const LOCK_WAIT_LONG: Duration = Duration::from_secs(3);
+/// How long everybody else has their way between two times, and from so many times on, when somebody has held the table for long, or so much
+/// is written that the log becomes no shorter: then all of it is copied under the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
+const LOCK_PAUSE_LONG: Duration = Duration::from_millis(800);
 const LOCK_TRIES: usize = 20;
-/// How long everybody else has their way between two times.
-const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// How an attempt to copy rows ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,19 +142,19 @@ impl Rekey {
         for tries in 0.. {
             self.catch_up(abandoned).await?;
             abandoned.next_step().await?;
-            let wait = if tries < LOCK_TRIES {
-                LOCK_WAIT
-            } else {
-                LOCK_WAIT_LONG
-            };
-            match self.move_table(wait, tries > LOCK_TRIES).await {
+            match self.move_table(tries > LOCK_TRIES).await {
                 Ok(Copied::Done) => break,
                 Ok(Copied::Lost) => {}
                 Err(error @ Error::Conflict { .. }) if lost >= LOST_MAX => return Err(error),
                 Err(Error::Conflict { .. }) => lost += 1,
                 Err(error) => return Err(error),
             }
-            tokio::time::sleep(LOCK_PAUSE).await;
+            let pause = if tries < LOCK_TRIES {
+                LOCK_PAUSE
+            } else {
+                LOCK_PAUSE_LONG
+            };
+            tokio::time::sleep(pause).await;
         }
         Ok(())
     }
@@ -269,14 +270,14 @@ impl Rekey {
     }
 
     /// Locks the table, copies what the log has left, and moves the record. `all`: however much that is. Errors: 23505, 23502, 55000.
-    async fn move_table(&self, wait: Duration, all: bool) -> Result<Copied> {
+    async fn move_table(&self, all: bool) -> Result<Copied> {
         let before = begin(&self.store).await?;
         let record = {
             let catalog = Catalog::load(&before, None).await?;
             [record_key(self.find(&catalog)?.id)]
         };
         let locking = before.lock_as_it_is(&record, LockMode::AccessExclusive, LockWait::Block);
-        match tokio::time::timeout(wait, locking).await {
+        match tokio::time::timeout(LOCK_WAIT, locking).await {
             Ok(locked) => locked?,
             Err(_) => return Ok(Copied::Lost),
         };
