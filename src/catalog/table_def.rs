@@ -442,6 +442,10 @@ impl TableDef {
         let values = column.generation()?.values;
         values.or_else(|| of_table().filter(|_| index.id == 0))
     }
+    /// Whether an index is being built, or its rows are written beside it.
+    pub fn has_definition_on_its_way(&self) -> bool {
+        self.rekeying.is_some() || self.indexes.iter().any(|index| index.building)
+    }
     /// The key fields of an index, in key order.
     pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {
         self.fields_of(&index.columns)

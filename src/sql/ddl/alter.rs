@@ -11,7 +11,7 @@ use super::index::{self, Completion, NewIndex};
 use super::index_expression;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
-use super::table_change::{Change, undefined_column};
+use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
@@ -76,7 +76,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 row_checks: Vec::new(),
                 foreign_keys: Vec::new(),
                 rewrite: None,
-                rekeys: false,
+                beside: None,
                 sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
@@ -130,7 +130,7 @@ pub(super) async fn add_computed_index(
         row_checks: Vec::new(),
         foreign_keys: Vec::new(),
         rewrite: Some(Rewrite::default()),
-        rekeys: false,
+        beside: Some(Beside::Index),
         sequence_names: Vec::new(),
     };
     carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1)).await
@@ -165,7 +165,7 @@ async fn carry_out(
         row_checks,
         foreign_keys,
         rewrite,
-        rekeys,
+        beside,
         sequence_names: _,
     } = change;
     let in_phases = in_phases
@@ -187,15 +187,16 @@ async fn carry_out(
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
-    if rekeys && operations == 1 && !ctx.in_block {
-        return rekey_build::run(ctx, old, new).await;
-    }
     if let Some(rewrite) = rewrite {
         for index in indexes {
             let oid = ctx.sequences.object_ids().take_oid().await?;
             index::define(&mut new, &index, oid, false);
         }
-        return rewrite::run(ctx, old, new, &rewrite).await;
+        let alone = operations == 1 && !ctx.in_block;
+        return match beside.filter(|beside| alone && beside.can_run(old)) {
+            Some(_) => rekey_build::run(ctx, old, new).await,
+            None => rewrite::run(ctx, old, new, &rewrite).await,
+        };
     }
     if new == *old && indexes.len() == 1 {
         let index = indexes.remove(0);

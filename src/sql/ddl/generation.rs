@@ -4,7 +4,7 @@
 use sqlparser::ast::{Expr, IndexColumn};
 
 use super::few_values::few_values;
-use super::index_expression::{expression, without_parentheses};
+use super::index_expression::expression;
 use super::key::{self, KeyKind};
 use super::table_change::undefined_column;
 use super::{notice, row_expression};
@@ -71,7 +71,7 @@ pub(super) fn key_columns(
     written: &[IndexColumn],
 ) -> Result<Vec<KeyColumn>> {
     let plain = written.iter().filter(|part| expression(part).is_none());
-    let plain: Vec<IndexColumn> = plain.map(without_parentheses).collect();
+    let plain: Vec<IndexColumn> = plain.cloned().collect();
     let plain = key::key_columns(KeyKind::PrimaryKey, &plain, columns)?;
     let mut declared = plain.iter();
     let mut key = Vec::with_capacity(written.len());

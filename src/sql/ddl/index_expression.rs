@@ -7,7 +7,7 @@
 //!   all others. So a unique index leaves these alone, as NULLs are never equal; and a query whose conditions say as much as the index's
 //!   bounds the column.
 //!
-//! An index over what is not stored yet stores the rows of its table anew, in the statement's transaction.
+//! An index over what is not stored yet stores the rows of its table anew, beside writers (`rekey_build`), or in a block's transaction.
 
 use sqlparser::ast::{Expr, IndexColumn};
 
@@ -140,7 +140,7 @@ pub(super) fn expression(part: &IndexColumn) -> Option<&Expr> {
 }
 
 /// A column that stands in parentheses, without these.
-pub(super) fn without_parentheses(part: &IndexColumn) -> IndexColumn {
+fn without_parentheses(part: &IndexColumn) -> IndexColumn {
     let mut part = part.clone();
     while let Expr::Nested(inner) = part.column.expr {
         part.column.expr = *inner;

@@ -6,7 +6,7 @@
 use sqlparser::ast::IndexColumn;
 
 use super::constraint::new_key;
-use super::table_change::Change;
+use super::table_change::{Beside, Change};
 use super::{advice, free_name, key, notice};
 use crate::catalog::{BUCKETS_MAX, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
@@ -44,7 +44,7 @@ pub(super) async fn apply(
     }
     advice::advise(ctx, &table);
     change.table = table;
-    change.rekeys = true;
+    change.beside = Some(Beside::Key);
     change.rewrite.get_or_insert_default().rekeyed = true;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! ALTER PRIMARY KEY beside writers: the rows are written under new keys beside the table, and the table's record is moved to these once
-//! they are all there, and as they are.
+//! ALTER PRIMARY KEY beside writers, and CREATE INDEX over what is computed of rows: these are written under new keys beside the table, and
+//! the table's record is moved there once they are all there, and as they are.
 //!
 //! ```text
 //!   ALTER    log ── copy ─────────────── catch up ── … ── lock, the rest, move      (or give up what is beside)
@@ -27,7 +27,7 @@ use super::rewrite::as_duplicate_in_index;
 use super::verification::{JobTable, after_undo, begin, change_table};
 use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, Rekeying, TableDef, record_key};
 use crate::codec::keyspace::IndexId;
-use crate::error::StatementFault;
+use crate::error::{DuplicateKind, StatementFault};
 use crate::sql::dml;
 use crate::store::{LockMode, LockWait, Store};
 use crate::system::{Abandoned, StatementContext};
@@ -77,7 +77,7 @@ struct Rekey {
 
 /// Gives a table another primary key, and waits. Errors: 23505, 23502, 55006; 55000 for one that is altered meanwhile; 57014.
 pub(super) async fn run(ctx: &StatementContext, old: &TableDef, new: TableDef) -> Result<()> {
-    if old.rekeying.is_some() || old.indexes.iter().any(|index| index.building) {
+    if old.has_definition_on_its_way() {
         return Err(Error::InvalidStatement {
             state: StatementFault::ObjectInUse,
             message: format!(
@@ -320,6 +320,16 @@ impl Rekey {
     async fn move_record(&self, txn: &Transaction, catalog: &Catalog, live: &Arc<TableDef>) -> Result<()> {
         let writer = CatalogWriter::begin(txn, catalog)?;
         let mut new = self.beside(live);
+        let is_known = |name: &str| live.all_indexes().any(|index| index.name == name);
+        let mut names = new.indexes.iter().filter(|index| index.id != self.map.id);
+        if let Some(taken) =
+            names.find(|index| !is_known(&index.name) && catalog.is_name_taken(&live.schema, &index.name))
+        {
+            return Err(Error::Duplicate {
+                kind: DuplicateKind::Relation,
+                name: taken.name.clone(),
+            });
+        }
         new.indexes.retain(|index| index.id != self.map.id);
         let is_old =
             |column: &ColumnDef| column.hidden && !self.new.columns.iter().any(|kept| kept.id == column.id);
@@ -342,7 +352,9 @@ impl Rekey {
         let new = &self.new;
         let mut columns: Vec<ColumnDef> = live.columns.clone();
         // Nobody computes or counts what of the old key is hidden: it is copied.
-        let is_hidden_key = |column: &ColumnDef| column.hidden && live.is_key_column(column.id);
+        let is_hidden_key = |column: &ColumnDef| {
+            column.hidden && live.is_key_column(column.id) && new.column_index_by_id(column.id).is_none()
+        };
         for column in columns.iter_mut().filter(|column| is_hidden_key(column)) {
             column.default = None;
         }
