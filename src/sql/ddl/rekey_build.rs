@@ -18,7 +18,7 @@
 //! or nobody may write meanwhile. Whatever ends it before the move (a duplicate, NULL, a cancel, a client that goes, a definition by somebody
 //! else) gives up what is beside; so does the next start after a kill. The table is whole all the while.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
@@ -73,6 +73,8 @@ struct Rekey {
     /// The index beside that leads from old keys to rows.
     map: IndexDef,
     limits: Limits,
+    /// The catalog as it was last seen.
+    known: Mutex<Option<Arc<Catalog>>>,
 }
 
 /// Gives a table another primary key, and waits. Errors: 23505, 23502, 55006; 55000 for one that is altered meanwhile; 57014.
@@ -98,6 +100,7 @@ pub(super) async fn run(ctx: &StatementContext, old: &TableDef, new: TableDef) -
         rekeying: Rekeying { id, log },
         new,
         limits: ctx.settings.limits,
+        known: Mutex::default(),
     };
     {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
@@ -203,7 +206,9 @@ impl Rekey {
                 Err(error @ Error::Conflict { .. }) if lost >= LOST_MAX => return Err(error),
                 Err(Error::Conflict { .. }) => {}
                 Err(error @ Error::UniqueViolation { .. }) => {
-                    let (logged, _) = logged_keys(&txn, (&live, self.rekeying.log), None, 1).await?;
+                    // Rows were read as they are, which may be newer than the transaction's snapshot.
+                    let (newer, live) = self.begin().await?;
+                    let (logged, _) = logged_keys(&newer, (&live, self.rekeying.log), None, 1).await?;
                     if logged.is_empty() {
                         return Err(as_duplicate_in_index(error));
                     }
@@ -273,7 +278,7 @@ impl Rekey {
     async fn move_table(&self, all: bool) -> Result<Copied> {
         let before = begin(&self.store).await?;
         let record = {
-            let catalog = Catalog::load(&before, None).await?;
+            let catalog = self.catalog(&before).await?;
             [record_key(self.find(&catalog)?.id)]
         };
         let locking = before.lock_as_it_is(&record, LockMode::AccessExclusive, LockWait::Block);
@@ -283,7 +288,7 @@ impl Rekey {
         };
         // Everybody who wrote rows has committed.
         let txn = before.next_statement().await?;
-        let catalog = Catalog::load(&txn, None).await?;
+        let catalog = self.catalog(&txn).await?;
         let live = self.find(&catalog)?;
         let rest_max = if all { usize::MAX - 1 } else { REST_ROWS_MAX };
         let log = (&**live, self.rekeying.log);
@@ -405,9 +410,17 @@ impl Rekey {
     /// A transaction, and the table as it sees it. Errors: 42P01, 55000.
     async fn begin(&self) -> Result<(Transaction, Arc<TableDef>)> {
         let txn = begin(&self.store).await?;
-        let catalog = Catalog::load(&txn, None).await?;
+        let catalog = self.catalog(&txn).await?;
         let live = Arc::clone(self.find(&catalog)?);
         Ok((txn, live))
+    }
+
+    /// The catalog as a transaction sees it that has written nothing.
+    async fn catalog(&self, txn: &Transaction) -> Result<Arc<Catalog>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let catalog = Catalog::load(txn, known).await?;
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&catalog));
+        Ok(catalog)
     }
 
     /// The table as it is now. Errors: 42P01 where it was dropped; 55000 where its keys or indexes are not what they were.
