@@ -130,7 +130,9 @@ fn parse_one(
         Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
-    check_used(&read.hints, may_insert(&ast), is_delete(&ast))?;
+    // What is prepared is read, and asked, by itself.
+    let deletes = is_delete(&ast) || matches!(command, Some(Command::Prepare { .. }));
+    check_used(&read.hints, may_insert(&ast), deletes)?;
     Ok(ParsedStatement {
         ast,
         command,
