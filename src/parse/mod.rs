@@ -62,6 +62,7 @@ pub(crate) mod text_place;
 mod text_tokens;
 mod token_reader;
 mod tokens;
+mod trash_reader;
 mod tree;
 pub(crate) mod tree_fields;
 mod trim;

@@ -25,6 +25,7 @@ mod statement_run;
 mod temporary;
 mod text_cache;
 mod transaction;
+mod trash;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

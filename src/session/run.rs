@@ -333,7 +333,7 @@ impl Session {
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
         }
-        let outcome = outcome?;
+        let outcome = outcome.map_err(|error| ctx.jobs.with_done(error))?;
         let streams = outcome.streams();
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {

@@ -4,6 +4,7 @@
 mod advice;
 mod alter;
 mod alter_action;
+mod alter_asked;
 mod alter_index;
 mod alter_storage;
 mod alter_view;
@@ -25,6 +26,7 @@ mod drop_column;
 mod drop_schema;
 mod expiry;
 mod extension;
+mod few_values;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -45,6 +47,8 @@ mod options;
 mod plain_column;
 mod region;
 mod region_bounds;
+mod rekey;
+mod rekey_build;
 mod rename_schema;
 mod retype;
 mod rewrite;
@@ -65,9 +69,11 @@ mod storage;
 mod table_change;
 mod table_index;
 mod temporary;
+mod trash;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
+mod undrop;
 mod upkeep;
 mod use_schema;
 mod user_type;
@@ -196,6 +202,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
         }
+        Definition::Trash(statement) => undrop::execute(ctx, statement).await,
         Definition::CommentOnConstraint {
             constraint,
             table,

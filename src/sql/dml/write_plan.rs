@@ -203,6 +203,14 @@ impl WritePlan {
         self.target().is_widened()
     }
 
+    /// The DELETE that it is, if it is one.
+    pub(super) fn delete(&self) -> Option<&DeletePlan> {
+        match &self.write {
+            Write::Delete(plan) => Some(plan),
+            Write::Insert(_) | Write::Update(_) | Write::Merge(_) => None,
+        }
+    }
+
     /// What it does with its rows.
     pub(crate) fn operation(&self) -> Operation {
         let on_conflict = match &self.write {
