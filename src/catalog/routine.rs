@@ -301,6 +301,17 @@ pub enum RoutineResult {
     Trigger,
 }
 
+impl RoutineResult {
+    /// Whether it is a row, of as many values as that has columns.
+    pub fn is_row(&self) -> bool {
+        match self {
+            RoutineResult::Outputs | RoutineResult::Record => true,
+            RoutineResult::Type(RoutineType::Row(_) | RoutineType::Sql(SqlType::Record(_))) => true,
+            RoutineResult::Type(_) | RoutineResult::Void | RoutineResult::Trigger => false,
+        }
+    }
+}
+
 impl RoutineDef {
     /// The arguments that a caller gives.
     pub fn inputs(&self) -> impl Iterator<Item = &RoutineArgument> {

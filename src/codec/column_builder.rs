@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, ListArray, NullArray,
-    NullBufferBuilder, PrimitiveBuilder, StringBuilder,
+    NullBufferBuilder, PrimitiveBuilder, StringBuilder, StructArray,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float32Type, Float64Type,
     Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
     TimestampMicrosecondType,
 };
@@ -20,7 +20,7 @@ use super::stored_value::{
     NULL_ELEMENT, Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer,
     read_interval,
 };
-use crate::types::{Interval, Numeric, NumericBytes, NumericSize, SqlType, Value};
+use crate::types::{Interval, Numeric, NumericBytes, NumericSize, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// Bytes of a text or bytea to reserve room for when nothing is known of a column.
@@ -55,8 +55,18 @@ enum Kind {
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
     Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
     Uuid(FixedSizeBinaryBuilder),
+    Record(Box<RecordBuilder>),
     List(Box<ListBuilder>),
     Void(usize),
+}
+
+/// Rows, a builder a column.
+#[derive(Debug)]
+struct RecordBuilder {
+    fields: Fields,
+    /// By the number of the column.
+    columns: Vec<(u16, ColumnBuilder)>,
+    nulls: NullBufferBuilder,
 }
 
 /// A list of any element: Arrow's own builder knows its element's builder at compile time only.
@@ -108,6 +118,7 @@ impl ColumnBuilder {
             }
             SqlType::Interval(_) => Kind::Interval(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Uuid => Kind::Uuid(FixedSizeBinaryBuilder::with_capacity(rows, UUID_BYTES as i32)),
+            SqlType::Record(record) => Kind::Record(Box::new(RecordBuilder::new(ty, record, rows))),
             SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
             SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),
             SqlType::Void => Kind::Void(0),
@@ -154,6 +165,7 @@ impl ColumnBuilder {
                     .append_value(fixed::<UUID_BYTES>(bytes)?)
                     .map_err(|_| damaged("a uuid of another length"))?;
             }
+            Kind::Record(record) => record.append_stored(bytes)?,
             Kind::List(list) => list.append_stored(bytes)?,
             Kind::Void(rows) => *rows += 1,
         }
@@ -217,7 +229,7 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
-            Kind::Numeric(_) | Kind::Interval(_) | Kind::List(_) | Kind::Void(_) => {
+            Kind::Numeric(_) | Kind::Interval(_) | Kind::Record(_) | Kind::List(_) | Kind::Void(_) => {
                 Err(damaged(&format!("a key column of type {}", field.ty)))
             }
         }
@@ -263,6 +275,12 @@ impl ColumnBuilder {
                     .append_value(value)
                     .expect("a uuid has the width of its column");
             }
+            (Kind::Record(record), Value::Record(values)) if values.len() == record.columns.len() => {
+                for ((_, column), value) in record.columns.iter_mut().zip(values) {
+                    column.append_value(value)?;
+                }
+                record.nulls.append(true);
+            }
             (Kind::List(list), Value::Array(elements)) => {
                 for element in elements {
                     list.elements.append_value(element)?;
@@ -292,6 +310,7 @@ impl ColumnBuilder {
             Kind::Timestamp(builder) => builder.append_null(),
             Kind::Interval(builder) => builder.append_null(),
             Kind::Uuid(builder) => builder.append_null(),
+            Kind::Record(record) => record.append_null(),
             Kind::List(list) => list.end_row(false),
             Kind::Void(rows) => *rows += 1,
         }
@@ -315,6 +334,7 @@ impl ColumnBuilder {
             Kind::Timestamp(builder) => builder.len(),
             Kind::Interval(builder) => builder.len(),
             Kind::Uuid(builder) => builder.len(),
+            Kind::Record(record) => record.nulls.len(),
             Kind::List(list) => list.ends.len() - 1,
             Kind::Void(rows) => *rows,
         }
@@ -352,9 +372,67 @@ impl ColumnBuilder {
             Kind::Timestamp(mut builder) => Arc::new(builder.finish()),
             Kind::Interval(mut builder) => Arc::new(builder.finish()),
             Kind::Uuid(mut builder) => Arc::new(builder.finish()),
+            Kind::Record(record) => record.finish(),
             Kind::List(list) => list.finish(),
             Kind::Void(rows) => Arc::new(NullArray::new(rows)),
         }
+    }
+}
+
+impl RecordBuilder {
+    fn new(ty: &SqlType, record: &RecordType, rows: usize) -> RecordBuilder {
+        let columns = record.fields.iter();
+        RecordBuilder {
+            fields: match ty.arrow_type() {
+                DataType::Struct(fields) => fields,
+                _ => Fields::empty(),
+            },
+            columns: columns
+                .map(|field| (field.number, ColumnBuilder::new(&field.ty, rows)))
+                .collect(),
+            nulls: NullBufferBuilder::new(rows),
+        }
+    }
+
+    fn append_null(&mut self) {
+        for (_, column) in &mut self.columns {
+            column.append_null();
+        }
+        self.nulls.append(false);
+    }
+
+    /// Appends the columns that are there, each by its number; the others are NULL. A number that the type has no more is of a
+    /// column that was dropped.
+    fn append_stored(&mut self, bytes: &[u8]) -> Result<()> {
+        let short = || damaged("a row value that ends within a column");
+        let (rows, mut rest) = (self.nulls.len(), bytes);
+        while !rest.is_empty() {
+            let (number, after) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+            let (length, after) = after.split_first_chunk::<4>().ok_or_else(short)?;
+            let length = u32::from_le_bytes(*length) as usize;
+            let (value, after) = after.split_at_checked(length).ok_or_else(short)?;
+            rest = after;
+            let number = u16::from_le_bytes(*number);
+            if let Some((_, column)) = self.columns.iter_mut().find(|(known, _)| *known == number) {
+                if column.len() > rows {
+                    return Err(damaged("a row value with a column that stands there twice"));
+                }
+                column.append_stored(Stored::Bytes(value))?;
+            }
+        }
+        for (_, column) in &mut self.columns {
+            if column.len() == rows {
+                column.append_null();
+            }
+        }
+        self.nulls.append(true);
+        Ok(())
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        let nulls = self.nulls.finish();
+        let columns = self.columns.into_iter().map(|(_, column)| column.finish());
+        Arc::new(StructArray::new(self.fields, columns.collect(), nulls))
     }
 }
 

@@ -11,8 +11,7 @@ use arrow::row::{RowConverter, SortField};
 use super::{Batch, Body};
 use crate::Result;
 use crate::system::datafusion_error::from_arrow;
-use crate::types::SqlType;
-use crate::types::element_type;
+use crate::types::{FormatSettings, SqlType, element_type};
 
 /// The array as bytes that compare as it does.
 const ARRAY_ORDER: Body = Body::Batch(array_order);
@@ -40,6 +39,7 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             super::interval::interval_order_type(),
         )),
         SqlType::Array(_) => Some(("array_order", ARRAY_ORDER, SqlType::Bytea)),
+        SqlType::Record(_) => Some(("record_order", super::record::RECORD_ORDER, SqlType::Bytea)),
         _ => None,
     }
 }
@@ -47,19 +47,24 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
 fn array_order(batch: &Batch) -> Result<ArrayRef> {
     let lists = batch.arrays[0].as_list::<i32>();
     let item = element_type(&batch.arguments[0]);
-    let items = match order_function(item) {
-        Some((_, Body::Batch(body), key)) => body(&Batch {
-            arrays: &[Arc::clone(lists.values())],
-            arguments: std::slice::from_ref(item),
-            returns: &key,
-            rows: lists.values().len(),
-            strict: true,
-            settings: batch.settings,
-        })?,
-        _ => Arc::clone(lists.values()),
-    };
+    let items = ordered_as(Arc::clone(lists.values()), item, batch.settings)?;
     let keys = bytes_in_order(lists, items).map_err(|error| from_arrow(&error))?;
     Ok(Arc::new(keys))
+}
+
+/// An array of the type as Arrow must see it to order it as PostgreSQL does.
+pub(super) fn ordered_as(array: ArrayRef, ty: &SqlType, settings: &FormatSettings) -> Result<ArrayRef> {
+    match order_function(ty) {
+        Some((_, Body::Batch(body), key)) => body(&Batch {
+            rows: array.len(),
+            arrays: &[array],
+            arguments: std::slice::from_ref(ty),
+            returns: &key,
+            strict: true,
+            settings,
+        }),
+        _ => Ok(array),
+    }
 }
 
 /// Bytes that order as the lists do, which have these items.

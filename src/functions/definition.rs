@@ -77,6 +77,8 @@ pub enum T {
     AnyElement,
     /// An enum type, the same for all arguments marked so.
     AnyEnum,
+    /// A row of any type.
+    AnyRecord,
     /// An array whose items are of `AnyElement`'s type.
     AnyArray,
 }
@@ -109,7 +111,7 @@ impl T {
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),
-            T::Any | T::AnyElement | T::AnyEnum | T::AnyArray => return None,
+            T::Any | T::AnyElement | T::AnyEnum | T::AnyRecord | T::AnyArray => return None,
         })
     }
 }

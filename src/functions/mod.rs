@@ -71,6 +71,7 @@ pub mod pattern;
 pub(crate) mod pattern_prefix;
 mod percentile;
 mod privilege;
+mod record;
 mod regexp;
 mod regular_automaton;
 mod regular_expression;
@@ -118,6 +119,7 @@ pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;
@@ -203,9 +205,6 @@ static TABLES: &[&[FunctionDef]] = &[
     waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
-
-/// A column of the text of a row that a function of a user's gave.
-pub const ROW_FIELD: Body = Body::Batch(routine::field);
 
 /// 54000 for a set too large to be made in memory.
 fn too_many_rows() -> crate::Error {

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use arrow::array::{
     ArrayRef, BinaryArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array, Float64Array,
     Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray, StringArray,
+    StructArray,
     Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Fields};
 pub use datafusion_common::ScalarValue;
 
+use super::mismatched_types;
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{EnumValue, Numeric, SqlType, Value, element_type, value_at};
@@ -73,6 +75,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, interval)?)
         }
         DataType::FixedSizeBinary(width) => uuids(values, width)?,
+        DataType::Struct(columns) => rows(values, ty, columns)?,
         DataType::List(field) => lists(values, ty, &field)?,
         other => return Err(Error::internal(format!("no array of Arrow type {other}"))),
     })
@@ -183,6 +186,27 @@ fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
         })
         .collect::<Result<Vec<_>>>()?;
     let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(cells.into_iter(), width);
+    Ok(Arc::new(array.map_err(|error| {
+        crate::system::datafusion_error::from_arrow(&error)
+    })?))
+}
+
+/// Rows: an array a column.
+fn rows(values: &[Value], ty: &SqlType, columns: Fields) -> Result<ArrayRef> {
+    let record = ty.record_type().ok_or_else(mismatched_types)?;
+    let valid: Vec<bool> = values.iter().map(|value| *value != Value::Null).collect();
+    let mut arrays = Vec::with_capacity(record.fields.len());
+    for (place, field) in record.fields.iter().enumerate() {
+        let cells = values.iter().map(|value| match value {
+            Value::Null => Ok(Value::Null),
+            Value::Record(cells) => cells.get(place).cloned().ok_or_else(mismatched_types),
+            other => Err(Error::internal(format!(
+                "a value of another type than {ty}: {other:?}"
+            ))),
+        });
+        arrays.push(array_of(&cells.collect::<Result<Vec<_>>>()?, &field.ty)?);
+    }
+    let array = StructArray::try_new(columns, arrays, Some(NullBuffer::from(valid)));
     Ok(Arc::new(array.map_err(|error| {
         crate::system::datafusion_error::from_arrow(&error)
     })?))

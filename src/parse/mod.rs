@@ -54,6 +54,8 @@ pub(crate) mod shown_names;
 mod slips;
 pub(crate) mod sqlstates;
 mod statement;
+mod record_columns;
+pub(crate) mod row_expansion;
 pub(crate) mod subscript_assignment;
 mod symmetric;
 mod syntax_error;

@@ -37,6 +37,8 @@ use super::key_includes;
 use super::nesting::Nesting;
 use super::position::character_position;
 use super::row_locks::{self, LockStrength};
+use super::record_columns;
+use super::row_expansion;
 use super::subscript_assignment;
 use super::syntax_error;
 use super::token_reader::{is_word, opening};
@@ -373,6 +375,8 @@ impl<'t> Reader<'t> {
             array_word::spell_brackets(&mut self.tokens);
         }
         if self.has_set && self.has_bracket {
+            record_columns::settle(&mut self.tokens);
+            row_expansion::settle(&mut self.tokens);
             subscript_assignment::settle(&mut self.tokens);
         }
         if keyword_of(self.tokens.first()) == Keyword::DROP {

@@ -59,6 +59,9 @@ impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
         let mut parts = name_parts(&function.name)?;
         let name = parts.pop().unwrap_or_default();
+        if name == "row" && parts.is_empty() {
+            return self.row_value(&listed_items(&function.args)?, place);
+        }
         if name == subscript_assignment::MARK {
             return self.array_assignment(function, place);
         }
@@ -95,8 +98,12 @@ impl Binder<'_> {
             return self.variadic_call(&name, before, place);
         }
         let arguments = self.arguments(&name, &function.args, place)?;
-        if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
-            let rows = self.resolve_function(record, arguments)?;
+        if let Some(set) = functions::set_function(&name) {
+            let mut columns = Vec::with_capacity(set.columns.len());
+            for (column, function) in set.columns {
+                columns.push((column.to_string(), self.set_column(function, arguments.clone())?));
+            }
+            let rows = self.rows_of_sets(columns);
             let item = element_type(&rows.ty).clone();
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
         }
@@ -188,7 +195,6 @@ impl Binder<'_> {
                 self.resolve_function(name, ends)
             }
             "age" if arguments.len() == 1 => self.age_today(arguments),
-            "row" => Err(Error::unsupported("a row value outside a comparison", None)),
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }
@@ -240,12 +246,6 @@ impl Binder<'_> {
         };
         let (mut bound, mut names) = (Vec::with_capacity(list.args.len()), Vec::new());
         for argument in &list.args {
-            if let ast::FunctionArg::Unnamed(argument) = argument
-                && let Some(row) = self.whole_row(name, argument, place)?
-            {
-                bound.push(row);
-                continue;
-            }
             let (named, argument) = named_arguments::parts(argument)?;
             if named.is_none() && !names.is_empty() {
                 return Err(fault(
@@ -262,6 +262,7 @@ impl Binder<'_> {
                     bound.push(Bound::constant(&Value::Text(form.value.clone()), SqlType::Text)?);
                 }
                 ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
+                ast::FunctionArgExpr::QualifiedWildcard(row) => bound.push(self.row_of_wildcard(row, place)?),
                 _ => {
                     return Err(Error::UndefinedFunction {
                         signature: format!("{name}()"),
@@ -349,6 +350,15 @@ impl Binder<'_> {
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(call)), item));
         }
         Ok(Bound::new(call, returns))
+    }
+
+    /// A column of a function that gives rows: the array of its values.
+    fn set_column(&mut self, function: &str, arguments: Vec<Bound>) -> Result<Bound> {
+        let bound = self.resolve_function(function, arguments)?;
+        Ok(match bound.expr {
+            Expr::Unnest(UnnestExpr { expr }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+            _ => bound,
+        })
     }
 
     /// Whether one type can stand for what is polymorphic in a registration.
@@ -548,6 +558,18 @@ impl Binder<'_> {
             other => Err(Error::unsupported(format!("the expression {other}"), None)),
         }
     }
+}
+
+/// What stands in a call's parentheses, without names.
+fn listed_items(arguments: &ast::FunctionArguments) -> Result<Vec<ast::FunctionArgExpr>> {
+    let ast::FunctionArguments::List(list) = arguments else {
+        return Ok(Vec::new());
+    };
+    let items = list.args.iter().map(|argument| match argument {
+        ast::FunctionArg::Unnamed(item) => Ok(item.clone()),
+        _ => Err(fault(StatementFault::Syntax, "a column of ROW takes no name")),
+    });
+    items.collect()
 }
 
 /// Whether a word names one of Unicode's normal forms.

@@ -63,6 +63,7 @@ mod prior;
 mod procedure_call;
 mod query_body;
 mod record_function;
+mod record_value;
 mod recursion_form;
 mod routine_body;
 mod routine_call;

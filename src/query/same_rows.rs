@@ -16,6 +16,7 @@ pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
         SqlType::Jsonb | SqlType::Interval(_) | SqlType::Char(None) => true,
         SqlType::Numeric(_) => ty.is_variable_numeric(),
         SqlType::Array(item) => has_unlike_equals(item),
+        SqlType::Record(_) => true,
         _ => false,
     }
 }

@@ -179,6 +179,7 @@ impl Binder<'_> {
             may_be_missing: false,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type: None,
         };
         let mut scope = scope;
         scope.visible.extend(columns);

@@ -67,6 +67,20 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
                     .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
             )
         }
+        DataType::Struct(_) => {
+            let SqlType::Record(ty) = ty else {
+                return Err(Error::internal("a row where none was expected"));
+            };
+            let columns = array.as_struct().columns().iter().zip(&ty.fields);
+            Value::Record(
+                columns
+                    .map(|(column, field)| match value_at(column, row, &field.ty)? {
+                        Value::Text(text) if field.ty == SqlType::Unknown => Ok(Value::Unknown(text)),
+                        value => Ok(value),
+                    })
+                    .collect::<Result<_>>()?,
+            )
+        }
         DataType::List(_) => {
             let items = array.as_list::<i32>().value(row);
             let item_type = element_type(ty);

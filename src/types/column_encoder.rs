@@ -14,8 +14,9 @@ use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::array_quotes::quote_element;
+use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, EnumType, FormatSettings, NumericBytes, SqlType};
+use super::{CatalogType, EnumType, FormatSettings, NumericBytes, RecordType, SqlType};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -55,6 +56,8 @@ pub(super) enum Source {
     TimestampTz(TimestampMicrosecondArray),
     Interval(IntervalMonthDayNanoArray),
     Uuid(FixedSizeBinaryArray),
+    /// A row: its columns, and the OIDs of their types.
+    Record(Vec<(ColumnEncoder, u32)>),
     List {
         array: ListArray,
         element: Box<ColumnEncoder>,
@@ -96,7 +99,7 @@ impl ColumnEncoder {
         }
         match self.source.scalar(row) {
             Some(scalar) => scalar.put(self.format, &self.settings, out),
-            None => self.source.put_list(row, self.format, out),
+            None => self.source.put_nested(row, self.format, out),
         }
         true
     }
@@ -121,6 +124,7 @@ fn carried(ty: &SqlType, array: &ArrayRef) -> Result<ArrayRef> {
         // Decimals bring their own scale.
         (DataType::Decimal128(..), DataType::Decimal128(..)) => true,
         (DataType::List(_), DataType::List(_)) => true,
+        (DataType::Struct(columns), DataType::Struct(found)) => columns.len() == found.len(),
         (expected, found) => expected == found,
     };
     if fits || *found == DataType::Null {
@@ -178,6 +182,7 @@ impl Source {
             SqlType::TimestampTz(_) => Source::TimestampTz(array.as_primitive().clone()),
             SqlType::Interval(_) => Source::Interval(array.as_primitive().clone()),
             SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
+            SqlType::Record(ty) => Source::of_record(ty, array, format, settings)?,
             SqlType::Array(element) => {
                 let array: ListArray = array.as_list().clone();
                 let element_oid = element.oid();
@@ -247,7 +252,7 @@ impl Source {
         }
     }
 
-    /// The value of a row, unless it is a list.
+    /// The value of a row, unless it is a list or a row itself.
     #[inline]
     fn scalar(&self, row: usize) -> Option<Scalar<'_>> {
         Some(match self {
@@ -273,7 +278,7 @@ impl Source {
             Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),
             Source::Interval(array) => Scalar::Interval(array.value(row).into()),
             Source::Uuid(array) => Scalar::Uuid(array.value(row)),
-            Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
+            Source::Record(_) | Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
         })
     }
 
@@ -290,9 +295,43 @@ impl Source {
         }
     }
 
-    /// Appends the list of a row.
-    fn put_list(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
+    fn of_record(
+        ty: &RecordType,
+        array: &ArrayRef,
+        format: WireFormat,
+        settings: &FormatSettings,
+    ) -> Result<Source> {
+        let columns = array.as_struct().columns().iter().zip(&ty.fields);
+        let columns = columns.map(|(column, field)| {
+            let encoder = ColumnEncoder::new(&field.ty, column, format, settings)?;
+            Ok((encoder, field.ty.oid()))
+        });
+        Ok(Source::Record(columns.collect::<Result<_>>()?))
+    }
+
+    /// Appends the list or row of a row.
+    fn put_nested(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
         match (self, format) {
+            (Source::Record(columns), WireFormat::Text) => {
+                out.push(b'(');
+                for (i, (column, _)) in columns.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let start = out.len();
+                    if column.encode(row, out) {
+                        quote_field(out, start);
+                    }
+                }
+                out.push(b')');
+            }
+            (Source::Record(columns), WireFormat::Binary) => {
+                out.extend_from_slice(&(columns.len() as i32).to_be_bytes());
+                for (column, oid) in columns {
+                    out.extend_from_slice(&oid.to_be_bytes());
+                    column.encode_field(row, out);
+                }
+            }
             (Source::List { array, element, .. }, WireFormat::Text) => {
                 out.push(b'{');
                 // A list inside a list is another dimension, not a text.
@@ -467,7 +506,7 @@ mod tests {
             ),
             (
                 Arc::new(StructArray::from(fields)),
-                [Some("{x: 1}"), Some("{x: 2}")],
+                [Some("(1)"), Some("(2)")],
             ),
             (Arc::new(NullArray::new(2)), [None, None]),
         ];

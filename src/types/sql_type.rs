@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{EnumType, IntervalRange};
+use super::{EnumType, IntervalRange, RecordType};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -100,6 +100,8 @@ pub enum SqlType {
     Regclass,
     /// Int64: the position of the label.
     Enum(Arc<EnumType>),
+    /// Struct of the columns, which are called f1, f2 … there.
+    Record(Arc<RecordType>),
     /// List of the element.
     Array(Box<SqlType>),
     /// int2vector of the catalogs: List(Int16), printed `1 2`.

@@ -54,6 +54,9 @@ const fn catalog_row(
 /// What all enum types have in common; names and OIDs are each one's own.
 pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
 
+/// What all row types have in common; names and OIDs are each one's own.
+pub(super) static RECORD: TypeRow = row(SqlType::Void, (2249, 2287), "record", "record", -1, &[]);
+
 /// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
 pub static TYPES: &[TypeRow] = &[
     row(SqlType::Bool, (16, 1000), "bool", "boolean", 1, &[]),

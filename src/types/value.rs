@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::array_quotes::quote_element;
+use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output,
+    EnumValue, FormatSettings, Interval, Numeric, RecordType, SqlType, datetime_output, digits, floats, interval_output,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -43,6 +44,8 @@ pub enum Value {
     Uuid([u8; 16]),
     /// A value of an enum type.
     Enum(EnumValue),
+    /// A row, one value a column.
+    Record(Vec<Value>),
     /// A one-dimensional array (of a parameter or constant, for `= ANY`).
     Array(Vec<Value>),
 }
@@ -77,6 +80,20 @@ impl Value {
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+            Value::Record(fields) => {
+                out.push(b'(');
+                for (i, field) in fields.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let start = out.len();
+                    if *field != Value::Null {
+                        field.put_text(out, settings);
+                        quote_field(out, start);
+                    }
+                }
+                out.push(b')');
+            }
             Value::Array(elements) => {
                 out.push(b'{');
                 for (i, element) in elements.iter().enumerate() {
@@ -121,6 +138,11 @@ impl Value {
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
             Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
+            Value::Record(fields) => {
+                let columns = (1..).zip(fields);
+                let columns = columns.map(|(number, field)| (format!("f{number}"), field.natural_type()));
+                SqlType::Record(Arc::new(RecordType::anonymous(columns)))
+            }
             Value::Array(elements) => {
                 let element = elements.iter().find(|element| **element != Value::Null);
                 SqlType::Array(Box::new(element.map_or(

@@ -27,6 +27,7 @@ mod row_buffer;
 mod row_checks;
 mod row_expressions;
 mod row_search;
+mod row_values;
 mod set;
 mod settling;
 mod target;

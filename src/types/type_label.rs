@@ -1,12 +1,14 @@
-//! Enums among the other types: how Arrow fields say which one their values are of, and what stands in for one whose labels are
-//! not known yet.
+//! How Arrow fields say which type their values are of, where neither the Arrow type nor a name of PostgreSQL's tells it: enums and
+//! rows bring all of it along. Also what stands in for an enum whose labels are not known yet.
 
 use std::sync::Arc;
 
-use super::{EnumType, SqlType};
+use super::{EnumType, RecordType, SqlType};
 
-/// What a label of an Arrow field says before the type that it has.
-const METADATA_PREFIX: &str = "enum ";
+/// What a label of an Arrow field says before the enum that its values are of.
+const ENUM_PREFIX: &str = "enum ";
+/// The same before a row type.
+const RECORD_PREFIX: &str = "row ";
 
 impl SqlType {
     /// The enum, if the type is one or an array of one.
@@ -14,6 +16,31 @@ impl SqlType {
         match self {
             SqlType::Enum(ty) => Some(ty),
             SqlType::Array(item) => item.enum_type(),
+            _ => None,
+        }
+    }
+
+    /// Whether a field must say of it more than its Arrow type does, wherever its values go.
+    pub fn needs_label(&self) -> bool {
+        match self {
+            SqlType::Array(item) => item.has_label(),
+            SqlType::Char(None) => true,
+            ty => ty.is_variable_numeric() || ty.has_label(),
+        }
+    }
+
+    /// Whether it is an enum or a row type, or an array of such: a type that its name alone does not tell.
+    pub fn has_label(&self) -> bool {
+        match self {
+            SqlType::Array(item) => item.has_label(),
+            ty => matches!(ty, SqlType::Enum(_) | SqlType::Record(_)),
+        }
+    }
+
+    /// The row type, if it is one.
+    pub fn record_type(&self) -> Option<&Arc<RecordType>> {
+        match self {
+            SqlType::Record(ty) => Some(ty),
             _ => None,
         }
     }
@@ -27,12 +54,16 @@ impl SqlType {
         }
     }
 
-    /// The name by which an Arrow field says which type its values are of: `format_type`'s, and all of an enum.
+    /// The name by which an Arrow field says which type its values are of: `format_type`'s, and all of an enum or a row type.
     pub(crate) fn metadata(&self) -> String {
         match self {
-            SqlType::Array(item) if item.enum_type().is_some() => item.metadata() + "[]",
+            SqlType::Array(item) if item.has_label() => item.metadata() + "[]",
             SqlType::Enum(ty) => match serde_json::to_string(&**ty) {
-                Ok(json) => format!("{METADATA_PREFIX}{json}"),
+                Ok(json) => format!("{ENUM_PREFIX}{json}"),
+                Err(_) => self.name(),
+            },
+            SqlType::Record(ty) => match serde_json::to_string(&**ty) {
+                Ok(json) => format!("{RECORD_PREFIX}{json}"),
                 Err(_) => self.name(),
             },
             other => other.name(),
@@ -40,15 +71,30 @@ impl SqlType {
     }
 
     /// Reads what [`SqlType::metadata`] writes. `None`: it is something else.
-    pub(super) fn of_metadata(text: &str) -> Option<SqlType> {
-        if !text.starts_with(METADATA_PREFIX) {
+    pub(crate) fn of_metadata(text: &str) -> Option<SqlType> {
+        if !text.starts_with(ENUM_PREFIX) && !text.starts_with(RECORD_PREFIX) {
             return SqlType::from_formatted(text).ok().flatten();
         }
         if let Some(item) = text.strip_suffix("[]").filter(|item| item.ends_with(['}', ']'])) {
             return Some(SqlType::Array(Box::new(SqlType::of_metadata(item)?)));
         }
-        let ty = serde_json::from_str(text.strip_prefix(METADATA_PREFIX)?).ok()?;
+        if let Some(json) = text.strip_prefix(RECORD_PREFIX) {
+            return serde_json::from_str(json)
+                .ok()
+                .map(|ty| SqlType::Record(Arc::new(ty)));
+        }
+        let ty = serde_json::from_str(text.strip_prefix(ENUM_PREFIX)?).ok()?;
         Some(SqlType::Enum(Arc::new(ty)))
+    }
+}
+
+/// A type's name as SQL text has it: in quotes, unless it is in lower case and plain.
+pub(super) fn quoted(name: &str) -> String {
+    let is_plain =
+        |(at, c): (usize, char)| c.is_ascii_lowercase() || c == '_' || at > 0 && (c.is_ascii_digit() || c == '$');
+    match name.chars().enumerate().all(is_plain) {
+        true => name.to_string(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
     }
 }
 
