@@ -342,10 +342,10 @@ impl RoutineDef {
             _ => None,
         };
         let all = self.arguments.iter().map(|argument| &argument.ty).chain(returned);
-        let all = all.filter_map(|ty| match ty {
-            RoutineType::Sql(ty) => ty.enum_type().map(|ty| ty.oid),
-            RoutineType::Row(oid) => Some(*oid),
-            RoutineType::Polymorphic(_) => None,
+        let all = all.flat_map(|ty| match ty {
+            RoutineType::Sql(ty) => ty.user_types().into_iter().map(|(oid, _)| oid).collect(),
+            RoutineType::Row(oid) => vec![*oid],
+            RoutineType::Polymorphic(_) => Vec::new(),
         });
         all.collect()
     }

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::key::KeyField;
-use crate::types::{Interval, Numeric, NumericSize, RecordField, RecordType, SqlType, Value};
+use crate::types::{
+    Interval, Numeric, NumericSize, RangeBound, RangeKind, RangeValue, RecordField, RecordType, SqlType,
+    Value,
+};
 
 /// Every type that may stand in a key.
 pub(super) fn key_types() -> Vec<SqlType> {
@@ -67,6 +70,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
         fields: columns,
         ..RecordType::anonymous([])
     }));
+    types.extend([RangeKind::Int4, RangeKind::Numeric].map(SqlType::Range));
     types.push(SqlType::Array(Box::new(record.clone())));
     types.push(record);
     types
@@ -203,6 +207,17 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             })
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Range(kind) => {
+            let (kind, ty) = (*kind, kind.bound_type());
+            let bound = || (prop::option::of(values_of(&ty)), any::<bool>());
+            (bound(), bound())
+                .prop_map(move |(low, high)| {
+                    let [low, high] = [low, high].map(|(value, inclusive)| RangeBound { value, inclusive });
+                    let range = RangeValue::new(kind, low, high);
+                    Value::Range(range.unwrap_or(RangeValue::empty(kind)))
+                })
+                .boxed()
+        }
         SqlType::Record(ty) => {
             let columns: Vec<_> = ty.fields.iter().map(|field| values_or_null(&field.ty)).collect();
             columns.prop_map(Value::Record).boxed()

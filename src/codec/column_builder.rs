@@ -10,9 +10,9 @@ use arrow::array::{
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float32Type, Float64Type,
-    Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float32Type,
+    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use super::key::{self, KeyField};
@@ -110,7 +110,9 @@ impl ColumnBuilder {
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
-            SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => {
+                Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes))
+            }
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Time(_) => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
@@ -262,6 +264,16 @@ impl ColumnBuilder {
                 builder.append_value(value)
             }
             (Kind::Bytea(builder), Value::Bytes(value)) => builder.append_value(value),
+            (Kind::Bytea(builder), Value::Range(range)) => {
+                self.scratch.clear();
+                range.put_bytes(&mut self.scratch);
+                builder.append_value(&self.scratch);
+            }
+            (Kind::Bytea(builder), Value::Multirange(ranges)) => {
+                self.scratch.clear();
+                ranges.put_bytes(&mut self.scratch);
+                builder.append_value(&self.scratch);
+            }
             (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
             (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
             (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {

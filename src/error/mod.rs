@@ -181,15 +181,9 @@ pub enum Error {
     /// A source of MERGE that is called as its target (42712).
     #[error("name \"{name}\" specified more than once")]
     MergeSourceName { name: String },
-    /// A column that a row type has not (42703).
-    #[error("{message}")]
-    UndefinedField { message: String },
     /// Text that is no array (22P02).
     #[error("malformed array literal: \"{text}\"")]
     MalformedArray { text: String, detail: String },
-    /// Text that is no row (22P02).
-    #[error("malformed record literal: \"{text}\"")]
-    MalformedRecord { text: String, detail: &'static str },
     /// A cast that does not exist (42846).
     #[error("cannot cast type {from} to {to}")]
     CannotCoerce { from: String, to: String },

@@ -41,7 +41,7 @@ impl Error {
             }
             Error::Syntax { .. } => "42601",
             Error::UndefinedTable { .. } => "42P01",
-            Error::UndefinedColumn { .. } | Error::UndefinedField { .. } => "42703",
+            Error::UndefinedColumn { .. } => "42703",
             Error::AmbiguousColumn { .. } => "42702",
             Error::UndefinedFunction { .. } => "42883",
             Error::UndefinedObject {
@@ -65,10 +65,7 @@ impl Error {
             Error::WrongObjectType { .. } | Error::NotSupportedFor { .. } => "42809",
             Error::InvalidStatement { state, .. } => state.sqlstate(),
             Error::DatatypeMismatch { .. } => "42804",
-            Error::InvalidText { .. }
-            | Error::MalformedArray { .. }
-            | Error::MalformedRecord { .. }
-            | Error::InvalidJson { .. } => "22P02",
+            Error::InvalidText { .. } | Error::MalformedArray { .. } | Error::InvalidJson { .. } => "22P02",
             Error::InvalidDatetime { .. } => "22007",
             Error::DatetimeOverflow { .. } => "22008",
             Error::InvalidBinary { .. } => "22P03",
@@ -183,7 +180,6 @@ impl Error {
             | Error::MalformedArray { detail, .. }
             | Error::GeneratedInCopy { detail, .. }
             | Error::GeneratedAlways { detail, .. } => Some(detail.clone()),
-            Error::MalformedRecord { detail, .. } => Some((*detail).to_string()),
             Error::NotSupportedFor { kinds, .. } => {
                 Some(format!("This operation is not supported for {kinds}."))
             }
@@ -193,7 +189,6 @@ impl Error {
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
-            | Error::UndefinedField { .. }
             | Error::AmbiguousColumn { .. }
             | Error::UndefinedFunction { .. }
             | Error::UndefinedOperator { .. }
@@ -378,8 +373,6 @@ impl Error {
             | Error::ReadOnlySetting { .. }
             | Error::InvalidText { .. }
             | Error::MalformedArray { .. }
-            | Error::MalformedRecord { .. }
-            | Error::UndefinedField { .. }
             | Error::InvalidJson { .. }
             | Error::LockTimeout
             | Error::LockNotAvailable { .. }

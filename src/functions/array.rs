@@ -557,6 +557,8 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
             }
             a.len().cmp(&b.len())
         }
+        (Value::Range(a), Value::Range(b)) => a.compare(b),
+        (Value::Multirange(a), Value::Multirange(b)) => a.compare(b),
         (Value::Record(a), Value::Record(b)) => {
             let fields = ty.innermost().record_type().map_or(&[][..], |row| &row.fields);
             for ((a, b), field) in a.iter().zip(b).zip(fields) {

@@ -39,6 +39,9 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             super::interval::interval_order_type(),
         )),
         SqlType::Array(_) => Some(("array_order", ARRAY_ORDER, SqlType::Bytea)),
+        SqlType::Range(_) | SqlType::Multirange(_) => {
+            Some(("range_order", super::range::RANGE_ORDER, SqlType::Bytea))
+        }
         SqlType::Record(_) => Some(("record_order", super::record::RECORD_ORDER, SqlType::Bytea)),
         _ => None,
     }

@@ -7,7 +7,9 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::{CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, element_type, keeps_all_times};
+use crate::types::{
+    CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, element_type, keeps_all_times,
+};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -39,6 +41,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
         (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Enum(a), S::Enum(b)) => a == b,
+        (S::Range(a), S::Range(b) | S::Multirange(b)) | (S::Multirange(a), S::Multirange(b)) => a == b,
         (S::Record(a), S::Record(b)) => are_pairs(a, b, cast_exists),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }

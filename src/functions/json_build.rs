@@ -12,20 +12,10 @@ use crate::{Error, Result};
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("to_json", &[T::Any], T::Json, of_value),
     FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, of_value),
-    FunctionDef::new(
-        "row_to_json",
-        &[T::AnyRecord],
-        T::Json,
-        of_value,
-    ),
+    FunctionDef::new("row_to_json", &[T::AnyRecord], T::Json, of_value),
     FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, of_value),
     FunctionDef::new("array_to_json", &[T::AnyArray, T::Bool], T::Json, array_in_lines),
-    FunctionDef::new(
-        "row_to_json",
-        &[T::AnyRecord, T::Bool],
-        T::Json,
-        row_in_lines,
-    ),
+    FunctionDef::new("row_to_json", &[T::AnyRecord, T::Bool], T::Json, row_in_lines),
     FunctionDef::new("json_build_object", &[], T::Json, build_object),
     FunctionDef::new("json_build_object", &[T::Any], T::Json, build_object)
         .variadic()

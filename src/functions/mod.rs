@@ -44,6 +44,7 @@ mod integer;
 mod interval;
 mod joined_items;
 mod json;
+mod json_assignment;
 mod json_build;
 mod json_change;
 mod json_object;
@@ -71,6 +72,7 @@ pub mod pattern;
 pub(crate) mod pattern_prefix;
 mod percentile;
 mod privilege;
+mod range;
 mod record;
 mod regexp;
 mod regular_automaton;
@@ -179,6 +181,7 @@ static TABLES: &[&[FunctionDef]] = &[
     integer::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,
+    json_assignment::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
@@ -190,6 +193,10 @@ static TABLES: &[&[FunctionDef]] = &[
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
+    range::FUNCTIONS,
+    range::CONSTRUCTORS.as_flattened(),
+    range::COMPARISONS.as_flattened(),
+    range::PARTS.as_flattened(),
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
     sequence::FUNCTIONS,

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, ListArray, StructArray, make_array, new_empty_array,
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, ListArray, StructArray, make_array,
+    new_empty_array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::compute::{SortOptions, concat};
@@ -48,7 +49,9 @@ fn field(batch: &Batch) -> Result<ArrayRef> {
         return Ok(new_empty_array(&batch.returns.arrow_type()));
     }
     let place = batch.arrays[1].as_primitive::<Int32Type>().value(0);
-    let column = usize::try_from(place).ok().and_then(|place| rows.columns().get(place));
+    let column = usize::try_from(place)
+        .ok()
+        .and_then(|place| rows.columns().get(place));
     column_of(rows, column.ok_or_else(mismatched_types)?)
 }
 

@@ -9,7 +9,8 @@ use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
-    EnumLabel, EnumType, EnumValue, FormatSettings, Interval, Numeric, RecordType, SqlType, Value,
+    EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric, RangeKind,
+    RangeValue, RecordType, SqlType, Value,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -28,6 +29,19 @@ fn sample(argument: T) -> (SqlType, Value) {
             let ty = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
             (ty, Value::Record(vec![Value::Int(1), Value::Null]))
         }
+        T::Range(kind) => (SqlType::Range(kind), Value::Range(RangeValue::empty(kind))),
+        T::Multirange(kind) => (
+            SqlType::Multirange(kind),
+            Value::Multirange(MultirangeValue::new(kind, [])),
+        ),
+        T::AnyRange => (
+            SqlType::Range(RangeKind::Int4),
+            Value::Range(RangeValue::empty(RangeKind::Int4)),
+        ),
+        T::AnyMultirange => (
+            SqlType::Multirange(RangeKind::Int4),
+            Value::Multirange(MultirangeValue::new(RangeKind::Int4, [])),
+        ),
         T::AnyEnum => {
             let labels = ["1", "2"].iter().zip(1_i64..).map(|(label, position)| EnumLabel {
                 oid: 0,

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray, StringArray,
-    StructArray,
-    Time64MicrosecondArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray,
+    StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
 use arrow::datatypes::{DataType, Field, Fields};
@@ -44,6 +43,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Value::Text(text) | Value::Unknown(text) => Some(text.as_str()),
             _ => None,
         })?),
+        DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => ranges(values, ty)?,
         DataType::Binary => Arc::new(collect::<BinaryArray, _>(values, ty, |value| match value {
             Value::Bytes(bytes) => Some(bytes.as_slice()),
             _ => None,
@@ -189,6 +189,30 @@ fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
     Ok(Arc::new(array.map_err(|error| {
         crate::system::datafusion_error::from_arrow(&error)
     })?))
+}
+
+/// Ranges and multiranges, as their bytes.
+fn ranges(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
+    let mut bytes = Vec::new();
+    let mut out = BinaryBuilder::new();
+    for value in values {
+        bytes.clear();
+        match value {
+            Value::Null => {
+                out.append_null();
+                continue;
+            }
+            Value::Range(range) => range.put_bytes(&mut bytes),
+            Value::Multirange(ranges) => ranges.put_bytes(&mut bytes),
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                )));
+            }
+        }
+        out.append_value(&bytes);
+    }
+    Ok(Arc::new(out.finish()))
 }
 
 /// Rows: an array a column.

@@ -44,10 +44,7 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
 /// Whether what stands before a point is no name of a relation: it begins with what closes.
 fn stands_behind_row(tokens: &[TokenWithSpan], point: usize) -> bool {
     let mut at = point;
-    while at >= 2
-        && matches!(tokens[at - 1].token, Token::Word(_))
-        && tokens[at - 2].token == Token::Period
-    {
+    while at >= 2 && matches!(tokens[at - 1].token, Token::Word(_)) && tokens[at - 2].token == Token::Period {
         at -= 2;
     }
     let before = at.checked_sub(1).map(|at| &tokens[at].token);

@@ -105,7 +105,9 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         // A row of no name is any row whose columns its own become.
-        (S::Record(a), S::Record(b)) if a.is_anonymous() || b.is_anonymous() => cast::are_pairs(a, b, implicit),
+        (S::Record(a), S::Record(b)) if a.is_anonymous() || b.is_anonymous() => {
+            cast::are_pairs(a, b, implicit)
+        }
         (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
         (S::Catalog(_), S::Array(_)) => from.arrow_type() == to.arrow_type(),
         _ => false,

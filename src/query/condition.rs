@@ -247,9 +247,8 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
         match (&left.ty, &right.ty) {
-            (SqlType::Record(_), SqlType::Record(_) | SqlType::Unknown) | (SqlType::Unknown, SqlType::Record(_)) => {
-                self.compare(op, left, right)
-            }
+            (SqlType::Record(_), SqlType::Record(_) | SqlType::Unknown)
+            | (SqlType::Unknown, SqlType::Record(_)) => self.compare(op, left, right),
             _ => Err(no_operator(comparison_symbol(op), &left.ty, &right.ty)),
         }
     }

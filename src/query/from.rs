@@ -421,7 +421,12 @@ impl Binder<'_> {
             }
             let columns = relation.columns.iter().zip(&view.columns);
             let columns = columns.map(|(column, (name, _))| (name.clone(), column.bound.ty.clone()));
-            relation.row_type = Some(Arc::new(RecordType::of_relation(view.oid(), &view.name, view.version, columns)));
+            relation.row_type = Some(Arc::new(RecordType::of_relation(
+                view.oid(),
+                &view.name,
+                view.version,
+                columns,
+            )));
         }
         Ok(item)
     }

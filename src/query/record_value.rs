@@ -17,11 +17,7 @@ use crate::{Error, Result};
 
 impl Binder<'_> {
     /// `ROW(a, t.*)` or `(a, b)`, whose columns are called f1, f2. Errors: 0A000 for a row of nothing.
-    pub(super) fn row_value(
-        &mut self,
-        items: &[ast::FunctionArgExpr],
-        place: Place<'_>,
-    ) -> Result<Bound> {
+    pub(super) fn row_value(&mut self, items: &[ast::FunctionArgExpr], place: Place<'_>) -> Result<Bound> {
         let mut bound = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -64,7 +60,10 @@ impl Binder<'_> {
                 Some("Give ROW(...) a value."),
             ));
         }
-        let (mut names, mut arguments) = (Vec::with_capacity(columns.len()), Vec::with_capacity(columns.len()));
+        let (mut names, mut arguments) = (
+            Vec::with_capacity(columns.len()),
+            Vec::with_capacity(columns.len()),
+        );
         for (name, bound) in columns {
             // An untyped literal is still one: the type that the row becomes decides.
             let bound = match &bound.expr {
@@ -126,7 +125,8 @@ impl Binder<'_> {
         };
         match ty.place_of(name) {
             Some(at) => self.field_at(record, at),
-            None => Err(Error::UndefinedField {
+            None => Err(Error::DataException {
+                state: "42703",
                 message: match ty.is_anonymous() {
                     true => format!("could not identify column \"{name}\" in record data type"),
                     false => format!("column \"{name}\" not found in data type {}", ty.quoted_name()),
@@ -138,7 +138,10 @@ impl Binder<'_> {
     /// The column at a place of a row.
     pub(super) fn field_at(&mut self, record: Bound, at: usize) -> Result<Bound> {
         let field = record.ty.record_type().and_then(|ty| ty.fields.get(at));
-        let ty = field.ok_or_else(|| Error::internal("no column of a row"))?.ty.clone();
+        let ty = field
+            .ok_or_else(|| Error::internal("no column of a row"))?
+            .ty
+            .clone();
         if let Some(Value::Record(values)) = record.literal()? {
             return Bound::constant(values.get(at).unwrap_or(&Value::Null), ty);
         }

@@ -13,12 +13,12 @@ use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
 use super::set_returning::unnest_columns;
 use super::table_function::TableFunction;
+use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
 use crate::tree::{self, Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind, UnnestExpr};
 use crate::types::{RecordType, SqlType};
-use crate::Result;
 
 impl Binder<'_> {
     /// The function of a user's that an item of FROM calls, in the midst of the items before it. `None`: it calls none.
@@ -85,7 +85,9 @@ impl Binder<'_> {
                 let ty = concrete(self.ctx, ty, element)?;
                 if let SqlType::Record(row) = &ty {
                     let fields = row.fields.iter();
-                    return Ok(fields.map(|field| (field.name.clone(), field.ty.clone())).collect());
+                    return Ok(fields
+                        .map(|field| (field.name.clone(), field.ty.clone()))
+                        .collect());
                 }
                 // The only column of RETURNS TABLE has a name.
                 let named = routine.outputs().next().and_then(|output| output.name.clone());

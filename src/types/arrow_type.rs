@@ -33,7 +33,7 @@ impl SqlType {
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => DataType::Utf8,
-            SqlType::Bytea => DataType::Binary,
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => DataType::Binary,
             SqlType::Date => DataType::Date32,
             SqlType::Time(_) => DataType::Time64(TimeUnit::Microsecond),
             SqlType::Timestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),

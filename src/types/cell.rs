@@ -8,7 +8,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{EnumValue, Numeric, SqlType, Value};
+use super::{EnumValue, MultirangeValue, Numeric, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -41,6 +41,9 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::Binary if matches!(ty, SqlType::Numeric(_)) => {
             let number = Numeric::from_bytes(array.as_binary::<i32>().value(row));
             Value::Numeric(number.ok_or_else(|| Error::internal("bytes that are no numeric"))?)
+        }
+        DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => {
+            range_of(array.as_binary::<i32>().value(row), ty)?
         }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
@@ -92,6 +95,16 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         }
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
+}
+
+/// The range or multirange that bytes are.
+fn range_of(bytes: &[u8], ty: &SqlType) -> Result<Value> {
+    let value = match ty {
+        SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).map(Value::Range),
+        SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).map(Value::Multirange),
+        _ => None,
+    };
+    value.ok_or_else(|| Error::internal("bytes that are no range"))
 }
 
 /// The type of the items of an array whose type is known to be one.

@@ -16,7 +16,10 @@ use arrow::util::display::{ArrayFormatter, FormatOptions};
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, EnumType, FormatSettings, NumericBytes, RecordType, SqlType};
+use super::{
+    CatalogType, EnumType, FormatSettings, NumericBytes, RangeKind, RecordType, SqlType, Value, range_bytes,
+    value_at,
+};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -56,6 +59,8 @@ pub(super) enum Source {
     TimestampTz(TimestampMicrosecondArray),
     Interval(IntervalMonthDayNanoArray),
     Uuid(FixedSizeBinaryArray),
+    /// Ranges and multiranges of this type, all of which were read once.
+    Range(BinaryArray, SqlType),
     /// A row: its columns, and the OIDs of their types.
     Record(Vec<(ColumnEncoder, u32)>),
     List {
@@ -99,7 +104,7 @@ impl ColumnEncoder {
         }
         match self.source.scalar(row) {
             Some(scalar) => scalar.put(self.format, &self.settings, out),
-            None => self.source.put_nested(row, self.format, out),
+            None => self.source.put_nested(row, (self.format, &self.settings), out),
         }
         true
     }
@@ -182,6 +187,12 @@ impl Source {
             SqlType::TimestampTz(_) => Source::TimestampTz(array.as_primitive().clone()),
             SqlType::Interval(_) => Source::Interval(array.as_primitive().clone()),
             SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
+            SqlType::Range(_) | SqlType::Multirange(_) => {
+                for row in 0..array.len() {
+                    value_at(array, row, ty)?;
+                }
+                Source::Range(array.as_binary().clone(), ty.clone())
+            }
             SqlType::Record(ty) => Source::of_record(ty, array, format, settings)?,
             SqlType::Array(element) => {
                 let array: ListArray = array.as_list().clone();
@@ -278,7 +289,11 @@ impl Source {
             Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),
             Source::Interval(array) => Scalar::Interval(array.value(row).into()),
             Source::Uuid(array) => Scalar::Uuid(array.value(row)),
-            Source::Record(_) | Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
+            Source::Range(..)
+            | Source::Record(_)
+            | Source::List { .. }
+            | Source::Vector { .. }
+            | Source::Null => return None,
         })
     }
 
@@ -310,8 +325,16 @@ impl Source {
     }
 
     /// Appends the list or row of a row.
-    fn put_nested(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
+    fn put_nested(&self, row: usize, (format, settings): (WireFormat, &FormatSettings), out: &mut Vec<u8>) {
         match (self, format) {
+            (Source::Range(array, ty), format) => {
+                if let Ok(value) = value_at(array, row, ty) {
+                    match format {
+                        WireFormat::Text => value.put_text(out, settings),
+                        WireFormat::Binary => put_binary_range(out, &value, settings),
+                    }
+                }
+            }
             (Source::Record(columns), WireFormat::Text) => {
                 out.push(b'(');
                 for (i, (column, _)) in columns.iter().enumerate() {
@@ -356,6 +379,58 @@ impl Source {
             _ => {}
         }
     }
+}
+
+/// A range: PostgreSQL's flags, then each bound behind its length. A multirange: how many, then each range behind its length.
+fn put_binary_range(out: &mut Vec<u8>, value: &Value, settings: &FormatSettings) {
+    let behind_length = |out: &mut Vec<u8>, put: &dyn Fn(&mut Vec<u8>)| {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        put(out);
+        let length = (out.len() - start - 4) as i32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    };
+    match value {
+        Value::Range(range) => {
+            out.push(range_bytes::flags(range));
+            let bounds = range
+                .bounds
+                .as_deref()
+                .into_iter()
+                .flat_map(|(lower, upper)| [lower, upper]);
+            for bound in bounds.filter_map(|bound| bound.value.as_ref()) {
+                behind_length(out, &|out| put_binary_bound(out, bound, range.kind, settings));
+            }
+        }
+        Value::Multirange(ranges) => {
+            out.extend_from_slice(&(ranges.ranges.len() as i32).to_be_bytes());
+            for range in &ranges.ranges {
+                let range = Value::Range(range.clone());
+                behind_length(out, &|out| put_binary_range(out, &range, settings));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn put_binary_bound(out: &mut Vec<u8>, value: &Value, kind: RangeKind, settings: &FormatSettings) {
+    let mut number = Vec::new();
+    let scalar = match value {
+        Value::Int(value) if kind == RangeKind::Int4 => Scalar::Int4(*value as i32),
+        Value::Int(value) => Scalar::Int8(*value),
+        Value::Date(days) => Scalar::Date(*days),
+        Value::Timestamp(micros) => Scalar::Timestamp(*micros),
+        Value::TimestampTz(micros) => Scalar::TimestampTz(*micros),
+        Value::Numeric(value) => {
+            value.put_bytes(&mut number);
+            match NumericBytes::read(&number) {
+                Some(number) => Scalar::Numeric(number),
+                None => return,
+            }
+        }
+        _ => return,
+    };
+    scalar.put(WireFormat::Binary, settings, out);
 }
 
 /// The positions in the list's values that a row's elements take.
@@ -449,7 +524,7 @@ mod tests {
     use chrono_tz::Tz;
 
     use super::*;
-    use crate::types::{Numeric, Value};
+    use crate::types::Numeric;
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -504,10 +579,7 @@ mod tests {
                 Arc::new(DurationMicrosecondArray::from(vec![Some(90_000_000), None])),
                 [Some("00:01:30"), None],
             ),
-            (
-                Arc::new(StructArray::from(fields)),
-                [Some("(1)"), Some("(2)")],
-            ),
+            (Arc::new(StructArray::from(fields)), [Some("(1)"), Some("(2)")]),
             (Arc::new(NullArray::new(2)), [None, None]),
         ];
         for (array, expected) in cases {

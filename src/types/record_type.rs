@@ -111,3 +111,55 @@ fn read_type<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<SqlTyp
     let ty = SqlType::of_metadata(&text);
     ty.ok_or_else(|| serde::de::Error::custom("no name of a type"))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::types::{FormatSettings, Value};
+
+    fn pair() -> RecordType {
+        let columns = [
+            ("a".to_string(), SqlType::Int4),
+            ("b c".to_string(), SqlType::Array(Box::new(SqlType::Text))),
+        ];
+        RecordType::of_relation(16_400, "Pair", 3, columns)
+    }
+
+    #[test]
+    fn a_field_brings_its_columns_along() {
+        let inner = SqlType::Record(Arc::new(pair()));
+        let outer = RecordType::anonymous([
+            ("x".to_string(), inner.clone()),
+            ("y".to_string(), SqlType::Jsonb),
+        ]);
+        let outer = SqlType::Record(Arc::new(outer));
+        for ty in [inner.clone(), outer.clone(), SqlType::Array(Box::new(outer))] {
+            assert_eq!(SqlType::from_field(&ty.field("c", true)), ty);
+        }
+        assert_eq!(inner.name(), "\"Pair\"");
+    }
+
+    #[test]
+    fn texts_are_read_and_printed() {
+        let (settings, ty) = (FormatSettings::default(), SqlType::Record(Arc::new(pair())));
+        for (text, printed) in [
+            ("(1,\"{a,\"\"b c\"\"}\")", "(1,\"{a,\"\"b c\"\"}\")"),
+            (" (,) ", "(,)"),
+            ("(2,{})", "(2,{})"),
+            ("(\\3,\\{a\\})", "(3,{a})"),
+        ] {
+            let value = Value::parse(text, &ty, &settings).unwrap();
+            assert_eq!(value.to_text(&settings), printed);
+        }
+        for wrong in [
+            "", "1,2", "(1)", "(1,{},3)", "(1,{}", "(1,{})x", "(1,\"{}", "(1,\\",
+        ] {
+            assert_eq!(
+                Value::parse(wrong, &ty, &settings).unwrap_err().sqlstate(),
+                "22P02"
+            );
+        }
+    }
+}

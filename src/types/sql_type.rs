@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{EnumType, IntervalRange, RecordType};
+use super::{EnumType, IntervalRange, RangeKind, RecordType};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -102,6 +102,10 @@ pub enum SqlType {
     Enum(Arc<EnumType>),
     /// Struct of the columns, which are called f1, f2 … there.
     Record(Arc<RecordType>),
+    /// Binary, of `range_bytes`.
+    Range(RangeKind),
+    /// Binary, of `range_bytes`.
+    Multirange(RangeKind),
     /// List of the element.
     Array(Box<SqlType>),
     /// int2vector of the catalogs: List(Int16), printed `1 2`.

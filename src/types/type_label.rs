@@ -33,7 +33,33 @@ impl SqlType {
     pub fn has_label(&self) -> bool {
         match self {
             SqlType::Array(item) => item.has_label(),
-            ty => matches!(ty, SqlType::Enum(_) | SqlType::Record(_)),
+            ty => matches!(
+                ty,
+                SqlType::Enum(_) | SqlType::Record(_) | SqlType::Range(_) | SqlType::Multirange(_)
+            ),
+        }
+    }
+
+    /// The types that users made and that it is made of directly: oid and version of each.
+    pub fn user_types(&self) -> Vec<(u32, u64)> {
+        match self {
+            SqlType::Array(item) => item.user_types(),
+            SqlType::Enum(ty) => vec![(ty.oid, ty.version)],
+            SqlType::Record(ty) if ty.is_anonymous() => {
+                ty.fields.iter().flat_map(|field| field.ty.user_types()).collect()
+            }
+            SqlType::Record(ty) => vec![(ty.oid, ty.version)],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Whether both rest on the very same definitions.
+    pub fn has_definitions_of(&self, other: &SqlType) -> bool {
+        match (self, other) {
+            (SqlType::Array(a), SqlType::Array(b)) => a.has_definitions_of(b),
+            (SqlType::Enum(a), SqlType::Enum(b)) => Arc::ptr_eq(a, b),
+            (SqlType::Record(a), SqlType::Record(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a == b,
         }
     }
 
@@ -90,8 +116,9 @@ impl SqlType {
 
 /// A type's name as SQL text has it: in quotes, unless it is in lower case and plain.
 pub(super) fn quoted(name: &str) -> String {
-    let is_plain =
-        |(at, c): (usize, char)| c.is_ascii_lowercase() || c == '_' || at > 0 && (c.is_ascii_digit() || c == '$');
+    let is_plain = |(at, c): (usize, char)| {
+        c.is_ascii_lowercase() || c == '_' || at > 0 && (c.is_ascii_digit() || c == '$')
+    };
     match name.chars().enumerate().all(is_plain) {
         true => name.to_string(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),

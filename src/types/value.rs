@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, Numeric, RecordType, SqlType, datetime_output, digits, floats, interval_output,
+    EnumValue, FormatSettings, Interval, MultirangeValue, Numeric, RangeValue, RecordType, SqlType,
+    datetime_output, digits, floats, interval_output, range_text,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -44,6 +45,10 @@ pub enum Value {
     Uuid([u8; 16]),
     /// A value of an enum type.
     Enum(EnumValue),
+    /// A range.
+    Range(RangeValue),
+    /// A multirange.
+    Multirange(MultirangeValue),
     /// A row, one value a column.
     Record(Vec<Value>),
     /// A one-dimensional array (of a parameter or constant, for `= ANY`).
@@ -80,6 +85,8 @@ impl Value {
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+            Value::Range(range) => range_text::put_range(out, range, settings),
+            Value::Multirange(ranges) => range_text::put_multirange(out, ranges, settings),
             Value::Record(fields) => {
                 out.push(b'(');
                 for (i, field) in fields.iter().enumerate() {
@@ -138,6 +145,8 @@ impl Value {
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
             Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
+            Value::Range(range) => SqlType::Range(range.kind),
+            Value::Multirange(ranges) => SqlType::Multirange(ranges.kind),
             Value::Record(fields) => {
                 let columns = (1..).zip(fields);
                 let columns = columns.map(|(number, field)| (format!("f{number}"), field.natural_type()));

@@ -1,11 +1,11 @@
 //! The types of a function's arguments and results as CREATE writes them.
 
+use crate::Result;
 use crate::catalog::{Polymorphic, RoutineType};
 use crate::parse::routine::WrittenType;
 use crate::sql::plpgsql::type_of;
 use crate::system::StatementContext;
 use crate::types::SqlType;
-use crate::Result;
 
 /// What a type of CREATE FUNCTION is.
 pub(super) enum Resolved {

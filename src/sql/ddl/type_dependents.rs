@@ -17,6 +17,7 @@ use crate::parse::names;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
+use crate::types::Value;
 use crate::{Error, Result};
 
 /// Something that cannot stay without a type, or a function.
@@ -181,7 +182,7 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
     ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
     let literal = format!("'{}'", label.replace('\'', "''"));
     let names = |sql: &str| sql.contains(&literal);
-    let rests = |column: &ColumnDef| column.ty.enum_type().is_some_and(|labels| labels.oid == ty.oid);
+    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
     let mut named = None;
     for table in ctx
         .catalog
@@ -227,6 +228,116 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
         None => Ok(()),
         Some(what) => Err(Error::FeatureNotSupported {
             feature: format!("another name for the label \"{label}\" while {what} names it"),
+            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
+        }),
+    }
+}
+
+/// The columns that hold values of a composite type, at any depth.
+pub(super) struct AttributeUsers {
+    /// The first, as messages name it.
+    first: Option<String>,
+    /// The first whose default is a constant.
+    constant: Option<String>,
+}
+
+impl AttributeUsers {
+    /// Errors: 0A000 for a column whose values would have to be of another type.
+    pub(super) fn check_none(&self, ty: &TypeDef) -> Result<()> {
+        match &self.first {
+            None => Ok(()),
+            Some(column) => Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: format!(
+                    "cannot alter type \"{}\" because column \"{column}\" uses it",
+                    ty.name
+                ),
+                hint: Some("Add an attribute of the other type, and drop this one.".to_string()),
+            }),
+        }
+    }
+
+    /// Errors: 0A000 for a column whose default was worked out with the attributes that there were.
+    pub(super) fn check_constants(&self, ty: &TypeDef) -> Result<()> {
+        match &self.constant {
+            None => Ok(()),
+            Some(column) => Err(Error::FeatureNotSupported {
+                feature: format!(
+                    "another set of attributes of type {} while column {column} has a constant of it as its default",
+                    ty.name
+                ),
+                hint: Some("Drop the column's default first, and set it again afterwards.".to_string()),
+            }),
+        }
+    }
+}
+
+/// See [`AttributeUsers`]. From now on nobody makes another in this transaction's time.
+pub(super) fn users_of_attributes(ctx: &StatementContext, ty: &TypeDef) -> Result<AttributeUsers> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let mut oids = vec![ty.oid];
+    let mut at = 0;
+    while let Some(oid) = oids.get(at).copied() {
+        let over = ctx.catalog.types.iter();
+        let over = over
+            .filter(|over| over.rests_on().contains(&oid))
+            .map(|over| over.oid);
+        let new: Vec<u32> = over.filter(|over| !oids.contains(over)).collect();
+        oids.extend(new);
+        at += 1;
+    }
+    let mut users = AttributeUsers {
+        first: None,
+        constant: None,
+    };
+    for table in ctx.catalog.tables() {
+        for column in table.columns.iter().chain(&table.wildcards) {
+            if !column.types_used().any(|used| oids.contains(&used)) {
+                continue;
+            }
+            let name = || format!("{}.{}", table.name, column.name);
+            users.first.get_or_insert_with(name);
+            let is_constant = matches!(&column.default, Some(ColumnDefault::Constant { value, .. }) if *value != Value::Null);
+            if is_constant || column.missing != Value::Null {
+                users.constant.get_or_insert_with(name);
+            }
+        }
+    }
+    Ok(users)
+}
+
+/// Errors: 0A000 where the text of something stored may name the attribute, which another name, or none, would break.
+pub(super) fn check_attribute_not_in_text(
+    ctx: &StatementContext,
+    ty: &TypeDef,
+    attribute: &str,
+) -> Result<()> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let names = |sql: &str| mentions_word(sql, attribute);
+    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
+    let mut named = None;
+    for table in ctx
+        .catalog
+        .tables()
+        .filter(|table| table.columns.iter().any(rests))
+    {
+        let check = table.checks.iter().find(|check| names(&check.sql));
+        named = named.or(check.map(|check| format!("constraint {} on table {}", check.name, table.name)));
+        let column = table.columns.iter().find(|column| match &column.default {
+            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
+            _ => column
+                .generation()
+                .is_some_and(|generation| names(&generation.sql)),
+        });
+        named = named.or(column.map(|column| format!("column {} of table {}", column.name, table.name)));
+        let mut views = ctx.catalog.queries_reading(table.oid);
+        let view = views.find(|view| view.query().is_some_and(|(query, _)| names(query)));
+        named = named.or(view.map(|view| format!("view {}", view.name())));
+    }
+    match named {
+        None => Ok(()),
+        Some(what) => Err(Error::FeatureNotSupported {
+            feature: format!("a change of attribute \"{attribute}\" while {what} may name it"),
             hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
         }),
     }

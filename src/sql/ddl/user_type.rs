@@ -6,7 +6,7 @@ use sqlparser::ast::{Ident, ObjectName};
 
 use super::new_relation::NewRelation;
 use super::type_lookup::user_type;
-use super::{notice, role, type_dependents};
+use super::{composite, notice, role, type_dependents};
 use crate::catalog::{CatalogWriter, TypeDef, TypeKind, is_system_schema};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{LabelPlace, Persistence, RoleName, TypeChange};
@@ -92,13 +92,20 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
             type_dependents::check_label_not_in_text(ctx, &ty, from)?;
             put_labels(ctx, &ty, renamed)
         }
-        (TypeKind::Domain(_), TypeChange::AddValue { .. } | TypeChange::RenameValue { .. }) => {
-            Err(Error::InvalidStatement {
-                state: StatementFault::WrongObjectType,
-                message: format!("{} is not an enum", ty.name),
-                hint: None,
-            })
+        (TypeKind::Composite(composite), TypeChange::Attributes(_) | TypeChange::RenameAttribute { .. }) => {
+            composite::alter(ctx, &ty, composite, change)
         }
+        (_, TypeChange::Attributes(_) | TypeChange::RenameAttribute { .. }) => {
+            Err(composite::no_composite(&ty))
+        }
+        (
+            TypeKind::Domain(_) | TypeKind::Composite(_),
+            TypeChange::AddValue { .. } | TypeChange::RenameValue { .. },
+        ) => Err(Error::InvalidStatement {
+            state: StatementFault::WrongObjectType,
+            message: format!("{} is not an enum", ty.name),
+            hint: None,
+        }),
         (_, change) => alter_any(ctx, &ty, change),
     }
 }
@@ -118,8 +125,11 @@ pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &Type
         }
         TypeChange::Owner(RoleName::Named(name)) => return role::check(ctx, &Ident::with_quote('"', name)),
         TypeChange::Owner(RoleName::Current | RoleName::All) => return Ok(()),
-        TypeChange::AddValue { .. } | TypeChange::RenameValue { .. } => {
-            return Err(Error::internal("a change of labels of what has none"));
+        TypeChange::AddValue { .. }
+        | TypeChange::RenameValue { .. }
+        | TypeChange::Attributes(_)
+        | TypeChange::RenameAttribute { .. } => {
+            return Err(Error::internal("a change of what a type has not"));
         }
     }
     if changed.schema == ty.schema && changed.name == ty.name {

@@ -19,6 +19,7 @@ mod merge_action;
 mod merge_marks;
 mod named_columns;
 mod new_rows;
+mod part_columns;
 mod referenced_keys;
 mod references;
 mod referring_rows;

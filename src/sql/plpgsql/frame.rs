@@ -235,7 +235,12 @@ impl Frame {
 
     /// The values of OUT.
     pub(super) fn output_row(&self) -> Vec<Value> {
-        let value = |at: &usize| self.variables[*at].holder.whole().map_or(Value::Null, |(value, _)| value);
+        let value = |at: &usize| {
+            self.variables[*at]
+                .holder
+                .whole()
+                .map_or(Value::Null, |(value, _)| value)
+        };
         self.outputs.iter().map(value).collect()
     }
 

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::prepared::Prepared;
+use crate::Error;
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::{Raised, StatementFault};
 use crate::parse::plpgsql;
 use crate::parse::plpgsql::tree::{Block, Body, DeclarationKind, Fragment, Kind, Source, Statement};
 use crate::system::StatementContext;
-use crate::Error;
 
 /// A body, ready to run.
 #[derive(Debug)]

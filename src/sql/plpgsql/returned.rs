@@ -40,7 +40,9 @@ impl Frame {
 
     /// Whether the function gives rows of several columns.
     fn gives_rows(&self) -> bool {
-        self.routine.as_ref().is_some_and(|routine| routine.returns.is_row())
+        self.routine
+            .as_ref()
+            .is_some_and(|routine| routine.returns.is_row())
     }
 
     /// The row that an expression is: a record, or of no values where it is NULL.
@@ -62,7 +64,9 @@ impl Frame {
                 _ => Ok(Vec::new()),
             };
         }
-        if let ([(_, SqlType::Unknown | SqlType::Text)], [Value::Null]) = (columns.as_slice(), values.as_slice()) {
+        if let ([(_, SqlType::Unknown | SqlType::Text)], [Value::Null]) =
+            (columns.as_slice(), values.as_slice())
+        {
             return Ok(Vec::new());
         }
         let fields = columns

@@ -217,7 +217,10 @@ pub(super) fn assign(
             let (Value::Record(values), SqlType::Record(row)) = (&value, from) else {
                 return Err(Error::internal("a row of no type"));
             };
-            let columns = row.fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
+            let columns = row
+                .fields
+                .iter()
+                .map(|field| (field.name.clone(), field.ty.clone()));
             let columns: Vec<_> = columns.collect();
             assign_row(ctx, &mut variable.holder, &columns, Some(values.clone()))
         }

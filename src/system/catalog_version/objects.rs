@@ -8,11 +8,11 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, UserTypes,
-    ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, TypeKind,
+    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::types::SqlType;
+use crate::types::{RecordField, SqlType};
 
 pub(crate) use super::system_objects::{
     SYSTEM, SystemObject, is_in_catalog, read, system_schema_oid, type_facts,
@@ -37,7 +37,7 @@ pub(crate) struct UserRelation {
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r`, `v`, `m` or `S`.
+    /// pg_class.relkind: `r`, `v`, `m`, `S` or `c`.
     pub(crate) kind: char,
     /// pg_class.relpersistence, of its indexes too: `p`, `u` or `t`.
     pub(crate) persistence: char,
@@ -117,7 +117,7 @@ impl Objects {
     /// Numbers everything in the catalog.
     pub(crate) fn new(catalog: &Catalog) -> Objects {
         let sequences = sequences_by_oid(catalog);
-        let relations: Vec<UserRelation> = catalog
+        let mut relations: Vec<UserRelation> = catalog
             .relations
             .iter()
             .map(|relation| match relation {
@@ -126,6 +126,7 @@ impl Objects {
                 Relation::Sequence(sequence) => user_sequence(catalog, sequence),
             })
             .collect();
+        relations.extend(catalog.types.iter().filter_map(|ty| composite_type(catalog, ty)));
         let mut by_oid = HashMap::new();
         let (mut by_name, mut constraints) = (HashMap::new(), HashMap::new());
         for (position, relation) in relations.iter().enumerate() {
@@ -449,6 +450,42 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         query: None,
         sequence: Some(sequence.clone()),
     }
+}
+
+/// The relation that a composite type is in pg_class.
+fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
+    let TypeKind::Composite(composite) = &ty.kind else {
+        return None;
+    };
+    let column = |field: &RecordField| UserColumn {
+        name: field.name.clone(),
+        ty: field.ty.clone(),
+        domain: None,
+        not_null: false,
+        default: None,
+        sequences: Vec::new(),
+        identity: "",
+        is_generated: false,
+        options: Vec::new(),
+        comment: None,
+    };
+    Some(UserRelation {
+        oid: i64::from(ty.oid),
+        namespace: namespace_oid(catalog, &ty.schema),
+        schema: ty.schema.clone(),
+        name: ty.name.clone(),
+        kind: 'c',
+        persistence: persistence(&ty.schema, false),
+        comment: None,
+        columns: composite.row.fields.iter().map(column).collect(),
+        indexes: Vec::new(),
+        constraints: Vec::new(),
+        options: Vec::new(),
+        on_commit: None,
+        is_populated: true,
+        query: None,
+        sequence: None,
+    })
 }
 
 /// pg_class.relpersistence of what is in the schema.
