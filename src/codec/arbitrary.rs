@@ -68,7 +68,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
     ];
     let record = SqlType::Record(Arc::new(RecordType {
         fields: columns,
-        ..RecordType::anonymous([])
+        ..RecordType::of_relation(16_400, "r", 0, [])
     }));
     types.extend([RangeKind::Int4, RangeKind::Numeric].map(SqlType::Range));
     types.push(SqlType::Array(Box::new(record.clone())));

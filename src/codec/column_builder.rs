@@ -20,7 +20,9 @@ use super::stored_value::{
     NULL_ELEMENT, Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer,
     read_interval,
 };
-use crate::types::{Interval, Numeric, NumericBytes, NumericSize, RecordType, SqlType, Value};
+use crate::types::{
+    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType, SqlType, Value,
+};
 use crate::{Error, Result};
 
 /// Bytes of a text or bytea to reserve room for when nothing is known of a column.
@@ -50,6 +52,8 @@ enum Kind {
     /// `Some`: char(n), padded to so many characters.
     Text(StringBuilder, Option<u32>),
     Bytea(BinaryBuilder),
+    /// Ranges and multiranges of this type.
+    Range(BinaryBuilder, SqlType),
     Date(PrimitiveBuilder<Date32Type>),
     Time(PrimitiveBuilder<Time64MicrosecondType>),
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
@@ -110,9 +114,11 @@ impl ColumnBuilder {
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
-            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => {
-                Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes))
-            }
+            SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
+            SqlType::Range(_) | SqlType::Multirange(_) => Kind::Range(
+                BinaryBuilder::with_capacity(rows, rows * string_bytes),
+                ty.clone(),
+            ),
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Time(_) => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
@@ -158,6 +164,10 @@ impl ColumnBuilder {
             Kind::Numeric(builder) => append_numeric(builder, &mut self.scratch, bytes)?,
             Kind::Text(builder, width) => append_text(builder, *width, bytes)?,
             Kind::Bytea(builder) => builder.append_value(bytes),
+            Kind::Range(builder, ty) => match is_range(bytes, ty) {
+                true => builder.append_value(bytes),
+                false => return Err(damaged("bytes that are no range")),
+            },
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
             Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
@@ -231,9 +241,12 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
-            Kind::Numeric(_) | Kind::Interval(_) | Kind::Record(_) | Kind::List(_) | Kind::Void(_) => {
-                Err(damaged(&format!("a key column of type {}", field.ty)))
-            }
+            Kind::Numeric(_)
+            | Kind::Interval(_)
+            | Kind::Range(..)
+            | Kind::Record(_)
+            | Kind::List(_)
+            | Kind::Void(_) => Err(damaged(&format!("a key column of type {}", field.ty))),
         }
     }
 
@@ -264,12 +277,12 @@ impl ColumnBuilder {
                 builder.append_value(value)
             }
             (Kind::Bytea(builder), Value::Bytes(value)) => builder.append_value(value),
-            (Kind::Bytea(builder), Value::Range(range)) => {
+            (Kind::Range(builder, _), Value::Range(range)) => {
                 self.scratch.clear();
                 range.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
             }
-            (Kind::Bytea(builder), Value::Multirange(ranges)) => {
+            (Kind::Range(builder, _), Value::Multirange(ranges)) => {
                 self.scratch.clear();
                 ranges.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
@@ -316,7 +329,7 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.append_null(),
             Kind::Numeric(builder) => builder.append_null(),
             Kind::Text(builder, _) => builder.append_null(),
-            Kind::Bytea(builder) => builder.append_null(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.append_null(),
             Kind::Date(builder) => builder.append_null(),
             Kind::Time(builder) => builder.append_null(),
             Kind::Timestamp(builder) => builder.append_null(),
@@ -340,7 +353,7 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.len(),
             Kind::Numeric(builder) => builder.len(),
             Kind::Text(builder, _) => builder.len(),
-            Kind::Bytea(builder) => builder.len(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.len(),
             Kind::Date(builder) => builder.len(),
             Kind::Time(builder) => builder.len(),
             Kind::Timestamp(builder) => builder.len(),
@@ -378,7 +391,7 @@ impl ColumnBuilder {
             Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
             Kind::Numeric(mut builder) => Arc::new(builder.finish()),
             Kind::Text(mut builder, _) => Arc::new(builder.finish()),
-            Kind::Bytea(mut builder) => Arc::new(builder.finish()),
+            Kind::Bytea(mut builder) | Kind::Range(mut builder, _) => Arc::new(builder.finish()),
             Kind::Date(mut builder) => Arc::new(builder.finish()),
             Kind::Time(mut builder) => Arc::new(builder.finish()),
             Kind::Timestamp(mut builder) => Arc::new(builder.finish()),
@@ -496,6 +509,15 @@ impl ListBuilder {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
         let (elements, nulls) = (self.elements.finish(), self.nulls.finish());
         Arc::new(ListArray::new(self.field, offsets, elements, nulls))
+    }
+}
+
+/// Whether the bytes are a range or multirange of the type.
+fn is_range(bytes: &[u8], ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).is_some(),
+        SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).is_some(),
+        _ => false,
     }
 }
 

@@ -23,8 +23,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 const FILLED_MAX: usize = 1 << 20;
 
 fn assigned(arguments: &[Value]) -> Result<Json> {
-    let [whole, Value::Array(path), value] = arguments else {
+    let [whole, path, value] = arguments else {
         return Err(super::mismatched_types());
+    };
+    let Value::Array(path) = path else {
+        return Ok(read(whole)?.unwrap_or(Json::Null));
     };
     let path = path.iter().map(|step| match step {
         Value::Text(step) => Ok(step.as_str()),

@@ -193,9 +193,10 @@ static TABLES: &[&[FunctionDef]] = &[
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
-    range::FUNCTIONS,
     range::CONSTRUCTORS.as_flattened(),
+    // Before those of a range and a value: an untyped operand beside a range is a range.
     range::COMPARISONS.as_flattened(),
+    range::FUNCTIONS,
     range::PARTS.as_flattened(),
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,

@@ -1,22 +1,18 @@
-//! Rows as values: `ROW(…)`, a column of one, `IS NULL`, and what they compare by. Called by the binder, which knows what the columns
+//! Rows as values: `ROW(…)`, a column of one, `IS NULL`. Called by the binder, which knows what the columns
 //! are called.
 
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BinaryBuilder, BooleanArray, ListArray, StructArray, make_array,
-    new_empty_array,
+    Array, ArrayRef, AsArray, BooleanArray, ListArray, StructArray, make_array, new_empty_array,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::compute::{SortOptions, concat};
+use arrow::compute::concat;
 use arrow::datatypes::{DataType, Fields, Int32Type};
-use arrow::row::{RowConverter, SortField};
 
-use super::array_order::ordered_as;
 use super::{Batch, Body, mismatched_types};
 use crate::Result;
 use crate::system::datafusion_error::from_arrow;
-use crate::types::SqlType;
 
 /// The name of [`MAKE_ROW`]: whoever reads a column of such a row may look through it.
 pub const MAKE_ROW_NAME: &str = "row";
@@ -28,8 +24,6 @@ pub const FIELD: Body = Body::Batch(field);
 pub const NULL_TEST: Body = Body::Batch(null_test);
 /// Arrays, one a column, as an array of rows. Those that are shorter go on with NULL.
 pub const ROWS_OF: Body = Body::Batch(rows_of);
-/// A row as bytes that compare as it does: column by column, NULL behind all others.
-pub(super) const RECORD_ORDER: Body = Body::Batch(record_order);
 
 fn make_row(batch: &Batch) -> Result<ArrayRef> {
     let DataType::Struct(columns) = batch.returns.arrow_type() else {
@@ -56,7 +50,7 @@ fn field(batch: &Batch) -> Result<ArrayRef> {
 }
 
 /// A column of rows, NULL where the row is.
-fn column_of(rows: &StructArray, column: &ArrayRef) -> Result<ArrayRef> {
+pub(super) fn column_of(rows: &StructArray, column: &ArrayRef) -> Result<ArrayRef> {
     if rows.null_count() == 0 || *column.data_type() == DataType::Null {
         return Ok(Arc::clone(column));
     }
@@ -78,31 +72,6 @@ fn null_test(batch: &Batch) -> Result<ArrayRef> {
     };
     let tests: Vec<bool> = (0..batch.rows).map(test).collect();
     Ok(Arc::new(BooleanArray::from(tests)))
-}
-
-fn record_order(batch: &Batch) -> Result<ArrayRef> {
-    let rows = batch.arrays[0].as_struct_opt().ok_or_else(mismatched_types)?;
-    let SqlType::Record(ty) = &batch.arguments[0] else {
-        return Err(mismatched_types());
-    };
-    let mut columns = Vec::with_capacity(ty.fields.len());
-    for (column, field) in rows.columns().iter().zip(&ty.fields) {
-        columns.push(ordered_as(column_of(rows, column)?, &field.ty, batch.settings)?);
-    }
-    let nulls_last = SortOptions {
-        descending: false,
-        nulls_first: false,
-    };
-    let fields = columns.iter().map(|column| column.data_type().clone());
-    let fields = fields.map(|ty| SortField::new_with_options(ty, nulls_last));
-    let converter = RowConverter::new(fields.collect());
-    let keys = converter.and_then(|converter| converter.convert_columns(&columns));
-    let keys = keys.map_err(|error| from_arrow(&error))?;
-    let mut out = BinaryBuilder::with_capacity(rows.len(), keys.size());
-    for (at, key) in keys.iter().enumerate() {
-        out.append_option(rows.is_valid(at).then_some(key));
-    }
-    Ok(Arc::new(out.finish()))
 }
 
 fn rows_of(batch: &Batch) -> Result<ArrayRef> {

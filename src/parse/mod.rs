@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod adjacency;
 mod advice;
 mod alter;
 mod alter_actions;

@@ -85,10 +85,7 @@ impl Binder<'_> {
                 ..
             } => self.case(operand.as_deref(), conditions, else_result.as_deref(), place),
             E::Function(function) => self.function(function, place),
-            E::Tuple(items) => {
-                let items: Vec<_> = items.iter().cloned().map(ast::FunctionArgExpr::Expr).collect();
-                self.row_value(&items, place)
-            }
+            E::Tuple(items) => self.tuple(items, place),
             E::QualifiedWildcard(name, _) => self.row_of_wildcard(name, place),
             E::Array(array) => self.array(&array.elem, place),
             E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain, place),
@@ -233,12 +230,8 @@ impl Binder<'_> {
         if let Some(variable) = self.qualified_variable(&parts, place)? {
             return self.variable(variable);
         }
-        if let [row, field] = parts.as_slice()
-            && let Some(variable) = self.variable_named(row, place)
-            && variable.ty.record_type().is_some()
-        {
-            let record = self.variable(variable)?;
-            return self.field_named(record, field);
+        if let Some(field) = self.field_of_variable(&parts, place)? {
+            return Ok(field);
         }
         let hidden = place
             .scope

@@ -48,6 +48,23 @@ impl Binder<'_> {
         self.row_of_columns(columns.collect(), None)
     }
 
+    /// `(a, b)`.
+    pub(super) fn tuple(&mut self, items: &[ast::Expr], place: Place<'_>) -> Result<Bound> {
+        let items: Vec<_> = items.iter().cloned().map(ast::FunctionArgExpr::Expr).collect();
+        self.row_value(&items, place)
+    }
+
+    /// The column of a variable that is a row: `r.a`. `None`: it is none.
+    pub(super) fn field_of_variable(&mut self, parts: &[String], place: Place<'_>) -> Result<Option<Bound>> {
+        let [row, field] = parts else { return Ok(None) };
+        let variable = self.variable_named(row, place);
+        let Some(variable) = variable.filter(|variable| variable.ty.record_type().is_some()) else {
+            return Ok(None);
+        };
+        let record = self.variable(variable)?;
+        self.field_named(record, field).map(Some)
+    }
+
     /// The row of these columns, of the type `named` where its columns are of such types. Errors: 0A000 for a row of nothing.
     pub(super) fn row_of_columns(
         &mut self,

@@ -354,7 +354,7 @@ impl Binder<'_> {
     }
 
     /// The columns of rows, each under a name of its own.
-    fn fields_of_rows(
+    pub(super) fn fields_of_rows(
         &mut self,
         plan: Plan,
         row: Bound,

@@ -219,25 +219,8 @@ impl Binder<'_> {
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
                     _,
                 ) => {
-                    let parts = super::binder::name_parts(name)?;
-                    let (schema, relation) = match parts.as_slice() {
-                        [relation] => (None, relation),
-                        [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
-                        _ => return Err(Error::unsupported(format!("the name {name}"), None)),
-                    };
-                    let Some(relation) = place.scope.get_relation(schema, relation) else {
-                        if let Some(variable) = self.variable_named(relation, place) {
-                            let record = self.variable(variable)?;
-                            let columns = self.fields_of_record(&record)?;
-                            items.extend(columns.into_iter().map(|(name, bound)| BoundItem { name, bound }));
-                            continue;
-                        }
-                        return Err(Error::MissingFrom {
-                            relation: relation.clone(),
-                            hint: None,
-                        });
-                    };
-                    items.extend(expand(&relation.columns));
+                    let columns = self.columns_behind(name, place)?.into_iter();
+                    items.extend(columns.map(|(name, bound)| BoundItem { name, bound }));
                 }
                 other => return Err(Error::unsupported(format!("the select item {other}"), None)),
             }

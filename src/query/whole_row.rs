@@ -26,6 +26,36 @@ impl Binder<'_> {
         }
     }
 
+    /// The columns of `t.*`: those of a relation, or of a variable that is a row. Errors: 42P01.
+    pub(super) fn columns_behind(
+        &mut self,
+        name: &ast::ObjectName,
+        place: Place<'_>,
+    ) -> Result<Vec<(String, Bound)>> {
+        let parts = name_parts(name)?;
+        let (schema, relation) = match parts.as_slice() {
+            [relation] => (None, relation),
+            [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
+            _ => return Err(Error::unsupported(format!("the name {name}"), None)),
+        };
+        if let Some(relation) = place.scope.get_relation(schema, relation) {
+            let columns = relation.columns.iter();
+            return Ok(columns
+                .map(|column| (column.name.clone(), column.bound.clone()))
+                .collect());
+        }
+        match self.variable_named(relation, place) {
+            Some(variable) => {
+                let record = self.variable(variable)?;
+                self.fields_of_record(&record)
+            }
+            None => Err(Error::MissingFrom {
+                relation: relation.clone(),
+                hint: None,
+            }),
+        }
+    }
+
     /// The row of the relation of this name, here or in a query around.
     pub(super) fn row_named(
         &mut self,

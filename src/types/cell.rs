@@ -70,31 +70,31 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
                     .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
             )
         }
-        DataType::Struct(_) => {
-            let SqlType::Record(ty) = ty else {
-                return Err(Error::internal("a row where none was expected"));
-            };
-            let columns = array.as_struct().columns().iter().zip(&ty.fields);
-            Value::Record(
-                columns
-                    .map(|(column, field)| match value_at(column, row, &field.ty)? {
-                        Value::Text(text) if field.ty == SqlType::Unknown => Ok(Value::Unknown(text)),
-                        value => Ok(value),
-                    })
-                    .collect::<Result<_>>()?,
-            )
-        }
-        DataType::List(_) => {
-            let items = array.as_list::<i32>().value(row);
-            let item_type = element_type(ty);
-            Value::Array(
-                (0..items.len())
-                    .map(|item| value_at(&items, item, item_type))
-                    .collect::<Result<_>>()?,
-            )
-        }
+        DataType::Struct(_) => row_at(array, row, ty)?,
+        DataType::List(_) => items_at(array, row, ty)?,
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
+}
+
+/// The columns of a row. An untyped literal is still one.
+fn row_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    let SqlType::Record(ty) = ty else {
+        return Err(Error::internal("a row where none was expected"));
+    };
+    let columns = array.as_struct().columns().iter().zip(&ty.fields);
+    let values = columns.map(|(column, field)| match value_at(column, row, &field.ty)? {
+        Value::Text(text) if field.ty == SqlType::Unknown => Ok(Value::Unknown(text)),
+        value => Ok(value),
+    });
+    values.collect::<Result<_>>().map(Value::Record)
+}
+
+/// The items of an array.
+fn items_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    let items = array.as_list::<i32>().value(row);
+    let item_type = element_type(ty);
+    let values = (0..items.len()).map(|item| value_at(&items, item, item_type));
+    values.collect::<Result<_>>().map(Value::Array)
 }
 
 /// The range or multirange that bytes are.

@@ -70,7 +70,7 @@ impl EnumType {
 
     /// Its name as SQL text has it: in quotes, unless it is in lower case and plain.
     pub fn quoted_name(&self) -> String {
-        super::type_label::quoted(&self.name)
+        super::type_quotes::quoted(&self.name)
     }
 
     /// All its values from one to another, both included; from the first, or to the last, where none is given.

@@ -40,10 +40,10 @@ mod numeric;
 mod precision;
 mod range;
 mod range_bytes;
+mod range_kind;
 mod range_text;
 mod record_input;
 mod record_quotes;
-mod record_type;
 mod scalar;
 mod spaces;
 mod sql_type;
@@ -51,6 +51,7 @@ mod strings;
 mod text_input;
 mod type_label;
 mod type_names;
+mod type_quotes;
 mod type_table;
 mod value;
 
@@ -75,14 +76,15 @@ pub(crate) use json::normalize as jsonb_text;
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
 pub(crate) use precision::keeps_all as keeps_all_times;
-pub use range::{MultirangeValue, RangeBound, RangeKind, RangeValue};
 pub use range_bytes::{multirange_key, range_key};
-pub use record_type::{RecordField, RecordType};
+pub use range_kind::RangeKind;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
-pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, SqlType};
+pub use sql_type::{
+    CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
+};
 pub use type_table::{TYPES, TypeRow};
-pub use value::Value;
+pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
 
 #[cfg(test)]
 mod tests;

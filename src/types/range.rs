@@ -4,89 +4,8 @@
 use std::cmp::Ordering;
 
 use super::calendar::out_of_range;
-use super::{SqlType, Value};
+use super::{MultirangeValue, RangeBound, RangeKind, RangeValue, Value};
 use crate::{Error, Result};
-
-/// What the bounds of a range are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RangeKind {
-    /// int4range.
-    Int4,
-    /// int8range.
-    Int8,
-    /// numrange.
-    Numeric,
-    /// daterange.
-    Date,
-    /// tsrange.
-    Timestamp,
-    /// tstzrange.
-    TimestampTz,
-}
-
-impl RangeKind {
-    /// The type of the bounds.
-    pub fn bound_type(self) -> SqlType {
-        match self {
-            RangeKind::Int4 => SqlType::Int4,
-            RangeKind::Int8 => SqlType::Int8,
-            RangeKind::Numeric => SqlType::Numeric(None),
-            RangeKind::Date => SqlType::Date,
-            RangeKind::Timestamp => SqlType::Timestamp(None),
-            RangeKind::TimestampTz => SqlType::TimestampTz(None),
-        }
-    }
-
-    /// The kind whose bounds are of the type.
-    pub fn of_bounds(ty: &SqlType) -> Option<RangeKind> {
-        Some(match ty {
-            SqlType::Int4 => RangeKind::Int4,
-            SqlType::Int8 => RangeKind::Int8,
-            SqlType::Numeric(_) => RangeKind::Numeric,
-            SqlType::Date => RangeKind::Date,
-            SqlType::Timestamp(_) => RangeKind::Timestamp,
-            SqlType::TimestampTz(_) => RangeKind::TimestampTz,
-            _ => return None,
-        })
-    }
-}
-
-/// A bound of a range.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RangeBound {
-    /// `None`: there is none on this side.
-    pub value: Option<Value>,
-    /// Whether the bound itself is in the range; never where there is none.
-    pub inclusive: bool,
-}
-
-impl RangeBound {
-    /// No bound.
-    pub fn none() -> RangeBound {
-        RangeBound {
-            value: None,
-            inclusive: false,
-        }
-    }
-}
-
-/// A range.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RangeValue {
-    /// What its bounds are.
-    pub kind: RangeKind,
-    /// Lower and upper; `None`: it is empty.
-    pub bounds: Option<Box<(RangeBound, RangeBound)>>,
-}
-
-/// Several ranges, none of which touches another, in order.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MultirangeValue {
-    /// What their bounds are.
-    pub kind: RangeKind,
-    /// None of them is empty.
-    pub ranges: Vec<RangeValue>,
-}
 
 /// How two values compare that are bounds of ranges of one kind.
 fn compare_values(a: &Value, b: &Value) -> Ordering {
@@ -161,16 +80,9 @@ impl RangeValue {
             }
         }
         let (lower, upper) = match kind {
-            RangeKind::Int4 | RangeKind::Int8 | RangeKind::Date => (
-                RangeBound {
-                    inclusive: lower.value.is_some(),
-                    value: stepped(kind, lower.value, !lower.inclusive)?,
-                },
-                RangeBound {
-                    value: stepped(kind, upper.value, upper.inclusive)?,
-                    inclusive: false,
-                },
-            ),
+            RangeKind::Int4 | RangeKind::Int8 | RangeKind::Date => {
+                (canonical(kind, lower, true)?, canonical(kind, upper, false)?)
+            }
             RangeKind::Numeric | RangeKind::Timestamp | RangeKind::TimestampTz => (lower, upper),
         };
         if let (Some(low), Some(high)) = (&lower.value, &upper.value)
@@ -375,6 +287,17 @@ fn touch(upper: &RangeBound, lower: &RangeBound) -> bool {
     }
 }
 
+/// A bound of whole numbers or days in its one form: a lower one is in its range, an upper one is not. Infinite days stay as they are.
+fn canonical(kind: RangeKind, bound: RangeBound, is_lower: bool) -> Result<RangeBound> {
+    match &bound.value {
+        None | Some(Value::Date(i32::MIN | i32::MAX)) => Ok(bound),
+        Some(_) => Ok(RangeBound {
+            value: stepped(kind, bound.value, bound.inclusive != is_lower)?,
+            inclusive: is_lower,
+        }),
+    }
+}
+
 /// The value, or the one behind it. Errors: 22003, 22008.
 fn stepped(kind: RangeKind, value: Option<Value>, is_behind: bool) -> Result<Option<Value>> {
     let too_large = |name: &str| Error::NumericOutOfRange {
@@ -389,7 +312,7 @@ fn stepped(kind: RangeKind, value: Option<Value>, is_behind: bool) -> Result<Opt
             }
             Some(Value::Int(behind))
         }
-        Some(Value::Date(days)) if is_behind && !matches!(days, i32::MIN | i32::MAX) => {
+        Some(Value::Date(days)) if is_behind => {
             let behind = days.checked_add(1).filter(|days| *days != i32::MAX);
             Some(Value::Date(behind.ok_or_else(|| out_of_range("date"))?))
         }

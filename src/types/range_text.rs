@@ -1,4 +1,4 @@
-//! The text form of ranges and multiranges: `[1,5)`, `empty`, `{[1,3),[5,)}`. Called by `text_input` and by whoever prints values.
+//! The text form of ranges and multiranges, read: `[1,5)`, `empty`, `{[1,3),[5,)}`. Called by `text_input`.
 
 use super::spaces::is_space;
 use super::{FormatSettings, MultirangeValue, RangeBound, RangeKind, RangeValue, Value, record_input};
@@ -135,45 +135,4 @@ fn cut_bound(text: &str) -> Option<(Option<String>, &str)> {
         }
     }
     None
-}
-
-/// Appends a range.
-pub(super) fn put_range(out: &mut Vec<u8>, range: &RangeValue, settings: &FormatSettings) {
-    let Some((lower, upper)) = range.bounds.as_deref() else {
-        return out.extend_from_slice(EMPTY.as_bytes());
-    };
-    out.push(if lower.inclusive { b'[' } else { b'(' });
-    put_bound(out, lower, settings);
-    out.push(b',');
-    put_bound(out, upper, settings);
-    out.push(if upper.inclusive { b']' } else { b')' });
-}
-
-fn put_bound(out: &mut Vec<u8>, bound: &RangeBound, settings: &FormatSettings) {
-    let Some(value) = &bound.value else { return };
-    let start = out.len();
-    value.put_text(out, settings);
-    let is_special = |byte: &u8| {
-        matches!(
-            byte,
-            b'(' | b')' | b'[' | b']' | b',' | b'"' | b'\\' | b' ' | b'\t'..=b'\r'
-        )
-    };
-    if out[start..].iter().any(is_special) {
-        // No bound of a type that there is has a quote or backslash in it.
-        out.insert(start, b'"');
-        out.push(b'"');
-    }
-}
-
-/// Appends a multirange.
-pub(super) fn put_multirange(out: &mut Vec<u8>, ranges: &MultirangeValue, settings: &FormatSettings) {
-    out.push(b'{');
-    for (at, range) in ranges.ranges.iter().enumerate() {
-        if at > 0 {
-            out.push(b',');
-        }
-        put_range(out, range, settings);
-    }
-    out.push(b'}');
 }

@@ -1,13 +1,14 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
-//! many: rows travel as Arrow arrays. Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
+//! many: rows travel as Arrow arrays. Ranges are defined here, because they hold values; what is done with them stands in `range`.
+//! Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
 use std::sync::Arc;
 
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, MultirangeValue, Numeric, RangeValue, RecordType, SqlType,
-    datetime_output, digits, floats, interval_output, range_text,
+    EnumValue, FormatSettings, Interval, Numeric, RangeKind, RecordType, SqlType, datetime_output, digits,
+    floats, interval_output,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -55,6 +56,43 @@ pub enum Value {
     Array(Vec<Value>),
 }
 
+/// A bound of a range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeBound {
+    /// `None`: there is none on this side.
+    pub value: Option<Value>,
+    /// Whether the bound itself is in the range; never where there is none.
+    pub inclusive: bool,
+}
+
+impl RangeBound {
+    /// No bound.
+    pub fn none() -> RangeBound {
+        RangeBound {
+            value: None,
+            inclusive: false,
+        }
+    }
+}
+
+/// A range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeValue {
+    /// What its bounds are.
+    pub kind: RangeKind,
+    /// Lower and upper; `None`: it is empty.
+    pub bounds: Option<Box<(RangeBound, RangeBound)>>,
+}
+
+/// Several ranges, none of which touches another, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MultirangeValue {
+    /// What their bounds are.
+    pub kind: RangeKind,
+    /// None of them is empty.
+    pub ranges: Vec<RangeValue>,
+}
+
 impl Value {
     /// The text form, as PostgreSQL's output functions print it; NULL is `NULL`.
     pub fn to_text(&self, settings: &FormatSettings) -> String {
@@ -85,8 +123,8 @@ impl Value {
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
-            Value::Range(range) => range_text::put_range(out, range, settings),
-            Value::Multirange(ranges) => range_text::put_multirange(out, ranges, settings),
+            Value::Range(range) => put_range(out, range, settings),
+            Value::Multirange(ranges) => put_multirange(out, ranges, settings),
             Value::Record(fields) => {
                 out.push(b'(');
                 for (i, field) in fields.iter().enumerate() {
@@ -164,4 +202,45 @@ impl Value {
             }
         }
     }
+}
+
+/// Appends a range.
+fn put_range(out: &mut Vec<u8>, range: &RangeValue, settings: &FormatSettings) {
+    let Some((lower, upper)) = range.bounds.as_deref() else {
+        return out.extend_from_slice(b"empty");
+    };
+    out.push(if lower.inclusive { b'[' } else { b'(' });
+    put_bound(out, lower, settings);
+    out.push(b',');
+    put_bound(out, upper, settings);
+    out.push(if upper.inclusive { b']' } else { b')' });
+}
+
+fn put_bound(out: &mut Vec<u8>, bound: &RangeBound, settings: &FormatSettings) {
+    let Some(value) = &bound.value else { return };
+    let start = out.len();
+    value.put_text(out, settings);
+    let is_special = |byte: &u8| {
+        matches!(
+            byte,
+            b'(' | b')' | b'[' | b']' | b',' | b'"' | b'\\' | b' ' | b'\t'..=b'\r'
+        )
+    };
+    if out[start..].iter().any(is_special) {
+        // No bound of a type that there is has a quote or backslash in it.
+        out.insert(start, b'"');
+        out.push(b'"');
+    }
+}
+
+/// Appends a multirange.
+fn put_multirange(out: &mut Vec<u8>, ranges: &MultirangeValue, settings: &FormatSettings) {
+    out.push(b'{');
+    for (at, range) in ranges.ranges.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        put_range(out, range, settings);
+    }
+    out.push(b'}');
 }

@@ -7,7 +7,7 @@ use sqlparser::ast::{DataType, ObjectName};
 
 use super::type_dependents::users_of_attributes;
 use super::user_type::{new_name, put_new, take_oid};
-use super::{notice, type_dependents};
+use super::{notice, type_dependents, type_lookup, user_type};
 use crate::catalog::{CatalogWriter, CompositeDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, Limit, StatementFault};
 use crate::parse::definition::{AttributeChange, TypeChange};
@@ -91,13 +91,23 @@ fn attribute_type(ctx: &StatementContext, name: &str, ty: &DataType) -> Result<S
     Ok(named.ty)
 }
 
+/// Runs ALTER TYPE, of whatever kind the type is. Errors: 42704, those of the change.
+pub(super) async fn alter_type(ctx: &StatementContext, name: &ObjectName, change: &TypeChange) -> Result<()> {
+    if !matches!(
+        change,
+        TypeChange::Attributes(_) | TypeChange::RenameAttribute { .. }
+    ) {
+        return user_type::alter(ctx, name, change).await;
+    }
+    let ty = type_lookup::user_type(ctx, name)?;
+    match &ty.kind {
+        TypeKind::Composite(composite) => alter(ctx, &ty, composite, change),
+        TypeKind::Enum(_) | TypeKind::Domain(_) => Err(no_composite(&ty)),
+    }
+}
+
 /// Runs ADD, DROP, ALTER and RENAME ATTRIBUTE. Errors: 42701, 42703, 0A000 where what is stored depends on it.
-pub(super) fn alter(
-    ctx: &StatementContext,
-    ty: &TypeDef,
-    composite: &CompositeDef,
-    change: &TypeChange,
-) -> Result<()> {
+fn alter(ctx: &StatementContext, ty: &TypeDef, composite: &CompositeDef, change: &TypeChange) -> Result<()> {
     let mut row = RecordType::clone(&composite.row);
     let mut last_number = composite.last_number;
     match change {
@@ -205,7 +215,7 @@ fn check_free(row: &RecordType, ty: &TypeDef, name: &str) -> Result<()> {
 }
 
 /// 42P01: no type but a composite one has attributes, nor a row in pg_class.
-pub(super) fn no_composite(ty: &TypeDef) -> Error {
+fn no_composite(ty: &TypeDef) -> Error {
     Error::UndefinedTable {
         name: ty.name.clone(),
         nearest: None,

@@ -187,7 +187,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         } => alter_index::execute(ctx, (name, table.as_ref()), *if_exists, change).await,
         Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
         Definition::CreateComposite { name, attributes } => composite::create(ctx, name, attributes).await,
-        Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
+        Definition::AlterType { name, change } => composite::alter_type(ctx, name, change).await,
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,

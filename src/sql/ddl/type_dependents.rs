@@ -8,8 +8,8 @@ use sqlparser::ast::Statement;
 
 use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, RoutineDef, TableDef, TypeDef, ViewDef,
-    stored_name,
+    CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef, TypeDef,
+    TypeKind, ViewDef, stored_name,
 };
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
@@ -17,7 +17,7 @@ use crate::parse::names;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
-use crate::types::Value;
+use crate::types::{RecordField, RecordType, Value};
 use crate::{Error, Result};
 
 /// Something that cannot stay without a type, or a function.
@@ -29,6 +29,7 @@ pub(super) enum Dependent<'a> {
     Check(&'a TableDef, &'a str),
     View(&'a Arc<ViewDef>),
     Type(&'a Arc<TypeDef>),
+    Attribute(&'a Arc<TypeDef>, &'a RecordField),
 }
 
 /// Runs DROP TYPE or DROP DOMAIN. Errors: 42704, 42809, 2BP01 without CASCADE.
@@ -85,7 +86,9 @@ pub(super) async fn drop_of_schemas(
             | Dependent::Check(table, _) => table.oid,
             Dependent::View(view) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
-            Dependent::Type(ty) => return dropped.iter().all(|dropped| dropped.oid != ty.oid),
+            Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
+                return dropped.iter().all(|dropped| dropped.oid != ty.oid);
+            }
         };
         gone.iter().all(|relation| relation.oid() != oid)
     };
@@ -107,10 +110,12 @@ pub(super) async fn remove<'a>(
     found: impl Iterator<Item = &'a Dependent<'a>>,
 ) -> Result<()> {
     let mut tables: Vec<(&TableDef, Vec<String>)> = Vec::new();
+    let mut attributes: Vec<(&Arc<TypeDef>, &RecordField)> = Vec::new();
     for dependent in found {
         match dependent {
             Dependent::View(view) => writer.drop_view(view)?,
             Dependent::Type(ty) => writer.drop_type(ty)?,
+            Dependent::Attribute(ty, field) => attributes.push((ty, field)),
             Dependent::Routine(routine) => writer.drop_routine(routine)?,
             Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
             Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
@@ -129,6 +134,7 @@ pub(super) async fn remove<'a>(
             }
         }
     }
+    remove_attributes(ctx, writer, &attributes)?;
     for (table, actions) in tables {
         let text = format!(
             "ALTER TABLE {} {}",
@@ -149,6 +155,46 @@ pub(super) async fn remove<'a>(
     Ok(())
 }
 
+/// Removes attributes of composite types. Errors: 0A000 where none would be left, or a constant holds them.
+fn remove_attributes(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    removed: &[(&Arc<TypeDef>, &RecordField)],
+) -> Result<()> {
+    let mut done: Vec<u32> = Vec::new();
+    for (ty, _) in removed {
+        let TypeKind::Composite(composite) = &ty.kind else {
+            continue;
+        };
+        if done.contains(&ty.oid) {
+            continue;
+        }
+        done.push(ty.oid);
+        users_of_attributes(ctx, ty)?.check_constants(ty)?;
+        let mut row = RecordType::clone(&composite.row);
+        let is_left = |field: &RecordField| {
+            let is_it =
+                |(of, gone): &(&Arc<TypeDef>, &RecordField)| of.oid == ty.oid && gone.number == field.number;
+            !removed.iter().any(is_it)
+        };
+        row.fields.retain(is_left);
+        if row.fields.is_empty() {
+            return Err(Error::unsupported(
+                format!("composite type {} without its last attribute", ty.name),
+                Some("Drop the type as well."),
+            ));
+        }
+        writer.put_type(&TypeDef {
+            kind: TypeKind::Composite(CompositeDef {
+                row: Arc::new(row),
+                last_number: composite.last_number,
+            }),
+            ..TypeDef::clone(ty)
+        })?;
+    }
+    Ok(())
+}
+
 /// Errors: 0A000 where the text of something stored names the type, which another name would break.
 pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<()> {
     // Nor may anybody be making such a thing.
@@ -162,7 +208,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
         Dependent::Column(_, column) => column
             .generation()
             .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
-        Dependent::Type(_) => false,
+        Dependent::Type(_) | Dependent::Attribute(..) => false,
     });
     match named {
         None => Ok(()),
@@ -419,8 +465,15 @@ fn dependents<'a>(
     ty: &TypeDef,
 ) -> Vec<Dependent<'a>> {
     let mut found: Vec<Dependent<'a>> = Vec::new();
-    let over = types.iter().filter(|over| over.rests_on().contains(&ty.oid));
-    found.extend(over.map(Dependent::Type));
+    for over in types.iter().filter(|over| over.rests_on().contains(&ty.oid)) {
+        let TypeKind::Composite(composite) = &over.kind else {
+            found.push(Dependent::Type(over));
+            continue;
+        };
+        let is_of = |field: &&RecordField| field.ty.user_types().iter().any(|(used, _)| *used == ty.oid);
+        let fields = composite.row.fields.iter().filter(is_of);
+        found.extend(fields.map(|field| Dependent::Attribute(over, field)));
+    }
     for table in catalog.tables() {
         for column in table.columns.iter().chain(&table.wildcards) {
             let generates = column.generation();
@@ -472,6 +525,13 @@ impl Dependent<'_> {
             Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
             Dependent::View(view) => format!("view {}", view.name),
             Dependent::Type(ty) => described(ty),
+            Dependent::Attribute(ty, field) => {
+                format!(
+                    "column {} of composite type {}",
+                    field.name,
+                    quote_ident(&ty.name)
+                )
+            }
         }
     }
 
@@ -494,7 +554,7 @@ impl Dependent<'_> {
                 format!("{} {}", table.oid, self.described())
             }
             Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
-            Dependent::Type(_) => self.described(),
+            Dependent::Type(_) | Dependent::Attribute(..) => self.described(),
         }
     }
 
@@ -509,9 +569,11 @@ impl Dependent<'_> {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
             }
             Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
-            Dependent::View(_) | Dependent::Type(_) | Dependent::Routine(_) | Dependent::Index(..) => {
-                String::new()
-            }
+            Dependent::View(_)
+            | Dependent::Type(_)
+            | Dependent::Attribute(..)
+            | Dependent::Routine(_)
+            | Dependent::Index(..) => String::new(),
         }
     }
 }

@@ -6,7 +6,7 @@ use sqlparser::ast::{Ident, ObjectName};
 
 use super::new_relation::NewRelation;
 use super::type_lookup::user_type;
-use super::{composite, notice, role, type_dependents};
+use super::{notice, role, type_dependents};
 use crate::catalog::{CatalogWriter, TypeDef, TypeKind, is_system_schema};
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{LabelPlace, Persistence, RoleName, TypeChange};
@@ -91,12 +91,6 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
             let renamed = with_renamed_value(labels, from, to)?;
             type_dependents::check_label_not_in_text(ctx, &ty, from)?;
             put_labels(ctx, &ty, renamed)
-        }
-        (TypeKind::Composite(composite), TypeChange::Attributes(_) | TypeChange::RenameAttribute { .. }) => {
-            composite::alter(ctx, &ty, composite, change)
-        }
-        (_, TypeChange::Attributes(_) | TypeChange::RenameAttribute { .. }) => {
-            Err(composite::no_composite(&ty))
         }
         (
             TypeKind::Domain(_) | TypeKind::Composite(_),

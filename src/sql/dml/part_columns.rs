@@ -101,7 +101,19 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
     if position.is_some_and(|at| target.table.columns[at].ty.record_type().is_none()) {
         value = parse_expression("NULL::integer")?;
     }
+    let row = position.and_then(|at| target.table.columns[at].ty.record_type());
     for (path, at) in &column.parts {
+        if let (Some(row), Some(first)) = (row, path.first())
+            && row.place_of(first).is_none()
+        {
+            return Err(Error::DataException {
+                state: "42703",
+                message: format!(
+                    "cannot assign to field \"{first}\" of column \"{}\" because there is no such column in data type {}",
+                    column.name, row.name
+                ),
+            });
+        }
         let path: Vec<String> = path.iter().map(|part| quote_ident(part)).collect();
         let mark = subscript_assignment::MARK;
         let text = format!("\"{mark}\"((NULL).{}, NULL)", path.join("."));
