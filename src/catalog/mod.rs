@@ -130,7 +130,7 @@ pub use table_options::{
     boolean,
 };
 pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
-pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};

@@ -295,7 +295,7 @@ fn specific_name(routine: &RoutineDef) -> String {
 fn type_cells(source: &Source<'_>, ty: &RoutineType) -> [Cell; 3] {
     let oid = i64::from(type_oid(ty));
     match ty {
-        RoutineType::Sql(ty) if ty.enum_type().is_none() => {
+        RoutineType::Sql(ty) if !ty.has_label() => {
             let system = SYSTEM.types.get(&oid);
             let name = system.map(|system| system.name.clone());
             let shown = if ty.item_type().is_some() {
