@@ -183,6 +183,7 @@ fn every_option() -> TableOptions {
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
+        triggers_disabled: true,
         on_commit: None,
         split: SplitOptions {
             regions: Some(8),

@@ -139,6 +139,7 @@ struct Reader<'t> {
     has_bracket: bool,
     has_point: bool,
     has_as: bool,
+    only: Only,
 }
 
 impl<'t> Reader<'t> {
@@ -162,10 +163,15 @@ impl<'t> Reader<'t> {
             has_bracket: false,
             has_point: false,
             has_as: false,
+            only: Only::Nowhere,
         }
     }
 
     fn take(&mut self, mut token: TokenWithSpan) -> Result<()> {
+        if self.passes_only(&token) {
+            self.reach(token.span);
+            return Ok(());
+        }
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
@@ -197,6 +203,10 @@ impl<'t> Reader<'t> {
                     return Ok(());
                 }
             }
+            // The parser knows comments in quotes only.
+            Token::DollarQuotedString(text) if keyword_of(self.tokens.last()) == Keyword::IS => {
+                token.token = Token::SingleQuotedString(text.value.clone());
+            }
             Token::LBracket => self.has_bracket = true,
             Token::Period => self.has_point = true,
             _ => {}
@@ -207,6 +217,29 @@ impl<'t> Reader<'t> {
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
+    }
+
+    /// Whether a token is ONLY in front of a relation, or of the parentheses that may stand around its name: no table has parts that
+    /// would be left out.
+    fn passes_only(&mut self, token: &TokenWithSpan) -> bool {
+        let (next, passes) = match (&token.token, self.only) {
+            (Token::Whitespace(_), only) => (only, false),
+            (Token::Word(word), _) if word.keyword == Keyword::ONLY && word.quote_style.is_none() => {
+                let ends = [Keyword::READ, Keyword::ROW, Keyword::ROWS, Keyword::NoKeyword];
+                let before = keyword_of(self.tokens.last());
+                let is_listed = self.tokens.last().is_some_and(|last| last.token == Token::Comma);
+                match is_listed || !ends.contains(&before) {
+                    true => (Only::Word, true),
+                    false => (Only::Nowhere, false),
+                }
+            }
+            (Token::LParen, Only::Word) => (Only::Parenthesis, true),
+            (Token::RParen, Only::Parenthesis) => (Only::Nowhere, true),
+            (_, Only::Parenthesis) => (Only::Parenthesis, false),
+            _ => (Only::Nowhere, false),
+        };
+        self.only = next;
+        passes
     }
 
     /// Makes of the UPSERT that a query of WITH begins with an INSERT that is spelt so.
@@ -488,6 +521,16 @@ fn precedes_operand(token: &Token) -> bool {
         }
         _ => false,
     }
+}
+
+/// How far ONLY has been read.
+#[derive(Debug, Clone, Copy)]
+enum Only {
+    Nowhere,
+    /// It was the last token.
+    Word,
+    /// A parenthesis behind it is open.
+    Parenthesis,
 }
 
 fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {

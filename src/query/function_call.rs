@@ -262,6 +262,7 @@ impl Binder<'_> {
                 {
                     bound.push(Bound::constant(&Value::Text(form.value.clone()), SqlType::Text)?);
                 }
+                ast::FunctionArgExpr::Expr(expr) if self.is_place_of_output(expr) => {}
                 ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
                 ast::FunctionArgExpr::QualifiedWildcard(row) => bound.push(self.row_of_wildcard(row, place)?),
                 _ => {

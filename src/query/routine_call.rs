@@ -119,7 +119,9 @@ impl Binder<'_> {
                 }
                 expr => expr,
             };
-            call.bound.push(self.expression(expr, place)?);
+            if !self.is_place_of_output(expr) {
+                call.bound.push(self.expression(expr, place)?);
+            }
         }
         Ok(call)
     }

@@ -1,6 +1,6 @@
 //! Functions in FROM: the arrays they give become rows, beside those of the items before them when they use these.
 
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
@@ -10,6 +10,7 @@ use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
 use crate::functions::Volatility;
+use crate::parse::text_place;
 use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
@@ -77,7 +78,8 @@ impl Binder<'_> {
                 over: None,
                 within_group: Vec::new(),
             };
-            let bound = self.function(&function, place)?;
+            let bound = self.function(&function, place);
+            let bound = self.note_place(bound, |_| text_place::of_span(name.span()))?;
             sets.push(match bound.expr {
                 Expr::Unnest(UnnestExpr { expr, .. }) => {
                     Bound::new(*expr, SqlType::Array(Box::new(bound.ty)))

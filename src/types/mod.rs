@@ -83,6 +83,7 @@ pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
+pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
 

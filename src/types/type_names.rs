@@ -20,6 +20,8 @@ const ALL_DIGITS: i32 = 0xFFFF;
 
 /// The OID that undecided and missing types are sent with.
 const TEXT_OID: u32 = 25;
+/// PostgreSQL's OID of void, as which a client declares a parameter that holds the place of an OUT parameter.
+pub const VOID_OID: u32 = 2278;
 /// The OID of char(n).
 const BPCHAR_OID: u32 = 1042;
 

@@ -15,7 +15,7 @@ use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, region, rekey, rekey_build, retype, rewrite, role, sequence,
+    foreign_key, generation, identity, notice, options, region, rekey, rekey_build, retype, rewrite, sequence, triggers,
     upkeep, view_text, wildcard,
 };
 use crate::catalog::{
@@ -328,6 +328,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
+        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
+        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),
         other => alter_asked::apply(ctx, table, other),
     }
 }

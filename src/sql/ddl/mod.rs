@@ -71,6 +71,7 @@ mod table_change;
 mod table_index;
 mod temporary;
 mod trash;
+mod triggers;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
