@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Relation, extension, record, routine_record, type_record};
+use super::{Catalog, Relation, extension, record, routine_record, trash, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -21,7 +21,7 @@ use crate::{Error, Result};
 /// both read when one relation changed.
 const PART_IDS: TableId = 32;
 
-/// The part of schemas and settings; those of relations follow.
+/// The part of schemas, settings and all else that is no relation; those of relations follow.
 const NAMED_PART: u32 = 0;
 
 /// The parts of single relations, by their numbers, which change when writes add columns.
@@ -45,6 +45,7 @@ impl Catalog {
                 .map(Arc::new)?,
         };
         txn.judge_by(catalog.expiry_rules());
+        txn.log_changes(catalog.change_logs());
         Ok(catalog)
     }
 }
@@ -161,7 +162,7 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads schemas, types, functions, extensions and settings.
+/// Reads schemas, types, functions, extensions, the trash and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
@@ -178,6 +179,11 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     for (_, value) in read_ranges(txn, vec![keyspace::extensions_range()]).await? {
         let extension = extension::decode(&value)?;
         catalog.extensions.insert(extension.name.clone(), extension);
+    }
+    catalog.trash.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::trash_range()]).await? {
+        let trashed = trash::decode(&value)?;
+        catalog.trash.insert(trashed.id, Arc::new(trashed));
     }
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {

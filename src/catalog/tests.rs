@@ -68,6 +68,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         columns,
@@ -78,6 +79,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
@@ -183,6 +185,12 @@ fn every_option() -> TableOptions {
         unlogged: true,
         triggers_disabled: true,
         on_commit: None,
+        split: SplitOptions {
+            regions: Some(8),
+            start_key: Some("1".to_string()),
+            end_key: Some("9".to_string()),
+            split_keys: Some("2,3".to_string()),
+        },
         expiry: Expiry {
             ttl: Some(90_000_000),
             column: Some("ts".to_string()),

@@ -3,6 +3,7 @@
 //! left that the parser reads, whose name is no name of anybody's: its number.
 
 use sqlparser::ast::AlterTableOperation;
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::definition::AlterAction;
@@ -27,7 +28,7 @@ const CONSTRAINT_WORDS: [&str; 9] = [
 ];
 
 /// The words that actions begin with.
-const ACTION_WORDS: [&str; 27] = [
+const ACTION_WORDS: [&str; 28] = [
     "ADD",
     "ALTER",
     "ATTACH",
@@ -54,6 +55,7 @@ const ACTION_WORDS: [&str; 27] = [
     "SPLIT",
     "SWAP",
     "TRUNCATE",
+    "UNSPLIT",
     "VALIDATE",
 ];
 
@@ -186,6 +188,13 @@ impl TokenReader<'_> {
             }
             return Ok(AlterAction::Compact);
         }
+        if self.word("ALTER") && self.word("PRIMARY") && self.word("KEY") {
+            return self.primary_key_action();
+        }
+        self.at = start;
+        if let Some(split) = self.region_action()? {
+            return Ok(split);
+        }
         if self.word("ALTER") && self.word("CONSTRAINT") {
             return self.constraint_action();
         }
@@ -203,6 +212,75 @@ impl TokenReader<'_> {
         }
         self.at = start;
         self.storage_change().map(AlterAction::Storage)
+    }
+
+    /// `SPLIT AT VALUES (a, b), (c)`, `UNSPLIT AT VALUES (a)`, `UNSPLIT ALL`. Errors: 42601 behind these words.
+    fn region_action(&mut self) -> Result<Option<AlterAction>> {
+        let splits = self.word("SPLIT");
+        if !splits && !self.word("UNSPLIT") {
+            return Ok(None);
+        }
+        if !splits && self.word("ALL") {
+            return Ok(Some(AlterAction::UnsplitAt(None)));
+        }
+        self.expect("AT")?;
+        self.expect("VALUES")?;
+        let mut bounds = Vec::new();
+        loop {
+            if !self.token(&Token::LParen) {
+                return Err(self.syntax_error());
+            }
+            bounds.push(self.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?);
+            if !self.token(&Token::RParen) {
+                return Err(self.syntax_error());
+            }
+            // Behind a comma another action may stand, too.
+            let at = self.at;
+            if !self.token(&Token::Comma) {
+                break;
+            }
+            if self.peek() != Some(&Token::LParen) {
+                self.at = at;
+                break;
+            }
+        }
+        Ok(Some(match splits {
+            true => AlterAction::SplitAt(bounds),
+            false => AlterAction::UnsplitAt(Some(bounds)),
+        }))
+    }
+
+    /// What stands behind ALTER PRIMARY KEY: `[USING COLUMNS] (…) [USING HASH] [WITH (BUCKETS = n)]`, CockroachDB's words for the last among them.
+    fn primary_key_action(&mut self) -> Result<AlterAction> {
+        if self.word("USING") {
+            self.expect("COLUMNS")?;
+        }
+        self.take_token(&Token::LParen)?;
+        let mut columns = Vec::new();
+        loop {
+            columns.push(self.parsed(|parser| parser.parse_create_index_expr())?);
+            if !self.token(&Token::Comma) {
+                break;
+            }
+        }
+        self.take_token(&Token::RParen)?;
+        let mut buckets = None;
+        if self.word("USING") {
+            self.expect("HASH")?;
+            buckets = Some("16".to_string());
+        }
+        if self.word("WITH") {
+            let in_parentheses = self.token(&Token::LParen);
+            if !self.word("BUCKETS") {
+                self.expect("BUCKET_COUNT")?;
+            }
+            self.take_token(&Token::Eq)?;
+            buckets = self.value()?;
+            if in_parentheses {
+                self.take_token(&Token::RParen)?;
+            }
+        }
+        Ok(AlterAction::PrimaryKey { columns, buckets })
     }
 
     /// `ADD WILDCARD "c*" type`, `DROP WILDCARD "c*"`. The pattern is quoted: without it WILDCARD is the name of a column.

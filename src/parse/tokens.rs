@@ -23,6 +23,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::adjacency;
 use super::alter_actions;
 use super::array_word;
 use super::atomic_body::AtomicBody;
@@ -36,6 +37,8 @@ use super::inert;
 use super::key_includes;
 use super::nesting::Nesting;
 use super::position::character_position;
+use super::record_columns;
+use super::row_expansion;
 use super::row_locks::{self, LockStrength};
 use super::subscript_assignment;
 use super::syntax_error;
@@ -134,6 +137,8 @@ struct Reader<'t> {
     /// SET and a bracket were met: there may be an assignment to a part of an array.
     has_set: bool,
     has_bracket: bool,
+    has_point: bool,
+    has_as: bool,
     only: Only,
 }
 
@@ -156,6 +161,8 @@ impl<'t> Reader<'t> {
             has_array: false,
             has_set: false,
             has_bracket: false,
+            has_point: false,
+            has_as: false,
             only: Only::Nowhere,
         }
     }
@@ -201,6 +208,7 @@ impl<'t> Reader<'t> {
                 token.token = Token::SingleQuotedString(text.value.clone());
             }
             Token::LBracket => self.has_bracket = true,
+            Token::Period => self.has_point = true,
             _ => {}
         }
         self.reach(token.span);
@@ -298,6 +306,7 @@ impl<'t> Reader<'t> {
         self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
+        self.has_as |= keyword == Keyword::AS;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -405,9 +414,16 @@ impl<'t> Reader<'t> {
         if self.has_array {
             array_word::spell_brackets(&mut self.tokens);
         }
-        if self.has_set && self.has_bracket {
+        if self.has_as {
+            record_columns::settle(&mut self.tokens);
+        }
+        if self.has_point {
+            row_expansion::settle(&mut self.tokens);
+        }
+        if self.has_set && (self.has_bracket || self.has_point) {
             subscript_assignment::settle(&mut self.tokens);
         }
+        adjacency::settle(&mut self.tokens);
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
         }

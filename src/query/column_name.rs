@@ -1,6 +1,6 @@
 //! The names PostgreSQL gives to output columns without AS (`FigureColname`).
 
-use sqlparser::ast;
+use sqlparser::ast::{self, AccessExpr};
 
 use super::binder::fold;
 use crate::parse::type_name::sql_type;
@@ -22,7 +22,16 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), 2)),
         E::Nested(inner) => figure(inner),
         E::Collate { expr, .. } => figure(expr),
-        E::CompoundFieldAccess { root, .. } => figure(root),
+        E::CompoundFieldAccess { root, access_chain } => {
+            let mut fields = access_chain.iter().rev().filter_map(|access| match access {
+                AccessExpr::Dot(E::Identifier(field)) => Some(fold(field)),
+                _ => None,
+            });
+            match fields.next() {
+                Some(field) => Some((field, 2)),
+                None => figure(root),
+            }
+        }
         E::Function(function) => {
             let name = function
                 .name

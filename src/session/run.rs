@@ -56,6 +56,7 @@ impl Session {
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
         let ran = self.run_at_hand(statement, parameters, described).await;
+        self.remember_refusal(&statement.parsed.text, &ran);
         if let Ok(Reply::Done { .. }) = ran {
             self.stop_clock();
         }
@@ -332,7 +333,7 @@ impl Session {
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
         }
-        let outcome = outcome?;
+        let outcome = outcome.map_err(|error| ctx.jobs.with_done(error))?;
         let streams = outcome.streams();
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {

@@ -63,6 +63,8 @@ pub struct Settings {
     pub unwritten_columns: UnwrittenColumns,
     /// keyspan.columns_max.
     pub columns_max: usize,
+    /// keyspan.trash_hours.
+    pub trash_hours: u32,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
@@ -419,6 +421,7 @@ impl Settings {
             full_scan: FullScanPolicy::default(),
             unwritten_columns: UnwrittenColumns::Shown,
             columns_max: 0,
+            trash_hours: 0,
             multi_get_keys_max: 0,
             join_keys_max: 0,
             rewrite_rule_off: Arc::default(),
@@ -493,6 +496,7 @@ impl Settings {
         };
         self.unwritten_columns = UnwrittenColumns::named(self.value("keyspan.unwritten_columns"));
         self.columns_max = self.number("keyspan.columns_max");
+        self.trash_hours = self.number("keyspan.trash_hours") as u32;
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
         self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));

@@ -28,11 +28,14 @@
 //!    place where that is judged.
 
 mod buffer;
+mod change_log;
+pub mod heat;
 mod locking;
 mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod uncounted;
 mod view;
 mod visibility;
 
@@ -49,6 +52,8 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
+use change_log::ChangeLogs;
+use heat::{HeatView, KeyHeat, ScanHeat};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -73,6 +78,8 @@ pub struct Transaction {
     /// Of a view: what its reads see.
     view: Option<View>,
     visibility: Visibility,
+    /// What its reads and writes are counted by.
+    heat: Option<HeatView>,
     whole: Arc<Whole>,
 }
 
@@ -87,6 +94,7 @@ struct Whole {
     locks: HeldLocks,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
+    change_logs: ChangeLogs,
     /// What it has read, if it is serializable.
     reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
@@ -116,6 +124,8 @@ pub struct TransactionOptions {
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
     pub is_serializable: bool,
+    /// Counts what it reads and writes.
+    pub heat: Option<Arc<KeyHeat>>,
     /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
     pub snapshot: Option<SharedSnapshot>,
 }
@@ -162,6 +172,7 @@ impl Transaction {
             locks,
             policy: Mutex::default(),
             keeps_snapshot: options.keeps_snapshot,
+            change_logs: ChangeLogs::default(),
             reads,
             frees_space: Mutex::new(None),
         };
@@ -172,6 +183,7 @@ impl Transaction {
                 snapshot: shared.snapshot,
                 view: None,
                 visibility: shared.visibility.next(whole.store.clock(), true),
+                heat: whole.heat(),
                 whole,
             }),
             None => Transaction::at_newest_of(whole, None).await,
@@ -186,6 +198,7 @@ impl Transaction {
                 snapshot: Arc::clone(&self.snapshot),
                 view: None,
                 visibility: self.visibility.next(self.whole.store.clock(), true),
+                heat: self.whole.heat(),
                 whole: Arc::clone(&self.whole),
             }),
             false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
@@ -200,6 +213,20 @@ impl Transaction {
     /// Another transaction of the same session, for what is done in several.
     pub async fn another(&self) -> Result<Transaction> {
         let options = self.whole.options.clone();
+        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
+        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(other)
+    }
+
+    /// Another transaction of the same session, at the snapshot of this one, that goes on with rows as they are where others have changed
+    /// them since.
+    pub async fn beside(&self) -> Result<Transaction> {
+        let options = TransactionOptions {
+            keeps_snapshot: false,
+            is_serializable: false,
+            snapshot: Some(self.share_snapshot()),
+            ..self.whole.options.clone()
+        };
         let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
         other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(other)
@@ -225,6 +252,7 @@ impl Transaction {
             snapshot,
             view: None,
             visibility,
+            heat: whole.heat(),
             whole,
         })
     }
@@ -260,6 +288,9 @@ impl Transaction {
 
     async fn get_all(&self, keys: &[Vec<u8>]) -> Result<Values> {
         self.note_reads(|reads| reads.add_keys(keys));
+        if let Some(heat) = &self.heat {
+            heat.count_gets(keys);
+        }
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
@@ -345,10 +376,11 @@ impl Transaction {
         self.note_reads(|reads| reads.add_ranges(&request.ranges));
         let first = request.ranges.first();
         let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
+        let heat = ScanHeat::of(self.heat.as_ref(), first.map(|range| &*range.start));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
-            judge,
+            (judge, heat),
             request,
         )
     }
@@ -360,6 +392,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: Some(View::open(&self.whole.buffer)),
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -371,6 +404,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: None,
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -391,13 +425,19 @@ impl Transaction {
     /// Buffers a write. `lock`: the key is locked so at the statement's end, and must not have changed since the snapshot unless
     /// it was locked before; `None`: it is locked already, or nobody else can write it, or the last one wins.
     pub fn write(&self, write: Write, lock: Option<LockMode>) -> Result<()> {
-        self.lock_buffer().write(write, lock)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write(write, lock)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// Buffers a write of a key that is locked, or that nobody else can write, and under which nothing is committed unless the
     /// transaction itself has written it before.
     pub fn write_new(&self, write: Write) -> Result<()> {
-        self.lock_buffer().write_new(write)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write_new(write)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// For each key whether the transaction has put a value under it.
@@ -520,6 +560,9 @@ impl Transaction {
             unseen: self.whole.options.is_unseen,
             ..Batch::default()
         };
+        if let Some(heat) = &self.heat {
+            heat.count_writes(&batch);
+        }
         self.whole.store.commit(batch).await
     }
 
@@ -546,6 +589,13 @@ impl Transaction {
     }
 }
 
+impl Whole {
+    /// What a statement that begins counts by.
+    fn heat(&self) -> Option<HeatView> {
+        self.options.heat.as_ref().map(KeyHeat::view)
+    }
+}
+
 /// The locks of a transaction that ends when this is dropped.
 struct ReleasedAtEnd<'a>(&'a HeldLocks);
 
@@ -563,4 +613,18 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")
+}
+
+/// A row that is logged is written.
+fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
+    match key {
+        None => Ok(()),
+        Some(key) => buffer.write(
+            Write::Put {
+                key,
+                value: Vec::new(),
+            },
+            None,
+        ),
+    }
 }

@@ -143,10 +143,7 @@ async fn django_does_the_same_on_postgresql() {
 }
 
 /// What scripts of Node print otherwise on Keyspan, by script and the step's name, and why.
-const NODE_DIFFERENCES: &[(&str, &str)] = &[
-    // It makes a function that answers a whole row of a table.
-    ("sequelize", "findOrCreate"),
-];
+const NODE_DIFFERENCES: &[(&str, &str)] = &[];
 
 /// What a script of the folder prints, step by step; `None` where Node or its libraries are absent.
 fn run_node(script: &str, place: &Place) -> Option<Vec<String>> {

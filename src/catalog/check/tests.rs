@@ -33,7 +33,7 @@ fn column(id: u16, name: &str) -> ColumnDef {
 }
 
 /// `public.t (a bigint PRIMARY KEY, b bigserial)`, relation 1, with index 2's number for its key.
-fn table() -> TableDef {
+pub(in crate::catalog) fn table() -> TableDef {
     let serial = ColumnDef {
         default: Some(ColumnDefault::Sequence { oid: NO_SEQUENCE }),
         ..column(2, "b")
@@ -66,6 +66,7 @@ fn table() -> TableDef {
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         indexes: Vec::new(),
@@ -75,6 +76,7 @@ fn table() -> TableDef {
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

@@ -6,7 +6,7 @@ use super::index::{Completion, NewIndex, add};
 use super::index_expression::{self, Key};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{alter, free_name, notice, storage};
+use super::{advice, alter, free_name, notice, storage};
 use crate::catalog::{Access, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
@@ -27,8 +27,13 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         columns,
         expressions,
         predicate,
+        buckets,
         names,
-    } = index_expression::key(ctx, &mut changed, (&create.columns, create.predicate.as_ref()))?;
+    } = index_expression::key(
+        ctx,
+        &mut changed,
+        (&create.columns, create.predicate.as_ref(), options.buckets),
+    )?;
     let mut include = included_columns(&create.include, &table)?;
     if options.covers_all {
         include = covered_columns(&table, &columns);
@@ -63,12 +68,14 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         }
     };
     storage::tell(ctx, options.unused());
+    advice::advise_index(ctx, &changed, (&name, &columns))?;
     let new = NewIndex {
         name,
         columns,
         include,
         expressions,
         predicate,
+        buckets,
         unique: create.unique,
         constraint: false,
         options: options.kept,

@@ -122,7 +122,7 @@ fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
     let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
     match value {
         // The label may have been renamed.
-        value if ty.enum_type().is_some() => label_sql(value, ty),
+        value if ty.has_label() => label_sql(value, ty),
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
         _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),

@@ -6,14 +6,16 @@ use std::collections::HashSet;
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
+use super::object_class::{
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid,
+};
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::session_rows::DATABASE_OWNER;
 use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{
-    OWNER_NAME, OWNER_OID, SYSTEM, UserColumn, UserIndex, type_facts,
+    OWN_SCHEMA, OWNER_NAME, OWNER_OID, SYSTEM, UserColumn, UserIndex, type_facts,
 };
 use crate::types::SqlType;
 
@@ -429,6 +431,28 @@ fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     routine_rows::dependencies(source, rows);
     view_rows::dependencies(source, rows);
     constraint_rows::dependencies(source, rows);
+    own_members(source, rows);
+}
+
+/// Our own schema and what is in it count as parts of an extension that is always there: who copies a database (pg_dump) leaves them out.
+fn own_members(source: &Source<'_>, rows: &mut RelationRows) {
+    let mut push = |class: i64, object: i64| {
+        rows.push(&[
+            ("classid", text(class)),
+            ("objid", text(object)),
+            ("objsubid", text(0)),
+            ("refclassid", text(EXTENSION_CLASS)),
+            ("refobjid", text(routine_rows::PLPGSQL_OID)),
+            ("refobjsubid", text(0)),
+            ("deptype", text("e")),
+        ]);
+    };
+    let schemas = source.objects.schemas.iter();
+    for (oid, _, _) in schemas.filter(|(_, name, _)| name == OWN_SCHEMA) {
+        push(NAMESPACE_CLASS, *oid);
+    }
+    let own = definitions().iter().filter(|system| system.schema == OWN_SCHEMA);
+    own.for_each(|system| push(CLASS_CLASS, system.oid));
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {
@@ -476,7 +500,8 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     // How the system's views are made is our own business: they have no definition to show.
     for system in definitions()
         .iter()
-        .filter(|system| system.oid != 0 && !SYSTEM_TABLES.contains(&system.oid))
+        .filter(|system| system.oid != 0 && system.schema != OWN_SCHEMA)
+        .filter(|system| !SYSTEM_TABLES.contains(&system.oid))
     {
         rows.push(&[
             ("schemaname", text(system.schema)),

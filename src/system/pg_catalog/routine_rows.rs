@@ -15,7 +15,7 @@ use crate::system::catalog_version::routine_text::{default_text, result_oid, sql
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL};
 
 /// The oid of plpgsql among extensions.
-const PLPGSQL_OID: i64 = 13_559;
+pub(super) const PLPGSQL_OID: i64 = 13_559;
 /// The oids of the functions that PostgreSQL runs plpgsql by: none of ours, but what lists languages asks whether there are such.
 const PLPGSQL_HANDLERS: [i64; 3] = [13_560, 13_561, 13_562];
 
@@ -310,7 +310,7 @@ fn specific_name(routine: &RoutineDef) -> String {
 fn type_cells(source: &Source<'_>, ty: &RoutineType) -> [Cell; 3] {
     let oid = i64::from(type_oid(ty));
     match ty {
-        RoutineType::Sql(ty) if ty.enum_type().is_none() => {
+        RoutineType::Sql(ty) if !ty.has_label() => {
             let system = SYSTEM.types.get(&oid);
             let name = system.map(|system| system.name.clone());
             let shown = if ty.item_type().is_some() {
