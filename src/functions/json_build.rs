@@ -112,8 +112,8 @@ fn array_in_lines(batch: &Batch) -> Result<ArrayRef> {
 fn row_in_lines(batch: &Batch) -> Result<ArrayRef> {
     let ty = &batch.arguments[0];
     batch.map2(|row: Value, in_lines: bool| match row {
-        Value::Record(values) => Ok(row_text(&values, ty, batch.settings, separator(in_lines))),
-        _ => Err(mismatched_types()),
+        Value::Record(values) => Some(row_text(&values, ty, batch.settings, separator(in_lines))),
+        _ => None,
     })
 }
 

@@ -30,12 +30,7 @@ impl Binder<'_> {
                 _ => bound,
             };
             if let SqlType::Multirange(_) = bound.ty {
-                let ranges = self.resolve_function("unnest", vec![bound])?;
-                let item = ranges.ty.clone();
-                let Expr::Unnest(UnnestExpr { expr }) = ranges.expr else {
-                    return Err(Error::internal("a set that gives no rows"));
-                };
-                sets.push(Bound::new(*expr, SqlType::Array(Box::new(item))));
+                sets.push(self.ranges_of(bound)?);
                 continue;
             }
             if bound.ty.item_type().is_none() {
@@ -94,6 +89,16 @@ impl Binder<'_> {
             });
         }
         Ok(sets)
+    }
+
+    /// The ranges of a multirange, as an array.
+    fn ranges_of(&mut self, multirange: Bound) -> Result<Bound> {
+        let ranges = self.resolve_function("unnest", vec![multirange])?;
+        let item = ranges.ty.clone();
+        match ranges.expr {
+            Expr::Unnest(UnnestExpr { expr }) => Ok(Bound::new(*expr, SqlType::Array(Box::new(item)))),
+            _ => Err(Error::internal("a set that gives no rows")),
+        }
     }
 
     /// The array of a FROM function whose rows are kept by LEFT JOIN LATERAL: there is one, of NULLs, where it gives none.
