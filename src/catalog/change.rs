@@ -4,18 +4,17 @@
 use std::sync::Arc;
 
 use super::load::{part_key, single_part_key};
+use super::new_column::too_many_columns;
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, Relation, RoutineDef, SchemaDef, SequenceDef,
-    SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key, region, routine_record,
-    type_record, written_key,
+    Catalog, ExtensionDef, NO_SEQUENCE, NewDynamicColumn, Relation, RoutineDef,
+    SchemaDef, SequenceDef, SettingOverrides, TableDef, TypeDef, ViewDef, COLUMNS_MAX, ColumnDef, extension, record, record_key, region,
+    routine_record, type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
-use crate::codec::row::ColumnId;
-use crate::error::{DuplicateKind, Limit};
+use crate::error::DuplicateKind;
 use crate::store::{LockMode, Write};
 use crate::txn::Transaction;
-use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 /// Changes catalog records in a transaction; one value a statement. The new catalog version is written with the first
@@ -26,25 +25,6 @@ pub struct CatalogWriter<'a> {
     /// What is changed.
     catalog: &'a Catalog,
     version: u64,
-}
-
-/// A column that a write names and the table does not have yet.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewDynamicColumn {
-    /// Its name.
-    pub name: String,
-    /// The type of the value first written, or of the pattern that the name matches.
-    pub ty: SqlType,
-    /// The pattern's domain.
-    pub domain: Option<Arc<TypeDef>>,
-}
-
-impl NewDynamicColumn {
-    /// One that gets its type from the value first written.
-    pub fn of_value(name: String, ty: SqlType) -> NewDynamicColumn {
-        let domain = None;
-        NewDynamicColumn { name, ty, domain }
-    }
 }
 
 impl<'a> CatalogWriter<'a> {
@@ -115,10 +95,15 @@ impl<'a> CatalogWriter<'a> {
         self.write_record_in(record, Some(value), LockMode::ShareRowExclusive)
     }
 
+    /// Removes a sequence's record; what it has given stays.
+    pub(super) fn forget_sequence(&self, sequence: &SequenceDef) -> Result<()> {
+        self.drop_name(&sequence.schema, &sequence.name)?;
+        self.drop_record(Keyspace::Relation { id: sequence.id }, sequence.oid())
+    }
+
     /// Removes a sequence's record and what it has given.
     pub fn drop_sequence(&self, sequence: &SequenceDef) -> Result<()> {
-        self.drop_name(&sequence.schema, &sequence.name)?;
-        self.drop_record(Keyspace::Relation { id: sequence.id }, sequence.oid())?;
+        self.forget_sequence(sequence)?;
         // Blind: a session that reserves a block of values meanwhile must not fail the drop.
         let key = sequence.counter_key();
         self.txn.write(Write::Delete { key }, None)
@@ -305,13 +290,23 @@ impl<'a> CatalogWriter<'a> {
         self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
     }
 
-    /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
-    pub fn drop_table(&self, table: &TableDef) -> Result<()> {
+    /// Removes a table's record, its own part of the catalog and its regions; its rows stay, with what is counted of them.
+    pub(super) fn forget_table(&self, table: &TableDef) -> Result<()> {
+        self.end_rekeying(table)?;
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
         self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
-        for key in side_keys(table) {
+        for key in [single_part_key(table.id), region::key_of(table.oid)] {
+            self.txn.write(Write::Delete { key }, None)?;
+        }
+        Ok(())
+    }
+
+    /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.
+    pub fn drop_table(&self, table: &TableDef) -> Result<()> {
+        self.forget_table(table)?;
+        for key in counts_of(table) {
             // Blind: a session that reserves a block of values meanwhile must not fail the drop.
             self.txn.write(Write::Delete { key }, None)?;
         }
@@ -351,6 +346,17 @@ impl<'a> CatalogWriter<'a> {
         Ok(())
     }
 
+    /// Gives up the keys that are written beside a table under another primary key, and the log of its changes. The record is the caller's.
+    pub fn end_rekeying(&self, table: &TableDef) -> Result<()> {
+        let Some(rekeying) = table.rekeying else {
+            return Ok(());
+        };
+        let key = written_key(rekeying.id);
+        self.txn.write(Write::Delete { key }, None)?;
+        self.drop_keys(rekeying.id, IndexId::MAX)?;
+        self.drop_keys(table.id, rekeying.log)
+    }
+
     /// Leaves all keys of a table, or of one index, to `reclaim_dropped`.
     pub fn drop_keys(&self, table: TableId, index: IndexId) -> Result<()> {
         let key = Keyspace::Dropped { table, index }.encode();
@@ -371,11 +377,25 @@ impl<'a> CatalogWriter<'a> {
 
     /// The same, while others may use the table in modes that do not conflict with this one.
     pub fn replace_table_in(&self, table: &TableDef, new: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
-        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
-        for key in [written_key(table.id), single_part_key(table.id)] {
-            self.txn.write(Write::Delete { key }, None)?;
-        }
+        let key = written_key(table.id);
+        self.txn.write(Write::Delete { key }, None)?;
         self.drop_keys(table.id, IndexId::MAX)?;
+        self.move_table(table, new, mode)
+    }
+
+    /// Moves a table's record to the new one's id; the old keys stay, and how many rows they are.
+    pub(super) fn move_table(
+        &self,
+        table: &TableDef,
+        new: TableDef,
+        mode: LockMode,
+    ) -> Result<Arc<TableDef>> {
+        self.end_rekeying(table)?;
+        let rekeying = None;
+        let new = TableDef { rekeying, ..new };
+        self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
+        let key = single_part_key(table.id);
+        self.txn.write(Write::Delete { key }, None)?;
         self.put_table_in(new, mode)
     }
 
@@ -463,8 +483,13 @@ impl<'a> CatalogWriter<'a> {
         self.txn.write(Write::Delete { key }, None)
     }
 
+    /// The new version of the catalog.
+    pub(super) fn version(&self) -> u64 {
+        self.version
+    }
+
     /// Writes a record, or removes it, and gives its part of the catalog the new version. Nobody else may use the object.
-    fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
+    pub(super) fn write_record(&self, record: Keyspace<'_>, value: Option<Vec<u8>>) -> Result<()> {
         let mode = match record {
             Keyspace::Relation { .. } => LockMode::AccessExclusive,
             _ => LockMode::Replace,
@@ -545,56 +570,9 @@ fn names_of_table(table: &TableDef) -> Vec<(&str, u32)> {
         .collect()
 }
 
-/// The keys of what a table has beside its record: its counter of row ids, its writers' mark, its part of the catalog, its regions.
-fn side_keys(table: &TableDef) -> [Vec<u8>; 4] {
-    let (table, regions) = (table.id, region::key_of(table.oid));
-    let row_id = Keyspace::NextRowId { table }.encode();
-    [row_id, written_key(table), single_part_key(table), regions]
+/// The keys of the counter of row ids that a table may have, and of the mark that its writers leave.
+fn counts_of(table: &TableDef) -> [Vec<u8>; 2] {
+    let row_id = Keyspace::NextRowId { table: table.id }.encode();
+    [row_id, written_key(table.id)]
 }
 
-impl TableDef {
-    /// The table with these columns behind its others, `columns_max` of them at most. Errors: 54011.
-    pub fn with_dynamic_columns(&self, new: Vec<NewDynamicColumn>, columns_max: usize) -> Result<TableDef> {
-        if self.visible_columns().count() + new.len() > columns_max {
-            return Err(too_many_columns(columns_max));
-        }
-        let mut table = self.clone();
-        for NewDynamicColumn { name, ty, domain } in new {
-            table.add_column(ColumnDef {
-                id: 0,
-                name,
-                ty,
-                domain,
-                not_null: false,
-                unverified: None,
-                default: None,
-                missing: Value::Null,
-                hidden: false,
-                dynamic: true,
-                comment: None,
-            })?;
-        }
-        Ok(table)
-    }
-    /// Adds a column behind the visible ones and gives it its id. Errors: 54011.
-    pub fn add_column(&mut self, mut column: ColumnDef) -> Result<ColumnId> {
-        let visible = self.visible_columns().count();
-        if visible >= COLUMNS_MAX || self.next_column_id == ColumnId::MAX {
-            return Err(too_many_columns(COLUMNS_MAX));
-        }
-        column.id = self.next_column_id;
-        self.next_column_id += 1;
-        let id = column.id;
-        self.columns.insert(visible, column);
-        Ok(id)
-    }
-}
-
-fn too_many_columns(columns_max: usize) -> Error {
-    Error::LimitExceeded {
-        state: Limit::Columns,
-        message: format!("tables can have at most {columns_max} columns"),
-        hint: "Drop columns that are no longer used, or keep rare attributes in one jsonb column."
-            .to_string(),
-    }
-}

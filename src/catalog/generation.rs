@@ -14,6 +14,10 @@ pub struct Generation {
     pub sql: String,
     /// The columns that it names, none of them generated.
     pub inputs: Vec<ColumnId>,
+    /// The least and the greatest of its values, where these are few whole numbers, as those of `ts % 16`: a key that begins with it is
+    /// read in as many places, whatever conditions say of it. (An older release left it out.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub values: Option<(i64, i64)>,
 }
 
 /// Computes the generated columns of one table. It is made where expressions are bound, which is above this layer.

@@ -17,6 +17,8 @@ pub struct IndexOption {
 pub enum IndexVerdict {
     /// INDEX_COVERED_TYPE: which columns an index includes besides those that it names.
     Covers,
+    /// BUCKETS: its entries are spread over so many places.
+    Buckets,
     /// It changes nothing that a statement answers: taken with a NOTICE, kept and shown.
     Kept(Values),
 }
@@ -26,6 +28,10 @@ pub static INDEX_OPTIONS: &[IndexOption] = &[
     IndexOption {
         name: "index_covered_type",
         verdict: IndexVerdict::Covers,
+    },
+    IndexOption {
+        name: "buckets",
+        verdict: IndexVerdict::Buckets,
     },
     kept("compression", Values::Text),
     kept("data_block_encoding", Values::Text),

@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Relation, extension, record, routine_record, type_record};
+use super::{Catalog, Relation, extension, record, routine_record, trash, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -21,13 +21,18 @@ use crate::{Error, Result};
 /// both read when one relation changed.
 const PART_IDS: TableId = 32;
 
-/// The part of schemas and settings; those of relations follow.
+/// The part of schemas, settings and all else that is no relation; those of relations follow.
 const NAMED_PART: u32 = 0;
 
 /// The parts of single relations, by their numbers, which change when writes add columns.
 const SINGLE_PARTS: u32 = 1 << 31;
 
 impl Catalog {
+    /// Whether this is the version that is stored. Errors: `Corrupt`.
+    pub fn is_of_version(&self, stored: Option<&[u8]>) -> Result<bool> {
+        Ok(stored.map_or(Ok(0), decode_version)? == self.version)
+    }
+
     /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else `cached` with those
     /// parts read anew that are others, and the definitions of `cached` for records that did not change. From then on the transaction
     /// judges by it which rows are over.
@@ -40,8 +45,14 @@ impl Catalog {
                 .map(Arc::new)?,
         };
         txn.judge_by(catalog.expiry_rules());
+        txn.log_changes(catalog.change_logs());
         Ok(catalog)
     }
+}
+
+/// The key of the version of the whole catalog.
+pub fn version_key() -> Vec<u8> {
+    Keyspace::CatalogVersion.encode()
 }
 
 /// The key of the version of the part that a record is in.
@@ -80,7 +91,7 @@ fn range_of(part: u32) -> KeyRange {
 /// The catalog's version as the transaction sees it; 0 before the first change. Where it has changed the catalog itself, its version
 /// and that of the others together: a later statement may see what they committed meanwhile.
 pub(super) async fn version(txn: &Transaction) -> Result<u64> {
-    let key = [Keyspace::CatalogVersion.encode()];
+    let key = [version_key()];
     let seen = txn.get_many(&key).await?.get(0).map_or(Ok(0), decode_version)?;
     match txn.has_written(&key[0]) {
         false => Ok(seen),
@@ -151,7 +162,7 @@ fn bring_types_up_to_date(catalog: &mut Catalog) -> Result<()> {
     Ok(())
 }
 
-/// Reads schemas, types, functions, extensions and settings.
+/// Reads schemas, types, functions, extensions, the trash and settings.
 async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     catalog.schemas = Catalog::empty().schemas;
     for (_, value) in read_ranges(txn, vec![keyspace::schemas_range()]).await? {
@@ -168,6 +179,11 @@ async fn load_named(txn: &Transaction, catalog: &mut Catalog) -> Result<()> {
     for (_, value) in read_ranges(txn, vec![keyspace::extensions_range()]).await? {
         let extension = extension::decode(&value)?;
         catalog.extensions.insert(extension.name.clone(), extension);
+    }
+    catalog.trash.clear();
+    for (_, value) in read_ranges(txn, vec![keyspace::trash_range()]).await? {
+        let trashed = trash::decode(&value)?;
+        catalog.trash.insert(trashed.id, Arc::new(trashed));
     }
     catalog.altered.clear();
     for (_, value) in read_ranges(txn, vec![keyspace::settings_range()]).await? {

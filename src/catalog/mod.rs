@@ -22,6 +22,7 @@
 //! | `Extension { name }` | a record of an extension |
 //! | `Regions { oid }` | a record of where a table is split into regions |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
+//! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
 //! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
@@ -43,6 +44,8 @@
 //! - Every transaction that writes rows of a table guards the table's record key, and puts its `Written` key without a
 //!   check. So whoever changes a record knows that no row lands under the old one, and whoever's change rests on *all*
 //!   rows of a snapshot ("none is NULL", "no two are equal") can guard `Written`, and conflicts with any other writer.
+//! - A table that gets another primary key ([`TableDef::rekeying`]) has a log: whoever writes a row of it puts the row's key there, in
+//!   the same commit. A start gives up what was on its way.
 //! - A column or index whose record promises what is not verified yet says so ([`ColumnDef::unverified`],
 //!   [`IndexDef::building`]): writes obey the promise, reads do not rest on it. A start undoes those it finds.
 //!
@@ -54,6 +57,7 @@
 
 mod access;
 mod change;
+mod change_log;
 pub mod check;
 mod check_constraint;
 mod column_types;
@@ -66,6 +70,7 @@ mod index_options;
 mod load;
 mod lookups;
 mod narrowed;
+mod new_column;
 mod object_ids;
 mod queries;
 mod reclaim;
@@ -80,6 +85,7 @@ mod split_options;
 mod stored_query;
 mod table_def;
 mod table_options;
+mod trash;
 mod type_def;
 mod type_record;
 mod wildcard;
@@ -90,7 +96,8 @@ use std::sync::Arc;
 use crate::codec::keyspace::{Keyspace, TableId};
 use crate::{Error, Result};
 pub use access::{Access, Object, ObjectKind, RelationName};
-pub use change::{CatalogWriter, NewDynamicColumn};
+pub use change::CatalogWriter;
+use change_log::ChangeLogCache;
 pub use check_constraint::CheckConstraint;
 pub use expiry::Expiry;
 use expiry_rule::ExpiryCache;
@@ -98,7 +105,9 @@ pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
+pub use load::version_key;
 pub use lookups::{Answers, Lookups};
+pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
@@ -113,15 +122,15 @@ pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use split_options::{REGIONS_MAX, SplitOptions};
 pub use stored_query::StoredQuery;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE, TableCache,
-    TableDef, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
+    Rekeying, TableCache, TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
     boolean,
 };
-
-pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
+pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
@@ -149,12 +158,16 @@ pub struct Catalog {
     pub routines: Routines,
     /// The extensions that are there, but for plpgsql, which always is.
     pub extensions: BTreeMap<String, ExtensionDef>,
+    /// Tables in the trash, by the ids of their keys: the later they came, the greater.
+    pub trash: BTreeMap<TableId, Arc<TrashedTable>>,
     /// Settings that sessions begin with, by whom they concern; the later count more.
     pub altered: BTreeMap<SettingsOwner, SettingOverrides>,
     /// The versions of its parts, where they have changed since there are any (see `load`).
     parts: BTreeMap<u32, u64>,
     /// See [`Catalog::expiry_rules`].
     expiry: ExpiryCache,
+    /// See [`Catalog::change_logs`].
+    change_logs: ChangeLogCache,
 }
 
 /// A schema's record.
@@ -292,9 +305,11 @@ impl Catalog {
             types: UserTypes::default(),
             routines: Routines::default(),
             extensions: BTreeMap::new(),
+            trash: BTreeMap::new(),
             altered: BTreeMap::new(),
             parts: BTreeMap::new(),
             expiry: ExpiryCache::default(),
+            change_logs: ChangeLogCache::default(),
         }
     }
 

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use super::type_def::stored_name;
 use super::{
-    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Relation,
-    SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions, Unverified,
-    UserTypes, ViewDef,
+    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Rekeying,
+    Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions,
+    Unverified, UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{EnumValue, FormatSettings, SqlType, Value};
+use crate::types::{EnumValue, FormatSettings, RecordField, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The format this release writes; it reads no other.
@@ -45,6 +45,8 @@ struct TableRecord {
     wildcards: Vec<ColumnRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stored_query: Option<Box<StoredQuery>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rekeying: Option<Rekeying>,
     comment: Option<String>,
 }
 
@@ -96,24 +98,18 @@ enum DefaultRecord {
 
 /// A table's record.
 pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
-    let record = TableRecord {
-        id: table.id,
-        oid: table.oid,
-        schema: table.schema.clone(),
-        name: table.name.clone(),
-        columns: table.columns.iter().map(ColumnRecord::from_def).collect(),
-        next_column_id: table.next_column_id,
-        primary_key: table.primary_key.clone(),
-        indexes: table.indexes.clone(),
-        next_index_id: table.next_index_id,
-        checks: table.checks.clone(),
-        foreign_keys: table.foreign_keys.clone(),
-        options: table.options.clone(),
-        wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
-        stored_query: table.stored_query.clone(),
-        comment: table.comment.clone(),
-    };
-    encode(b'T', table.version, table.id, &record)
+    encode(b'T', table.version, table.id, &TableRecord::from_def(table))
+}
+
+/// The JSON of a table's record.
+pub(super) fn table_json(table: &TableDef) -> Result<serde_json::Value> {
+    serde_json::to_value(TableRecord::from_def(table)).map_err(unserializable)
+}
+
+/// Reads [`table_json`] back.
+pub(super) fn table_of_json(json: serde_json::Value, types: &UserTypes) -> Result<TableDef> {
+    let record: TableRecord = serde_json::from_value(json).map_err(|error| corrupt(error.to_string()))?;
+    record.into_def(0, types)
 }
 
 /// A view's record.
@@ -290,6 +286,27 @@ impl DefaultRecord {
 }
 
 impl TableRecord {
+    fn from_def(table: &TableDef) -> TableRecord {
+        TableRecord {
+            id: table.id,
+            oid: table.oid,
+            schema: table.schema.clone(),
+            name: table.name.clone(),
+            columns: table.columns.iter().map(ColumnRecord::from_def).collect(),
+            next_column_id: table.next_column_id,
+            primary_key: table.primary_key.clone(),
+            indexes: table.indexes.clone(),
+            next_index_id: table.next_index_id,
+            checks: table.checks.clone(),
+            foreign_keys: table.foreign_keys.clone(),
+            options: table.options.clone(),
+            wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
+            stored_query: table.stored_query.clone(),
+            rekeying: table.rekeying,
+            comment: table.comment.clone(),
+        }
+    }
+
     fn into_def(self, version: u64, types: &UserTypes) -> Result<TableDef> {
         let columns = |columns: Vec<ColumnRecord>| -> Result<Vec<ColumnDef>> {
             let columns = columns.into_iter();
@@ -310,6 +327,7 @@ impl TableRecord {
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             stored_query: self.stored_query,
+            rekeying: self.rekeying,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),
@@ -346,6 +364,16 @@ fn carrier(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
         SqlType::Enum(_) => SqlType::Int8,
+        SqlType::Record(row) => {
+            let fields = row.fields.iter().map(|field| RecordField {
+                ty: carrier(&field.ty),
+                ..field.clone()
+            });
+            SqlType::Record(Arc::new(RecordType {
+                fields: fields.collect(),
+                ..RecordType::clone(row)
+            }))
+        }
         ty => ty.clone(),
     }
 }
@@ -353,6 +381,7 @@ fn carrier(ty: &SqlType) -> SqlType {
 fn with_positions(value: Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
+        Value::Record(values) => Value::Record(values.into_iter().map(with_positions).collect()),
         Value::Enum(value) => Value::Int(value.position),
         value => value,
     }
@@ -362,6 +391,14 @@ fn of_positions(value: Value, ty: &SqlType) -> Value {
     match (value, ty) {
         (Value::Array(items), SqlType::Array(item)) => {
             Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
+        }
+        (Value::Record(values), SqlType::Record(row)) => {
+            let columns = values.into_iter().zip(&row.fields);
+            Value::Record(
+                columns
+                    .map(|(value, field)| of_positions(value, &field.ty))
+                    .collect(),
+            )
         }
         (Value::Int(position), SqlType::Enum(labels)) => Value::Enum(EnumValue {
             ty: Arc::clone(labels),
@@ -379,12 +416,15 @@ pub(super) struct Head<'a> {
     pub(super) json: &'a [u8],
 }
 
+fn unserializable(error: serde_json::Error) -> Error {
+    Error::internal(format!("catalog record does not serialize: {error}"))
+}
+
 pub(super) fn encode(kind: u8, version: u64, id: TableId, record: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = vec![FORMAT, kind];
     bytes.extend_from_slice(&version.to_be_bytes());
     bytes.extend_from_slice(&id.to_be_bytes());
-    serde_json::to_writer(&mut bytes, record)
-        .map_err(|error| Error::internal(format!("catalog record does not serialize: {error}")))?;
+    serde_json::to_writer(&mut bytes, record).map_err(unserializable)?;
     let checksum = crc32c::crc32c(&bytes);
     bytes.extend_from_slice(&checksum.to_le_bytes());
     Ok(bytes)

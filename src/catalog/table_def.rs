@@ -15,7 +15,7 @@ use super::table_options::TableOptions;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{SqlType, Value};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
@@ -57,12 +57,23 @@ pub struct TableDef {
     pub wildcards: Vec<ColumnDef>,
     /// The query whose rows it holds: it is a materialized view.
     pub stored_query: Option<Box<StoredQuery>>,
+    /// ALTER PRIMARY KEY is on its way.
+    pub rekeying: Option<Rekeying>,
     /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
     pub cache: TableCache,
     /// The columns that a write does not see, sorted (see `narrowed`); none in a record.
     pub left_out: Arc<[ColumnId]>,
+}
+
+/// A table whose rows are written beside under another primary key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Rekeying {
+    /// The id of the new keys.
+    pub id: TableId,
+    /// The index of the table under which the keys of rows stand that were written since: every transaction that writes a row puts its.
+    pub log: IndexId,
 }
 
 /// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,
@@ -164,6 +175,9 @@ pub struct IndexDef {
     /// WHERE: its first column is computed for it, true for the rows of which the condition holds, and NULL for all others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicate: Option<IndexExpression>,
+    /// BUCKETS: its first column is computed for it, and says in which of so many buckets an entry stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buckets: Option<IndexBuckets>,
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
@@ -206,6 +220,15 @@ pub struct IndexExpression {
     pub is_call: bool,
 }
 
+/// BUCKETS of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct IndexBuckets {
+    /// The hidden column that holds the number of the bucket.
+    pub column: ColumnId,
+    /// How many there are.
+    pub count: u16,
+}
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -233,18 +256,18 @@ impl IndexDef {
     }
     /// Whether it is over columns that users declared, and of all rows: what a constraint may rest on.
     pub fn is_plain(&self) -> bool {
-        self.expressions.is_empty() && self.predicate.is_none()
+        self.expressions.is_empty() && self.predicate.is_none() && self.buckets.is_none()
     }
-    /// Its expressions, the condition among them.
-    pub fn computed(&self) -> impl Iterator<Item = &IndexExpression> {
-        self.expressions.iter().chain(&self.predicate)
+    /// The columns that are computed for it: its bucket's, those of its expressions and of its condition.
+    pub fn computed_columns(&self) -> impl Iterator<Item = ColumnId> {
+        let expressions = self.expressions.iter().chain(&self.predicate);
+        let buckets = self.buckets.iter().map(|buckets| buckets.column);
+        expressions.map(|expression| expression.column).chain(buckets)
     }
-    /// The columns that it sorts by, but for that of its condition.
+    /// The columns that it sorts by, but for those of its buckets and its condition, which come first.
     pub fn shown_columns(&self) -> &[KeyColumn] {
-        match self.predicate {
-            Some(_) => self.columns.get(1..).unwrap_or_default(),
-            None => &self.columns,
-        }
+        let unseen = usize::from(self.buckets.is_some()) + usize::from(self.predicate.is_some());
+        self.columns.get(unseen..).unwrap_or_default()
     }
     /// Whether every write keeps its entries.
     pub fn is_kept(&self) -> bool {
@@ -347,6 +370,13 @@ impl TableDef {
         self.columns.iter().filter(|column| !column.hidden)
     }
 
+    /// The type of its rows.
+    pub fn row_type(&self) -> RecordType {
+        let columns = self.visible_columns();
+        let columns = columns.map(|column| (column.name.clone(), column.ty.clone()));
+        RecordType::of_relation(self.oid(), &self.name, self.version, columns)
+    }
+
     /// Their positions in `columns`.
     pub(crate) fn visible_positions(&self) -> Vec<usize> {
         let visible = |at: &usize| !self.columns[*at].hidden;
@@ -406,6 +436,22 @@ impl TableDef {
             self.cache.generated.get_or_init(|| made);
         }
         Ok(self.generated())
+    }
+    /// The least and the greatest value of an index's first column, where that is computed of others and has few: entries are looked for
+    /// in as many places, whatever conditions say of it.
+    pub fn few_first_values(&self, index: &IndexDef) -> Option<(i64, i64)> {
+        let [first, _, ..] = index.columns.as_slice() else {
+            return None;
+        };
+        let column = &self.columns[self.column_index_by_id(first.column)?];
+        // An older release wrote how many buckets a table has, and nothing else.
+        let of_table = || Some((0, i64::from(self.options.buckets?) - 1));
+        let values = column.generation()?.values;
+        values.or_else(|| of_table().filter(|_| index.id == 0))
+    }
+    /// Whether an index is being built, or its rows are written beside it.
+    pub fn has_definition_on_its_way(&self) -> bool {
+        self.rekeying.is_some() || self.indexes.iter().any(|index| index.building)
     }
     /// The key fields of an index, in key order.
     pub fn key_fields(&self, index: &IndexDef) -> Vec<KeyField> {
@@ -509,11 +555,11 @@ impl TableDef {
     /// Removes indexes, and the columns that were computed for them alone.
     pub fn remove_indexes(&mut self, is_gone: impl Fn(&IndexDef) -> bool) {
         let gone = self.indexes.iter().filter(|index| is_gone(index));
-        let computed = gone.flat_map(IndexDef::computed).map(|expr| expr.column);
-        let computed: HashSet<ColumnId> = computed.collect();
+        let computed: HashSet<ColumnId> = gone.flat_map(IndexDef::computed_columns).collect();
         self.indexes.retain(|index| !is_gone(index));
-        let kept = self.indexes.iter().flat_map(IndexDef::computed);
-        let kept: HashSet<ColumnId> = kept.map(|expr| expr.column).collect();
+        let kept = self.indexes.iter().flat_map(IndexDef::computed_columns);
+        let mut kept: HashSet<ColumnId> = kept.collect();
+        kept.extend(self.primary_key.columns.iter().map(|key| key.column));
         self.columns
             .retain(|column| !computed.contains(&column.id) || kept.contains(&column.id));
     }

@@ -25,6 +25,9 @@ pub struct TableOptions {
     /// UNLOGGED: nothing is stored otherwise for it, it is only told.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unlogged: bool,
+    /// DISABLE TRIGGER ALL: what PostgreSQL's triggers of foreign keys ask of its rows is not asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub triggers_disabled: bool,
     /// ON COMMIT, of a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,

@@ -68,6 +68,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             comment: None,
             constraint_comment: None,
             expressions: Vec::new(),
+            buckets: None,
             predicate: None,
         },
         columns,
@@ -78,6 +79,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
@@ -181,6 +183,7 @@ fn every_option() -> TableOptions {
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
+        triggers_disabled: true,
         on_commit: None,
         split: SplitOptions {
             regions: Some(8),

@@ -43,6 +43,7 @@ const ROUTINE_NAME: u16 = 16;
 const EXTENSION: u16 = 17;
 const CLOCK: u16 = 18;
 const REGIONS: u16 = 24;
+const TRASH: u16 = 25;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -148,6 +149,11 @@ pub enum Keyspace<'a> {
         /// Its name.
         name: &'a str,
     },
+    /// The record of a table that was dropped or emptied and whose keys are kept, by their id.
+    Trash {
+        /// Its id.
+        id: TableId,
+    },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Settings that sessions begin with.
@@ -197,6 +203,7 @@ impl<'a> Keyspace<'a> {
                 system_key(ROUTINE_NAME, &[schema.as_bytes(), &[0], signature.as_bytes()])
             }
             Keyspace::Extension { name } => system_key(EXTENSION, &[name.as_bytes()]),
+            Keyspace::Trash { id } => system_key(TRASH, &[&id.to_be_bytes()]),
             Keyspace::AdvisoryLock(AdvisoryKey {
                 class,
                 object,
@@ -266,6 +273,7 @@ impl<'a> Keyspace<'a> {
                 .map(|name| Keyspace::Extension { name }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
+            (TRASH, 4) => id_and(rest).map(|id| Keyspace::Trash { id }),
             (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
             (DROPPED, 6) => id_and(rest)
                 .zip(last_u16())
@@ -385,6 +393,11 @@ pub fn routines_range() -> KeyRange {
 /// See [`relations_range`].
 pub fn extensions_range() -> KeyRange {
     index_range(SYSTEM_TABLE, EXTENSION)
+}
+
+/// See [`relations_range`].
+pub fn trash_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, TRASH)
 }
 
 /// See [`relations_range`].

@@ -59,6 +59,8 @@ pub enum StatementFault {
     DependentObjects,
     /// 42P01: a table missing from FROM.
     MissingFrom,
+    /// 42P01: a table, in words of its own.
+    UndefinedTable,
     /// 42P19: a recursive query of a wrong shape.
     InvalidRecursion,
     /// 42809: a function of another kind than its place needs.

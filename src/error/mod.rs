@@ -6,6 +6,7 @@ mod fault;
 mod nearest;
 mod raised_state;
 mod report;
+pub mod utf8;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
 pub use fault::{DuplicateKind, Limit, StatementFault};
@@ -32,6 +33,9 @@ pub enum Error {
     /// An error met in the midst of something long: PostgreSQL's CONTEXT line says where.
     #[error("{error}")]
     InContext { error: Box<Error>, context: String },
+    /// An error of a statement of which a part is done and stays so: the DETAIL says which.
+    #[error("{error}")]
+    Partly { error: Box<Error>, done: String },
     /// A relation that does not exist; `nearest` is offered in the HINT.
     #[error("relation \"{name}\" does not exist")]
     UndefinedTable { name: String, nearest: Option<String> },
@@ -527,9 +531,10 @@ impl Error {
     /// The error itself, without where it was met.
     pub fn bare(&self) -> &Error {
         match self {
-            Error::InContext { error, .. } | Error::At { error, .. } | Error::Advised { error, .. } => {
-                error.bare()
-            }
+            Error::InContext { error, .. }
+            | Error::At { error, .. }
+            | Error::Advised { error, .. }
+            | Error::Partly { error, .. } => error.bare(),
             error => error,
         }
     }

@@ -36,9 +36,10 @@ impl Error {
     )]
     pub fn sqlstate(&self) -> &'static str {
         match self {
-            Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
-                error.sqlstate()
-            }
+            Error::At { error, .. }
+            | Error::Advised { error, .. }
+            | Error::InContext { error, .. }
+            | Error::Partly { error, .. } => error.sqlstate(),
             Error::Syntax { .. } => "42601",
             Error::UndefinedTable { .. } => "42P01",
             Error::UndefinedColumn { .. } => "42703",
@@ -147,6 +148,10 @@ impl Error {
             Error::At { error, .. } | Error::Advised { error, .. } | Error::InContext { error, .. } => {
                 error.detail()
             }
+            Error::Partly { error, done } => Some(match error.detail() {
+                Some(detail) => format!("{detail}\n{done}"),
+                None => done.clone(),
+            }),
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
             Error::NotNullViolation { row, .. } | Error::CheckViolation { row, .. } => {
@@ -273,7 +278,9 @@ impl Error {
     )]
     pub fn hint(&self) -> Option<String> {
         match self {
-            Error::At { error, .. } | Error::InContext { error, .. } => error.hint(),
+            Error::At { error, .. } | Error::InContext { error, .. } | Error::Partly { error, .. } => {
+                error.hint()
+            }
             Error::Advised { hint, .. } => Some(hint.clone()),
             Error::Raised(raised) => raised.hint.clone(),
             Error::BadCopyData { hint, .. } => hint.map(str::to_string),
@@ -431,7 +438,9 @@ impl Error {
     pub fn context(&self) -> Option<&str> {
         match self {
             Error::InContext { context, .. } => Some(context),
-            Error::At { error, .. } | Error::Advised { error, .. } => error.context(),
+            Error::At { error, .. } | Error::Advised { error, .. } | Error::Partly { error, .. } => {
+                error.context()
+            }
             _ => None,
         }
     }
@@ -510,7 +519,7 @@ impl Error {
     /// Where in the statement the error stands, in characters from 1.
     pub fn position(&self) -> Option<usize> {
         match self {
-            Error::InContext { error, .. } => error.position(),
+            Error::InContext { error, .. } | Error::Partly { error, .. } => error.position(),
             Error::Syntax { position, .. } => (*position > 0).then_some(*position),
             Error::At {
                 place: TextPlace::Character(position),
@@ -557,7 +566,7 @@ impl StatementFault {
             StatementFault::IndeterminateDatatype => "42P18",
             StatementFault::DuplicateAlias => "42712",
             StatementFault::DependentObjects => "2BP01",
-            StatementFault::MissingFrom => "42P01",
+            StatementFault::MissingFrom | StatementFault::UndefinedTable => "42P01",
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",

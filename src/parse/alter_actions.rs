@@ -188,6 +188,10 @@ impl TokenReader<'_> {
             }
             return Ok(AlterAction::Compact);
         }
+        if self.word("ALTER") && self.word("PRIMARY") && self.word("KEY") {
+            return self.primary_key_action();
+        }
+        self.at = start;
         if let Some(split) = self.region_action()? {
             return Ok(split);
         }
@@ -244,6 +248,39 @@ impl TokenReader<'_> {
             true => AlterAction::SplitAt(bounds),
             false => AlterAction::UnsplitAt(Some(bounds)),
         }))
+    }
+
+    /// What stands behind ALTER PRIMARY KEY: `[USING COLUMNS] (…) [USING HASH] [WITH (BUCKETS = n)]`, CockroachDB's words for the last among them.
+    fn primary_key_action(&mut self) -> Result<AlterAction> {
+        if self.word("USING") {
+            self.expect("COLUMNS")?;
+        }
+        self.take_token(&Token::LParen)?;
+        let mut columns = Vec::new();
+        loop {
+            columns.push(self.parsed(|parser| parser.parse_create_index_expr())?);
+            if !self.token(&Token::Comma) {
+                break;
+            }
+        }
+        self.take_token(&Token::RParen)?;
+        let mut buckets = None;
+        if self.word("USING") {
+            self.expect("HASH")?;
+            buckets = Some("16".to_string());
+        }
+        if self.word("WITH") {
+            let in_parentheses = self.token(&Token::LParen);
+            if !self.word("BUCKETS") {
+                self.expect("BUCKET_COUNT")?;
+            }
+            self.take_token(&Token::Eq)?;
+            buckets = self.value()?;
+            if in_parentheses {
+                self.take_token(&Token::RParen)?;
+            }
+        }
+        Ok(AlterAction::PrimaryKey { columns, buckets })
     }
 
     /// `ADD WILDCARD "c*" type`, `DROP WILDCARD "c*"`. The pattern is quoted: without it WILDCARD is the name of a column.

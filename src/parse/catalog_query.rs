@@ -74,6 +74,8 @@ const REGIONS_QUERY: &str = "SELECT r.region ->> 'region' AS region, r.region ->
     (r.region ->> 'hot')::boolean AS hot, r.region ->> 'made_by' AS made_by \
     FROM (SELECT pg_catalog.json_array_elements(pg_catalog.keyspan_regions($table::regclass)) AS region) r \
     ORDER BY (r.region ->> 'place')::integer";
+const TRASH_QUERY: &str = "SELECT t.id, t.schemaname AS table_schema, t.relname AS table_name, t.dropped_by, t.dropped_at, t.kept_until, \
+    t.estimated_rows FROM keyspan.trash t WHERE true$pattern ORDER BY t.dropped_at, t.id";
 
 const PROCESSES_QUERY: &str = "SELECT pid AS id, usename AS \"user\", client_addr AS host, datname AS db, state AS command, \
     extract(epoch FROM now() - query_start)::bigint AS time, query AS info \
@@ -178,6 +180,8 @@ impl TokenReader<'_> {
                 .replace("$pattern", &pattern)
         } else if self.shows_variables() {
             SETTINGS_QUERY.replace("$pattern", &self.pattern("s.name")?)
+        } else if self.word("TRASH") {
+            TRASH_QUERY.replace("$pattern", &self.pattern("t.relname")?)
         } else if self.word("PROCESSLIST") {
             PROCESSES_QUERY.to_string()
         } else if self.word("REGIONS") {

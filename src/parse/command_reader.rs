@@ -13,7 +13,7 @@ use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
-const FIRST_WORDS: [Keyword; 30] = [
+const FIRST_WORDS: [Keyword; 31] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -44,10 +44,11 @@ const FIRST_WORDS: [Keyword; 30] = [
     Keyword::REFRESH,
     Keyword::USE,
     Keyword::FLUSH,
+    Keyword::PURGE,
 ];
 
 /// Those that are no keywords of the parser.
-const OTHER_FIRST_WORDS: [&str; 5] = ["MOVE", "CHECKPOINT", "ANALYSE", "BUILD", "CANCEL"];
+const OTHER_FIRST_WORDS: [&str; 6] = ["MOVE", "CHECKPOINT", "ANALYSE", "BUILD", "CANCEL", "UNDROP"];
 
 /// Whether it is DO and a string, which is no keyword to the parser everywhere.
 fn is_do(tokens: &[TokenWithSpan]) -> bool {
@@ -121,6 +122,8 @@ impl TokenReader<'_> {
                 Some("A build that a statement waits for ends with it; drop an index that is built later."),
             )),
             "FLUSH" => self.flush(),
+            "UNDROP" => self.undrop(),
+            "PURGE" => self.purge(),
             "USE" => {
                 // What a schema is to others is a database, too.
                 if self.tokens.len() > 2 && !self.word("SCHEMA") {

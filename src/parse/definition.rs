@@ -1,7 +1,7 @@
 //! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
 //! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
 
-use sqlparser::ast::{ColumnDef, DataType, Expr, ObjectName};
+use sqlparser::ast::{ColumnDef, DataType, Expr, IndexColumn, ObjectName};
 
 pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
@@ -54,6 +54,11 @@ pub enum Definition {
     },
     /// CREATE TYPE … AS ENUM.
     CreateEnum { name: ObjectName, labels: Vec<String> },
+    /// CREATE TYPE … AS (…): its attributes.
+    CreateComposite {
+        name: ObjectName,
+        attributes: Vec<(String, DataType)>,
+    },
     /// ALTER TYPE.
     AlterType { name: ObjectName, change: TypeChange },
     /// DROP TYPE, DROP DOMAIN.
@@ -67,6 +72,8 @@ pub enum Definition {
     },
     /// Of functions, procedures and extensions.
     Routine(RoutineDefinition),
+    /// UNDROP TABLE, PURGE.
+    Trash(TrashStatement),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
     CommentOnSystem { kind: String },
     /// COMMENT ON CONSTRAINT; an empty comment is none.
@@ -86,16 +93,41 @@ impl Definition {
             Definition::AlterIndex { .. } => "ALTER INDEX",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
-            Definition::CreateEnum { .. } => "CREATE TYPE",
+            Definition::CreateEnum { .. } | Definition::CreateComposite { .. } => "CREATE TYPE",
             Definition::AlterType { .. } => "ALTER TYPE",
             Definition::DropTypes(drop) if drop.of_domains => "DROP DOMAIN",
             Definition::DropTypes(_) => "DROP TYPE",
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
             Definition::Routine(definition) => definition.tag(),
+            Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",
+            Definition::Trash(TrashStatement::Purge { table: Some(_) }) => "PURGE TABLE",
+            Definition::Trash(TrashStatement::Purge { table: None }) => "PURGE TRASH",
             Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }
+}
+
+/// What becomes of tables in the trash.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum TrashStatement {
+    /// UNDROP TABLE … [AS name].
+    Undrop {
+        table: TrashName,
+        new_name: Option<ObjectName>,
+    },
+    /// PURGE TABLE, PURGE TRASH.
+    Purge { table: Option<TrashName> },
+}
+
+/// Which table in the trash.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrashName {
+    /// The name that it had; the newest of it is meant.
+    pub name: Option<ObjectName>,
+    /// WITH ID.
+    pub id: Option<u32>,
 }
 
 /// What ALTER TYPE changes, of enums and of domains.
@@ -110,12 +142,28 @@ pub enum TypeChange {
     },
     /// RENAME VALUE.
     RenameValue { from: String, to: String },
+    /// ADD, DROP and ALTER ATTRIBUTE.
+    Attributes(Vec<AttributeChange>),
+    /// RENAME ATTRIBUTE.
+    RenameAttribute { from: String, to: String },
     /// RENAME TO.
     Rename(String),
     /// SET SCHEMA.
     Schema(String),
     /// OWNER TO.
     Owner(RoleName),
+}
+
+/// What ALTER TYPE changes of one attribute of a composite type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum AttributeChange {
+    /// ADD ATTRIBUTE.
+    Add { name: String, ty: DataType },
+    /// DROP ATTRIBUTE.
+    Drop { name: String, if_exists: bool },
+    /// ALTER ATTRIBUTE … TYPE.
+    Retype { name: String, ty: DataType },
 }
 
 /// Where ADD VALUE puts a label.
@@ -269,6 +317,11 @@ pub enum AlterAction {
     },
     /// DROP WILDCARD.
     DropWildcard { name: String, if_exists: bool },
+    /// ALTER PRIMARY KEY: its columns, and over how many buckets it is spread.
+    PrimaryKey {
+        columns: Vec<IndexColumn>,
+        buckets: Option<String>,
+    },
     /// COMPACT: space is to be taken back.
     Compact,
     /// SPLIT AT VALUES: where regions are to begin.

@@ -74,6 +74,17 @@ const HINTS: &[Hint] = &[
         "There is no cold storage, all data are hot: leave the hint out.",
     ),
     Hint {
+        name: "_l_batch_",
+        verdict: Verdict::Obeyed {
+            example: "_l_batch_(10000): rows that are deleted before each commit, from 1 to 1000000",
+            note: |hints, argument| {
+                let rows: usize = argument?.parse().ok()?;
+                hints.batch_rows = Some(rows).filter(|rows| (1..=BATCH_ROWS_MAX).contains(rows));
+                hints.batch_rows.map(|_| ())
+            },
+        },
+    },
+    Hint {
         name: "_l_ttl_",
         verdict: Verdict::Obeyed {
             example: "_l_ttl_(60000) for a row that lives a minute; without the hint it lives as long as its table says",
@@ -84,6 +95,9 @@ const HINTS: &[Hint] = &[
         },
     },
 ];
+
+/// Rows of a batch at most.
+const BATCH_ROWS_MAX: usize = 1_000_000;
 
 const TIMEOUT: Verdict = Verdict::Obeyed {
     example: "_l_operation_timeout_(5000): milliseconds from 1 on",
@@ -110,6 +124,8 @@ pub struct Hints {
     pub index: Option<IndexHint>,
     /// `_l_ttl_(ms)`: how long the rows live that are written, in microseconds.
     pub row_lifetime: Option<i64>,
+    /// `_l_batch_(n)`: a DELETE commits after so many rows.
+    pub batch_rows: Option<usize>,
     /// `_l_operation_timeout_(ms)`: in place of statement_timeout, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
@@ -234,13 +250,21 @@ fn not_taken(name: &str, argument: Option<&str>, example: &str) -> Error {
     }
 }
 
-/// Errors: 0A000 for a hint that a statement, which `inserts` no rows, has no use for.
-pub(super) fn check_used(hints: &Hints, inserts: bool) -> Result<()> {
-    match hints.row_lifetime.is_some() && !inserts {
-        true => Err(Error::unsupported(
+/// Errors: 0A000 for a hint that a statement, which `inserts` rows or not, `deletes` or does not, has no use for.
+pub(super) fn check_used(hints: &Hints, inserts: bool, deletes: bool) -> Result<()> {
+    if hints.row_lifetime.is_some() && !inserts {
+        return Err(Error::unsupported(
             "the hint _l_ttl_ outside INSERT and UPSERT",
             Some(
                 "Write it behind INSERT or UPSERT; any other write lets a row live as long as its table says.",
+            ),
+        ));
+    }
+    match hints.batch_rows.is_some() && !deletes {
+        true => Err(Error::unsupported(
+            "the hint _l_batch_ outside DELETE",
+            Some(
+                "Only what is deleted is not met again by the next batch: write any other statement a range of the key at a time.",
             ),
         )),
         false => Ok(()),
@@ -313,12 +337,16 @@ mod tests {
     #[test]
     fn what_nobody_gives_is_an_error() {
         assert_eq!(read("+ _l_operation_timeout_(250)").timeout_ms, Some(250));
+        assert_eq!(read("+ _L_Batch_( 250 )").batch_rows, Some(250));
         assert_eq!(read("+ parallel(4) x_l_ts_").timeout_ms, None);
         for (comment, sqlstate) in [
             ("+ _l_ts_(5)", "0A000"),
             ("+ _l_versions_(2)", "0A000"),
             ("+_l_hot_only_", "0A000"),
             ("+ _l_allow_filter_", "0A000"),
+            ("+ _l_batch_(0)", "22023"),
+            ("+ _l_batch_(1000001)", "22023"),
+            ("+ _l_batch_", "22023"),
             ("+ _l_operation_timeout_(soon)", "22023"),
             ("+ _l_operation_timeout_(0)", "22023"),
             ("+ _l_operation_timeout_", "22023"),

@@ -6,7 +6,7 @@ use sqlparser::ast::{AlterTableOperation, Query, SelectInto, SetExpr, Statement}
 use super::alter::altered_kind;
 use super::command::Command;
 use super::copy::CopySubject;
-use super::definition::Definition;
+use super::definition::{Definition, TrashStatement};
 use super::explain_options::Options;
 use super::with_write::{has_writes, write_of};
 
@@ -95,12 +95,18 @@ impl StatementKind {
         match command.writes() {
             true if matches!(
                 command,
-                Command::Define(Definition::RefreshView { .. } | Definition::AlterIndex { .. })
+                Command::Define(
+                    Definition::RefreshView { .. } | Definition::AlterIndex { .. } | Definition::Trash(_)
+                )
             ) =>
             {
+                let purges = matches!(
+                    command,
+                    Command::Define(Definition::Trash(TrashStatement::Purge { .. }))
+                );
                 StatementKind::Write(Write {
                     name: command.tag().to_string(),
-                    frees_space: false,
+                    frees_space: purges,
                     leaves_keys: true,
                 })
             }

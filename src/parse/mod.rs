@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod adjacency;
 mod advice;
 mod alter;
 mod alter_actions;
@@ -42,10 +43,12 @@ pub mod plpgsql;
 mod position;
 mod prepared_reader;
 pub(crate) mod quoting;
+mod record_columns;
 mod role_name;
 pub mod routine;
 mod routine_reader;
 mod row_assignment;
+pub(crate) mod row_expansion;
 pub(crate) mod row_locks;
 mod sequence_reader;
 mod setting_reader;
@@ -62,6 +65,7 @@ pub(crate) mod text_place;
 mod text_tokens;
 mod token_reader;
 mod tokens;
+mod trash_reader;
 mod tree;
 pub(crate) mod tree_fields;
 mod trim;

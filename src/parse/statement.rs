@@ -130,7 +130,9 @@ fn parse_one(
         Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
-    check_used(&read.hints, may_insert(&ast))?;
+    // What is prepared is read, and asked, by itself.
+    let deletes = is_delete(&ast) || matches!(command, Some(Command::Prepare { .. }));
+    check_used(&read.hints, may_insert(&ast), deletes)?;
     Ok(ParsedStatement {
         ast,
         command,
@@ -153,6 +155,17 @@ fn may_insert(ast: &ast::Statement) -> bool {
             may_insert(statement)
         }
         _ => true,
+    }
+}
+
+/// Whether it deletes rows, and does nothing else.
+fn is_delete(ast: &ast::Statement) -> bool {
+    match ast {
+        ast::Statement::Delete(_) => true,
+        ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
+            is_delete(statement)
+        }
+        _ => false,
     }
 }
 

@@ -12,6 +12,7 @@ use super::derived::derived;
 use super::key_order::KeyOrder;
 use super::key_ranges::{self, Points, point_count};
 use super::key_shape::KeyShape;
+use super::merge::can_be_merged;
 use super::one_key::one_key;
 use super::rules::{FullScanPolicy, PlanRules};
 use super::wanted::Wanted;
@@ -97,7 +98,17 @@ impl<'a> Candidate<'a> {
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
         let mut candidate = Candidate::bounded(table, key, conditions, rules)?;
-        let order = KeyOrder::new(table, key, &candidate.pinned, &candidate.null_free);
+        let buckets = table
+            .few_first_values(key)
+            .filter(|values| can_be_merged(*values));
+        let bucket: Vec<usize> = buckets
+            .and(key.columns.first())
+            .and_then(|first| table.column_index_by_id(first.column))
+            .into_iter()
+            .filter(|column| !candidate.pinned.contains(column) && table.is_never_null(*column))
+            .collect();
+        // Its buckets are merged.
+        let order = KeyOrder::new(table, key, &candidate.pinned, &candidate.null_free).aside(&bucket);
         let first = wanted.first_in_order;
         candidate.is_ordered = !first.is_empty() && order.direction(first).is_some();
         // Nobody asks it of the primary key, where the rows are.
@@ -146,8 +157,9 @@ impl<'a> Candidate<'a> {
         if cover.boxes.is_empty() {
             return Some(new(Reach::Nothing));
         }
+        let names_bucket = shape.buckets.is_some() && is_narrow(&shape, &cover.boxes, 0);
         cover.boxes = in_buckets(&shape, cover.boxes);
-        let (reach, exact_columns) = reach(&shape, conditions, &cover, rules);
+        let (reach, exact_columns) = reach(&shape, conditions, (&cover, names_bucket), rules);
         Some(Candidate {
             residual: residual(&shape, conditions, &cover, exact_columns),
             pinned: pinned_columns(&shape, &cover.boxes),
@@ -276,17 +288,18 @@ fn in_buckets(shape: &KeyShape, boxes: Vec<KeyBox>) -> Vec<KeyBox> {
     boxes.into_iter().map(spread).collect()
 }
 
-/// What is read of the key, and how many of its columns, from the first, that fully decides.
+/// What is read of the key, and how many of its columns, from the first, that fully decides. `names_bucket`: the conditions bound the
+/// bucket themselves.
 fn reach(
     shape: &KeyShape,
     conditions: &[&Predicate],
-    cover: &ConjunctCover,
+    (cover, names_bucket): (&ConjunctCover, bool),
     rules: &PlanRules,
 ) -> (Reach, usize) {
     match key_ranges::points(shape, &cover.boxes, rules.multi_get_keys_max) {
         Points::TooMany(keys) => (Reach::TooManyKeys(keys), shape.columns.len()),
         Points::Keys(keys) => (Reach::Keys(keys), shape.columns.len()),
-        Points::Open if is_bounded(shape, conditions, cover) => {
+        Points::Open if names_bucket || is_bounded(shape, conditions, cover) => {
             let found = key_ranges::ranges(shape, &cover.boxes, rules.ranges_max);
             (Reach::Ranges(found.ranges), found.exact_columns)
         }
@@ -300,19 +313,27 @@ fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover
     let Some(first) = shape.columns.get(position) else {
         return false;
     };
-    let everything = first.not_null_set();
     let first_column = FirstColumn {
         position: first.column,
         is_nullable: !first.not_null,
     };
+    conditions
+        .iter()
+        .any(|condition| bounds_column(condition, true, first_column))
+        || is_narrow(shape, &cover.boxes, position)
+}
+
+/// Whether all boxes leave out values of the key column at a position.
+fn is_narrow(shape: &KeyShape, boxes: &[KeyBox], position: usize) -> bool {
+    let Some(column) = shape.columns.get(position) else {
+        return false;
+    };
+    let everything = column.not_null_set();
     let narrow = |one: &KeyBox| {
         one.set(position)
             .is_some_and(|set| set.spans() != everything.spans())
     };
-    conditions
-        .iter()
-        .any(|condition| bounds_column(condition, true, first_column))
-        || cover.boxes.iter().all(narrow)
+    boxes.iter().all(narrow)
 }
 
 /// Key columns that every box pins to the same one value.

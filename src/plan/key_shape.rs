@@ -31,8 +31,8 @@ pub(crate) struct KeyShape {
     pub(crate) columns: Vec<KeyColumnShape>,
     /// A key with a NULL goes on behind its columns: those of a unique index, which hold NULLs more than once.
     pub(crate) goes_on_behind_null: bool,
-    /// The values, 0 and up, of a first column that nobody names: see `TableOptions::buckets`.
-    pub(crate) buckets: Option<u16>,
+    /// The least and the greatest of the few values of a first column: see `TableDef::few_first_values`.
+    pub(crate) buckets: Option<(i64, i64)>,
 }
 
 /// One column of a key.
@@ -64,7 +64,7 @@ impl KeyShape {
         Some(KeyShape {
             prefix: entry_prefix(table.id, index.id).to_vec(),
             goes_on_behind_null: index.unique,
-            buckets: table.options.buckets.filter(|_| index.id == 0),
+            buckets: table.few_first_values(index),
             ..KeyShape::of_columns(table, &keys)?
         })
     }
@@ -89,12 +89,12 @@ impl KeyShape {
         usize::from(self.buckets.is_some())
     }
 
-    /// Every bucket, each a point.
+    /// Every bucket, each a point; NULL is one where the column may hold it.
     pub(crate) fn all_buckets(&self) -> Option<ColumnSet> {
-        let column = self.columns.first()?;
-        let bucket = |number: u16| column.compare_set(CompareOp::Eq, &Value::Int(number.into()));
-        let buckets: Option<Vec<ColumnSet>> = (0..self.buckets?).map(bucket).collect();
-        Some(ColumnSet::union(&buckets?))
+        let (column, (least, greatest)) = (self.columns.first()?, self.buckets?);
+        let bucket = |number: i64| column.compare_set(CompareOp::Eq, &Value::Int(number));
+        let buckets: Option<Vec<ColumnSet>> = (least..=greatest).map(bucket).collect();
+        Some(ColumnSet::union(&buckets?).with_null(!column.not_null))
     }
 
     /// Where a table's column stands in the key.

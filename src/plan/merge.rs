@@ -26,6 +26,11 @@ pub struct MergedRange {
     pub prefix_bytes: usize,
 }
 
+/// Whether a part for each value from the least to the greatest can be merged.
+pub(super) fn can_be_merged((least, greatest): (i64, i64)) -> bool {
+    usize::try_from(greatest - least).is_ok_and(|values| values < PARTS_MAX)
+}
+
 /// Ranges of a key as parts that begin alike in so many columns. `None`: they cannot be, or not in few enough.
 pub(super) fn parts(shape: &KeyShape, ranges: &[KeyRange], columns: usize) -> Option<Vec<MergedRange>> {
     let last = shape.columns.get(columns.checked_sub(1)?)?;

@@ -124,7 +124,7 @@ impl<'a> Needed<'a> {
         let first = &table.columns[*key.first()?];
         let name = |at: usize| table.columns[at].name.as_str();
         match first.generation() {
-            Some(_) if table.options.buckets.is_some() => Some(Needed {
+            Some(_) if table.few_first_values(&table.primary_key).is_some() => Some(Needed {
                 columns: vec![name(*key.get(1)?)],
                 place: Place::BehindBucket,
             }),
@@ -137,7 +137,7 @@ impl<'a> Needed<'a> {
                 let columns = if open.is_empty() { inputs } else { open };
                 Some(Needed {
                     columns: columns.into_iter().map(name).collect(),
-                    place: match first.hidden {
+                    place: match first.hidden && first.name.starts_with("hash") {
                         true => Place::Hashed,
                         false => Place::Computed(&first.name),
                     },
@@ -259,5 +259,6 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         constraint_comment: None,
         expressions: Vec::new(),
         predicate: None,
+        buckets: None,
     }
 }

@@ -16,7 +16,7 @@ use crate::{Error, Result};
 /// Positions in `TableDef::columns` of the columns that conditions may read so.
 pub(super) fn positions(table: &TableDef) -> Vec<usize> {
     let complete = table.indexes.iter().filter(|index| index.is_complete());
-    let columns = complete.flat_map(IndexDef::computed);
+    let columns = complete.flat_map(|index| index.expressions.iter().chain(&index.predicate));
     let mut positions: Vec<usize> = columns
         .filter_map(|expr| table.column_index_by_id(expr.column))
         .collect();

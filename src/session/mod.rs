@@ -10,6 +10,7 @@ mod copy;
 mod cursor;
 mod cursors;
 mod instance;
+mod point_read;
 mod prepared;
 mod prepared_statement;
 mod refusal;
@@ -24,6 +25,7 @@ mod statement_run;
 mod temporary;
 mod text_cache;
 mod transaction;
+mod trash;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// there are is known when the statement runs. An array has the dimensions that it shows, for PostgreSQL has one type for all.
 /// Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
-    match ty.object_kind().is_some() || ty.enum_type().is_some() {
+    match ty.object_kind().is_some() || ty.has_label() {
         true => Value::parse(text, &SqlType::Unknown, format),
         false => Value::parse(text, &ty.with_dimensions(dimensions(text)), format),
     }

@@ -49,7 +49,7 @@ impl Instance {
         Ok(())
     }
 
-    /// Removes the rows that are over, for ever, until the task is aborted.
+    /// Removes the rows that are over, and the tables in the trash that are kept no longer, for ever, until the task is aborted.
     pub async fn remove_over(self: Arc<Instance>) {
         let mut known = HashMap::new();
         loop {
@@ -57,6 +57,11 @@ impl Instance {
                 && error != Error::Shutdown
             {
                 tracing::warn!(%error, "could not remove rows that are over");
+            }
+            if let Err(error) = self.purge_round().await
+                && error != Error::Shutdown
+            {
+                tracing::warn!(%error, "could not purge the trash");
             }
             if let Err(error) = self.record_clock().await
                 && error != Error::Shutdown

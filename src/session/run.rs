@@ -104,7 +104,10 @@ impl Session {
             position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
-            Block::None => self.run_alone(&run).await?,
+            Block::None => match self.read_point(&run).await? {
+                Some(reply) => reply,
+                None => self.run_alone(&run).await?,
+            },
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
         if statement
@@ -330,7 +333,7 @@ impl Session {
         if outcome.is_err() && ctx.jobs.ended().await {
             self.instance.wake_reclaim();
         }
-        let outcome = outcome?;
+        let outcome = outcome.map_err(|error| ctx.jobs.with_done(error))?;
         let streams = outcome.streams();
         let mut reply = run.reply(outcome, &ctx.memory)?;
         match &mut reply {

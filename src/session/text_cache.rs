@@ -261,6 +261,7 @@ impl KnownText {
                 | Error::ReadConflict
                 | Error::FailedTransaction
                 | Error::QueryCanceled
+                | Error::Partly { .. }
                 | Error::StatementTimeout
                 | Error::IdleTimeout { .. }
                 | Error::ClientGone

@@ -19,6 +19,8 @@ pub struct Jobs {
     running: Mutex<Vec<JoinHandle<()>>>,
     /// Writes on the query threads, which stop soon after they are dropped.
     stopping: Mutex<Vec<JoinHandle<()>>>,
+    /// What the statement has committed on its way, in words.
+    done: Mutex<Option<String>>,
     /// Where jobs run: with the server, wherever the statement does.
     server: Option<Handle>,
     /// Tests stop a job between two steps: each takes a permit.
@@ -42,6 +44,7 @@ impl Default for Jobs {
         Jobs {
             running: Mutex::default(),
             stopping: Mutex::default(),
+            done: Mutex::default(),
             server: Handle::try_current().ok(),
             #[cfg(test)]
             steps: None,
@@ -63,6 +66,22 @@ impl Jobs {
         })?;
         lock(&self.stopping).push(running);
         answered.await.map_err(|_| query_threads::panicked())?
+    }
+
+    /// The statement has committed this much by now, which stays whatever becomes of it.
+    pub fn note_done(&self, done: String) {
+        *lock(&self.done) = Some(done);
+    }
+
+    /// The error of the statement, which tells what of it is done.
+    pub fn with_done(&self, error: Error) -> Error {
+        match lock(&self.done).take() {
+            None => error,
+            Some(done) => Error::Partly {
+                error: Box::new(error),
+                done,
+            },
+        }
     }
 
     /// Begins a job and waits for its end. When the caller is dropped meanwhile the job goes on, and `Abandoned` tells it so:
@@ -119,8 +138,9 @@ impl Jobs {
     }
 }
 
-fn lock(handles: &Mutex<Vec<JoinHandle<()>>>) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
-    handles.lock().unwrap_or_else(PoisonError::into_inner)
+/// Nothing is left half done under these locks, so a panic elsewhere does not spoil them.
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Abandoned {

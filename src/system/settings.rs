@@ -63,6 +63,8 @@ pub struct Settings {
     pub unwritten_columns: UnwrittenColumns,
     /// keyspan.columns_max.
     pub columns_max: usize,
+    /// keyspan.trash_hours.
+    pub trash_hours: u32,
     /// keyspan.multi_get_max_keys.
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
@@ -101,6 +103,8 @@ pub struct Settings {
     pub notify_queue_bytes_max: usize,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
+    /// session_replication_role = replica.
+    pub replays: bool,
     /// transaction_read_only.
     pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
@@ -417,6 +421,7 @@ impl Settings {
             full_scan: FullScanPolicy::default(),
             unwritten_columns: UnwrittenColumns::Shown,
             columns_max: 0,
+            trash_hours: 0,
             multi_get_keys_max: 0,
             join_keys_max: 0,
             rewrite_rule_off: Arc::default(),
@@ -436,6 +441,7 @@ impl Settings {
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
+            replays: false,
             transaction_read_only: false,
             limits: Limits::default(),
             result_limits: ResultLimits::default(),
@@ -490,6 +496,7 @@ impl Settings {
         };
         self.unwritten_columns = UnwrittenColumns::named(self.value("keyspan.unwritten_columns"));
         self.columns_max = self.number("keyspan.columns_max");
+        self.trash_hours = self.number("keyspan.trash_hours") as u32;
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
         self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));
@@ -509,6 +516,7 @@ impl Settings {
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";
+        self.replays = self.value("session_replication_role") == "replica";
         self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),

@@ -8,6 +8,38 @@ use crate::store::{Page, Values, Write};
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
+/// Gives rows that the transaction has just written under these keys the times of the rows that they were, which these values hold.
+pub(super) async fn carry_row_times(
+    txn: &Transaction,
+    old: &TableDef,
+    keys: &[Vec<u8>],
+    values: &[Vec<u8>],
+) -> Result<()> {
+    let written = txn.with_own_writes().get_many(keys).await?;
+    let mut writer = RowWriter::default();
+    for (at, (key, value)) in keys.iter().zip(values).enumerate() {
+        let copied = written
+            .get(at)
+            .ok_or_else(|| Error::internal("a row that was just written"))?;
+        let value = with_times(&mut writer, old, RowReader::new(value)?, copied)?;
+        let key = key.clone();
+        txn.write(Write::Put { key, value }, None)?;
+    }
+    Ok(())
+}
+
+/// A row's value with the times of another.
+fn with_times(writer: &mut RowWriter, old: &TableDef, row: RowReader<'_>, copied: &[u8]) -> Result<Vec<u8>> {
+    let written = row.write_time().unwrap_or(old.options.expiry.since);
+    writer.clear();
+    writer.set_times(Some(written), row.expiry());
+    let copied = RowReader::new(copied)?;
+    copied
+        .columns()
+        .for_each(|(id, stored)| writer.push_stored(id, stored));
+    Ok(writer.finish())
+}
+
 /// Gives the rows of a table that were written anew under another id, in the same transaction, the times that they had: to change how they
 /// are stored is no write. Errors: 0A000 where a row has a time of its own and nobody knows which it is now.
 pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> Result<()> {
@@ -44,14 +76,7 @@ pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> R
                 }
                 continue;
             };
-            let written = row.write_time().unwrap_or(old.options.expiry.since);
-            writer.clear();
-            writer.set_times(Some(written), row.expiry());
-            let copied = RowReader::new(value)?;
-            copied
-                .columns()
-                .for_each(|(id, stored)| writer.push_stored(id, stored));
-            let value = writer.finish();
+            let value = with_times(&mut writer, old, row, value)?;
             txn.write(Write::Put { key, value }, None)?;
         }
         tokio::task::yield_now().await;

@@ -23,6 +23,7 @@ mod limits;
 mod over;
 mod range_figures;
 mod read;
+mod rekeyed;
 mod removal;
 mod row_count;
 mod row_id;
@@ -51,6 +52,9 @@ pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
 pub use range_figures::{RangeFigures, range_figures};
 pub use read::RowDecoder;
+pub use rekeyed::{
+    CurrentRows, current_rows, insert_beside, log_keys, logged_keys, next_keys, remove_beside,
+};
 pub use removal::{RemovedPage, remove_over_page};
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;

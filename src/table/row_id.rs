@@ -64,6 +64,12 @@ impl RowIds {
         }
     }
 
+    /// Ends the counter of a table, if it has one.
+    pub(super) fn remove(txn: &Transaction, table: &TableDef) -> Result<()> {
+        let key = counter_key(table);
+        txn.write(Write::Delete { key }, None)
+    }
+
     /// Gives the counter of `old` to `new`, the same table under another id: from 1 on, or from where it is. A counter that only one of
     /// them has ends, or begins.
     pub(super) async fn move_to(
@@ -86,6 +92,21 @@ impl RowIds {
             true => set(txn, counter_key(new), next),
             false => Ok(()),
         }
+    }
+
+    /// Gives `new`, the same table under another id, a counter of its own: from 1 on, or from where that of `old` is, which stays.
+    pub(super) async fn copy_to(
+        &self,
+        txn: &Transaction,
+        old: &TableDef,
+        new: &TableDef,
+        restart: bool,
+    ) -> Result<()> {
+        if restart || !old.has_hidden_key() {
+            return RowIds::create(txn, new);
+        }
+        let next = self.next(txn, &counter_key(old)).await?;
+        set(txn, counter_key(new), next)
     }
 
     /// The value a counter hands out next: the block's, when this process holds the last block reserved.

@@ -133,6 +133,22 @@ impl Sequences {
         self.row_ids.move_to(txn, old, new, restart).await
     }
 
+    /// The same, while those of `old` stay for what is kept of it.
+    pub async fn copy_row_ids(
+        &self,
+        txn: &Transaction,
+        old: &TableDef,
+        new: &TableDef,
+        restart: bool,
+    ) -> Result<()> {
+        self.row_ids.copy_to(txn, old, new, restart).await
+    }
+
+    /// Removes the counter of a table's row ids.
+    pub fn remove_row_ids(txn: &Transaction, table: &TableDef) -> Result<()> {
+        RowIds::remove(txn, table)
+    }
+
     /// Writes what a generation of a sequence begins with, in the transaction that makes or alters it.
     pub fn begin(txn: &Transaction, def: &SequenceDef, state: SequenceState) -> Result<()> {
         put(txn, def, state, None)

@@ -60,6 +60,7 @@ fn table() -> TableDef {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     };
     TableDef {
@@ -82,6 +83,7 @@ fn table() -> TableDef {
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

@@ -28,6 +28,7 @@
 //!    place where that is judged.
 
 mod buffer;
+mod change_log;
 pub mod heat;
 mod locking;
 mod over;
@@ -51,6 +52,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
+use change_log::ChangeLogs;
 use heat::{HeatView, KeyHeat, ScanHeat};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
@@ -92,6 +94,7 @@ struct Whole {
     locks: HeldLocks,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
+    change_logs: ChangeLogs,
     /// What it has read, if it is serializable.
     reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
@@ -169,6 +172,7 @@ impl Transaction {
             locks,
             policy: Mutex::default(),
             keeps_snapshot: options.keeps_snapshot,
+            change_logs: ChangeLogs::default(),
             reads,
             frees_space: Mutex::new(None),
         };
@@ -209,6 +213,20 @@ impl Transaction {
     /// Another transaction of the same session, for what is done in several.
     pub async fn another(&self) -> Result<Transaction> {
         let options = self.whole.options.clone();
+        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
+        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
+        Ok(other)
+    }
+
+    /// Another transaction of the same session, at the snapshot of this one, that goes on with rows as they are where others have changed
+    /// them since.
+    pub async fn beside(&self) -> Result<Transaction> {
+        let options = TransactionOptions {
+            keeps_snapshot: false,
+            is_serializable: false,
+            snapshot: Some(self.share_snapshot()),
+            ..self.whole.options.clone()
+        };
         let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
         other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(other)
@@ -407,13 +425,19 @@ impl Transaction {
     /// Buffers a write. `lock`: the key is locked so at the statement's end, and must not have changed since the snapshot unless
     /// it was locked before; `None`: it is locked already, or nobody else can write it, or the last one wins.
     pub fn write(&self, write: Write, lock: Option<LockMode>) -> Result<()> {
-        self.lock_buffer().write(write, lock)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write(write, lock)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// Buffers a write of a key that is locked, or that nobody else can write, and under which nothing is committed unless the
     /// transaction itself has written it before.
     pub fn write_new(&self, write: Write) -> Result<()> {
-        self.lock_buffer().write_new(write)
+        let logged = self.whole.change_logs.key_of(write.key());
+        let mut buffer = self.lock_buffer();
+        buffer.write_new(write)?;
+        put_logged(&mut buffer, logged)
     }
 
     /// For each key whether the transaction has put a value under it.
@@ -589,4 +613,18 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")
+}
+
+/// A row that is logged is written.
+fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
+    match key {
+        None => Ok(()),
+        Some(key) => buffer.write(
+            Write::Put {
+                key,
+                value: Vec::new(),
+            },
+            None,
+        ),
+    }
 }

@@ -2,7 +2,11 @@
 
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
-use super::{CatalogType, EnumValue, Interval, Numeric, SqlType, Value, array, json, precision, strings};
+use super::{
+    CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
+    Value, array, json, precision, range_bytes, record_input, strings,
+};
+use crate::error::utf8;
 use crate::{Error, Result};
 
 impl Value {
@@ -29,14 +33,14 @@ impl Value {
             SqlType::Numeric(size) => {
                 Value::Numeric(Numeric::from_binary(bytes).ok_or_else(damaged)??.fit(*size)?)
             }
-            SqlType::Text => Value::Text(utf8(bytes)?),
-            SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
+            SqlType::Text => Value::Text(text_of(bytes)?),
+            SqlType::Unknown | SqlType::Void => Value::Unknown(text_of(bytes)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
-                Value::Text(strings::fit(utf8(bytes)?, ty)?)
+                Value::Text(strings::fit(text_of(bytes)?, ty)?)
             }
             SqlType::Json => read_json(bytes)?,
             SqlType::Jsonb => match bytes {
-                [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
+                [1, text @ ..] => Value::Text(json::normalize(&text_of(text)?)?),
                 _ => return Err(damaged()),
             },
             SqlType::Bytea => Value::Bytes(bytes.to_vec()),
@@ -67,8 +71,11 @@ impl Value {
                     microseconds,
                 })
             }
-            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&utf8(bytes)?, ty)?),
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&text_of(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
+            SqlType::Range(kind) => Value::Range(read_range(bytes, *kind, parameter)?),
+            SqlType::Multirange(kind) => Value::Multirange(read_multirange(bytes, *kind, parameter)?),
+            SqlType::Record(ty) => Value::Record(read_record(bytes, ty, parameter)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
         };
@@ -92,21 +99,9 @@ fn overflow(what: &str) -> Error {
     }
 }
 
-/// The text of the bytes. Errors: 22021, naming the first bytes that are no character.
-fn utf8(bytes: &[u8]) -> Result<String> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => strings::checked(text),
-        Err(error) => {
-            let start = error.valid_up_to();
-            let end = start + error.error_len().unwrap_or(bytes.len() - start).clamp(1, 4);
-            let wrong = bytes[start..end.min(bytes.len())]
-                .iter()
-                .map(|byte| format!("0x{byte:02x}"));
-            Err(Error::InvalidUtf8 {
-                bytes: wrong.collect::<Vec<_>>().join(" "),
-            })
-        }
-    }
+/// The text of the bytes. Errors: 22021.
+fn text_of(bytes: &[u8]) -> Result<String> {
+    utf8::text(bytes).map(str::to_string)
 }
 
 fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
@@ -120,7 +115,7 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
 }
 
 fn read_json(bytes: &[u8]) -> Result<Value> {
-    let text = utf8(bytes)?;
+    let text = text_of(bytes)?;
     json::check(&text)?;
     Ok(Value::Text(text))
 }
@@ -128,8 +123,93 @@ fn read_json(bytes: &[u8]) -> Result<Value> {
 /// A jsonpath behind its version; `None`: of another version.
 fn read_path(bytes: &[u8]) -> Option<Result<Value>> {
     let text = bytes.strip_prefix(&[1])?;
-    let path = utf8(text).and_then(|text| JsonPath::parse(&text));
+    let path = text_of(text).and_then(|text| JsonPath::parse(&text));
     Some(path.map(|path| Value::Text(path.to_string())))
+}
+
+/// A range: PostgreSQL's flags, then each bound that there is behind its length.
+fn read_range(bytes: &[u8], kind: RangeKind, parameter: usize) -> Result<RangeValue> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let (flags, mut rest) = bytes.split_first().ok_or_else(damaged)?;
+    let bounds = range_bytes::bounds_of(*flags, || {
+        let data = cut_data(&mut rest).ok_or_else(damaged)?;
+        Value::from_binary(data, &kind.bound_type(), parameter)
+    })?;
+    if !rest.is_empty() {
+        return Err(damaged());
+    }
+    match bounds {
+        Some((lower, upper)) => RangeValue::new(kind, lower, upper),
+        None => Ok(RangeValue::empty(kind)),
+    }
+}
+
+/// A multirange: how many, then each range behind its length.
+fn read_multirange(bytes: &[u8], kind: RangeKind, parameter: usize) -> Result<MultirangeValue> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+    let mut ranges = Vec::new();
+    for _ in 0..u32::from_be_bytes(*count) {
+        let data = cut_data(&mut rest).ok_or_else(damaged)?;
+        ranges.push(read_range(data, kind, parameter)?);
+    }
+    match rest.is_empty() {
+        true => Ok(MultirangeValue::new(kind, ranges)),
+        false => Err(damaged()),
+    }
+}
+
+/// What stands behind its length.
+fn cut_data<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, after) = rest.split_first_chunk::<4>()?;
+    let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+    let (data, after) = after.split_at_checked(length)?;
+    *rest = after;
+    Some(data)
+}
+
+/// A row: how many columns, then each behind the OID of its type and its length. Errors: 42804 for other columns than the type's.
+fn read_record(bytes: &[u8], ty: &RecordType, parameter: usize) -> Result<Vec<Value>> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let mismatch = |message: String| Error::DatatypeMismatch { message, hint: None };
+    if ty.is_anonymous() {
+        return Err(record_input::of_no_type());
+    }
+    let mut rest = bytes;
+    let word = |rest: &mut &[u8]| {
+        let (word, after) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        *rest = after;
+        Ok::<_, Error>(i32::from_be_bytes(*word))
+    };
+    let count = word(&mut rest)?;
+    if usize::try_from(count) != Ok(ty.fields.len()) {
+        let expected = ty.fields.len();
+        return Err(mismatch(format!(
+            "wrong number of columns: {count}, expected {expected}"
+        )));
+    }
+    let mut values = Vec::with_capacity(ty.fields.len());
+    for (number, field) in (1..).zip(&ty.fields) {
+        let (oid, expected) = (word(&mut rest)?.cast_unsigned(), field.ty.oid());
+        if oid != expected {
+            return Err(mismatch(format!(
+                "binary data has type {oid} instead of expected {expected} in record column {number}"
+            )));
+        }
+        match word(&mut rest)? {
+            -1 => values.push(Value::Null),
+            length => {
+                let length = usize::try_from(length).map_err(|_| damaged())?;
+                let (data, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
+                rest = after;
+                values.push(Value::from_binary(data, &field.ty, parameter)?);
+            }
+        }
+    }
+    match rest.is_empty() {
+        true => Ok(values),
+        false => Err(damaged()),
+    }
 }
 
 /// An array of the element, which may be an array itself: then one of more dimensions.

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::records::{Counter, Records, key_name};
 use super::{FaultKind, Faults, hex};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef,
+    BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef, TrashedBy,
+    TrashedSequence,
 };
 use crate::codec::key::check_key_type;
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
@@ -22,6 +23,7 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
         match &stored.def {
             Relation::Table(table) => {
                 compare_table(table, faults);
+                compare_rekeyed(table, records, faults);
                 compare_defaults(table, records, faults);
                 compare_reads(&stored.def, records, faults);
             }
@@ -31,6 +33,7 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
     }
     compare_counters(records, faults);
     compare_dropped(records, faults);
+    compare_trash(records, faults);
     compare_regions(records, faults);
 }
 
@@ -229,8 +232,9 @@ fn compare_table(table: &TableDef, faults: &mut Faults) {
             fault(format!("two columns are named \"{}\"", column.name));
         }
     }
-    if table.columns.iter().filter(|column| column.hidden).count() > 1 {
-        fault("it has more than one hidden column".to_string());
+    let hidden = table.columns.iter().filter(|column| column.hidden);
+    if hidden.filter(|column| column.generation().is_none()).count() > 1 {
+        fault("it has more than one hidden column that is not computed".to_string());
     }
     for (position, generation) in table.generations() {
         let name = &table.columns[position].name;
@@ -387,7 +391,65 @@ fn wanted_counters(records: &Records) -> Vec<(Counter, String)> {
             Relation::View(_) => {}
         }
     }
+    for trashed in &records.trash {
+        let name = format!("{}.{}", trashed.schema, trashed.name);
+        let table = trashed.id;
+        if trashed.has_row_ids() {
+            wanted.push((Counter::RowIds { table, next: 0 }, name.clone()));
+        }
+        let gone = |_: &&TrashedSequence| trashed.by == TrashedBy::Drop;
+        wanted.extend(trashed.sequences.iter().filter(gone).map(|sequence| {
+            let (id, generation) = (sequence.def.id, sequence.def.generation);
+            (Counter::Sequence { id, generation }, name.clone())
+        }));
+    }
     wanted
+}
+
+/// What is written beside a table is nobody else's.
+fn compare_rekeyed(table: &TableDef, records: &Records, faults: &mut Faults) {
+    let Some(rekeying) = table.rekeying else {
+        return;
+    };
+    let is_taken = records
+        .relations
+        .iter()
+        .any(|stored| stored.def.id() == rekeying.id)
+        || records.dropped.iter().any(|(id, _)| *id == rekeying.id)
+        || table.all_indexes().any(|index| index.id == rekeying.log);
+    if is_taken || rekeying.log >= table.next_index_id {
+        let reason = "the keys that are written beside it are not its own";
+        faults.add(
+            FaultKind::Record,
+            Some(&table_name(table)),
+            relation_key(table.id),
+            reason,
+        );
+    }
+}
+
+/// What is in the trash is nobody else's, and is not to be removed.
+fn compare_trash(records: &Records, faults: &mut Faults) {
+    for trashed in &records.trash {
+        let id = trashed.id;
+        let mut fault = |reason: &str| {
+            let name = format!("{}.{}", trashed.schema, trashed.name);
+            let key = key_name(&Keyspace::Trash { id });
+            faults.add(FaultKind::Record, Some(&name), key, reason);
+        };
+        if records.relations.iter().any(|stored| stored.def.id() == id) {
+            fault("a relation has its number");
+        }
+        if records.next_id.is_some_and(|next| id >= next) {
+            fault("its number has not been given out");
+        }
+        if records.dropped.iter().any(|(table, _)| *table == id) {
+            fault("it is kept, and would be removed");
+        }
+        if trashed.table(&records.types).is_ok_and(|table| table.id != id) {
+            fault("its record is that of another table");
+        }
+    }
 }
 
 /// What is dropped is gone from the records.

@@ -12,8 +12,9 @@
 //! 4. A view reads relations that exist.
 //! 5. Every table with a hidden row id and every sequence has its counter, and there is no other counter. A column that a sequence
 //!    goes with, and a sequence that a default takes of, are there.
-//! 6. A range that is recorded as dropped belongs to no table or index that is still there.
-//! 7. Regions are of a table that exists, in order, and begin with fields of its key.
+//! 6. A range that is recorded as dropped belongs to no table or index that is still there, nor to a table in the trash.
+//! 7. A table in the trash is under an id of its own, and so is what its record holds.
+//! 8. Regions are of a table that exists, in order, and begin with fields of its key.
 
 mod agreement;
 mod faults;
@@ -56,7 +57,7 @@ pub struct CheckedCatalog {
 pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Result<CheckedCatalog> {
     let records = Records::read(snapshot, faults).await?;
     agreement::compare(&records, faults);
-    let (mut tables, mut unreadable) = (Vec::new(), records.unreadable);
+    let (mut tables, mut unreadable) = (Vec::new(), records.unreadable.clone());
     let mut views = 0;
     for stored in &records.relations {
         match &stored.def {
@@ -66,6 +67,13 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
                 tables.push(Arc::clone(table));
             }
             Relation::Table(_) => unreadable.push(stored.key_id),
+        }
+    }
+    for trashed in &records.trash {
+        // One of a type that is gone cannot be read; its keys are its own nevertheless.
+        match trashed.table(&records.types) {
+            Ok(table) if agreement::has_readable_keys(&table) => tables.push(Arc::new(table)),
+            _ => unreadable.push(trashed.id),
         }
     }
     tables.sort_by_key(|table| table.id);

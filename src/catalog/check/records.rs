@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::{
-    Relation, SchemaDef, TableDef, TableRegions, UserTypes, extension, record, region, routine_record,
+    Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region, routine_record, trash,
     type_record,
 };
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
@@ -26,6 +26,8 @@ pub(super) struct Records {
     pub(super) relations: Vec<Stored<Relation>>,
     pub(super) counters: Vec<Counter>,
     pub(super) dropped: Vec<(TableId, IndexId)>,
+    /// The tables in the trash.
+    pub(super) trash: Vec<TrashedTable>,
     /// The types that users made.
     pub(super) types: UserTypes,
     /// The oids of the functions that users made.
@@ -231,6 +233,13 @@ impl Records {
                 }
                 self.dropped.push((table, index));
             }
+            Keyspace::Trash { id } => {
+                let trashed = trash::decode(value)?;
+                if trashed.id != id {
+                    return Err(damaged(format!("it is that of table {}", trashed.id)));
+                }
+                self.trash.push(trashed);
+            }
             Keyspace::NextRowId { table } => self.counters.push(Counter::RowIds {
                 table,
                 next: i64::from_be_bytes(fixed(value)?),
@@ -288,6 +297,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Relation { id } => format!("relation {id}"),
         Keyspace::Dropped { table, index } if *index == IndexId::MAX => format!("dropped table {table}"),
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
+        Keyspace::Trash { id } => format!("table {id} in the trash"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { relation, part } => format!("counter {part} of relation {relation}"),
         Keyspace::Settings { of } => format!("settings of {of}"),

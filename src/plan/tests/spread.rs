@@ -60,6 +60,8 @@ pub(super) fn spread(random: &mut StdRng, table: &mut TableDef) -> Option<bool> 
         default: Some(ColumnDefault::Generated(Generation {
             sql: String::new(),
             inputs,
+            // Whether they are known to be few.
+            values: random.random_bool(0.5).then_some((0, VALUES as i64 - 1)),
         })),
         hidden: has_buckets,
         ..table.columns[0].clone()

@@ -1,10 +1,14 @@
 //! What CREATE TABLE and CREATE INDEX say of a key that invites trouble: a NOTICE each, with what to do instead as its HINT; an error with
 //! `keyspan.key_rules = refuse`.
 
+use sqlparser::ast::{BinaryOperator, Expr};
+
 use super::notice;
 use crate::catalog::{ColumnDef, KeyColumn, TableDef};
 use crate::error::StatementFault;
+use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -88,6 +92,7 @@ fn of_table(table: &TableDef) -> Vec<Warning> {
             spread,
         ));
     }
+    warnings.extend(joined(table));
     if key.len() > KEY_COLUMNS_ADVISED_MAX {
         warnings.push(Warning {
             message: format!(
@@ -101,6 +106,61 @@ fn of_table(table: &TableDef) -> Vec<Warning> {
     }
     warnings.extend(unbounded(&format!("key text of \"{name}\""), &key));
     warnings
+}
+
+/// A key column that joins others in one text keeps neither their order nor their bounds.
+fn joined(table: &TableDef) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    for column in table.key_columns().into_iter().map(|at| &table.columns[at]) {
+        let Some(generation) = column.generation().filter(|generation| joins(&generation.sql)) else {
+            continue;
+        };
+        let inputs = generation.inputs.iter();
+        let inputs: Vec<&str> = inputs
+            .filter_map(|id| Some(table.columns[table.column_index_by_id(*id)?].name.as_str()))
+            .collect();
+        if inputs.len() < 2 {
+            continue;
+        }
+        let shown: Vec<String> = inputs.iter().map(|name| format!("\"{name}\"")).collect();
+        let names: Vec<String> = inputs.iter().map(|name| quote_ident(name)).collect();
+        let message = format!(
+            "the key column \"{}\" of \"{}\" joins {} in one value, in which neither their order nor a bound on one of them is left",
+            column.name,
+            table.name,
+            shown.join(" and ")
+        );
+        let hint = format!(
+            "A composite key keeps the order of its columns, and what each holds: PRIMARY KEY ({}).",
+            names.join(", ")
+        );
+        warnings.push(Warning { message, hint });
+    }
+    warnings
+}
+
+/// Whether an expression joins texts, and does nothing more with them.
+fn joins(sql: &str) -> bool {
+    let mut expr = match dml::parse_expression(sql) {
+        Ok(expr) => expr,
+        Err(_) => return false,
+    };
+    loop {
+        expr = match expr {
+            Expr::Nested(inner) => *inner,
+            Expr::Cast { expr, .. } => *expr,
+            Expr::BinaryOp {
+                op: BinaryOperator::StringConcat,
+                ..
+            } => return true,
+            Expr::Function(call) => {
+                let name = call.name.0.last().and_then(|part| part.as_ident());
+                let name = name.map(names::fold).unwrap_or_default();
+                return ["concat", "concat_ws", "format"].contains(&name.as_str());
+            }
+            _ => return false,
+        };
+    }
 }
 
 fn of_index(table: &TableDef, name: &str, key: &[KeyColumn]) -> Vec<Warning> {

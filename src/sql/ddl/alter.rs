@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{
     AlterColumnOperation, AlterTable, AlterTableOperation, DropBehavior, Ident, RenameTableNameKind,
-    ReplicaIdentity, TableConstraint,
+    TableConstraint,
 };
 
 use super::column::{self, NewColumn};
@@ -11,11 +11,11 @@ use super::index::{self, Completion, NewIndex};
 use super::index_expression;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
-use super::table_change::{Change, undefined_column};
+use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, region, retype, rewrite, role, sequence, storage,
+    alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
+    foreign_key, generation, identity, notice, options, region, rekey, rekey_build, retype, rewrite, sequence, triggers,
     upkeep, view_text, wildcard,
 };
 use crate::catalog::{
@@ -76,6 +76,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 row_checks: Vec::new(),
                 foreign_keys: Vec::new(),
                 rewrite: None,
+                beside: None,
                 sequence_names: Vec::new(),
             };
             for operation in &alter.operations {
@@ -92,7 +93,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             }
             let in_phases = alter.operations.iter().all(can_be_taken_back);
             let lock = lock_mode(&alter.operations);
-            carry_out(ctx, table, change, (in_phases, lock)).await?;
+            carry_out(ctx, table, change, (in_phases, lock, alter.operations.len())).await?;
         }
     }
     Ok(tag)
@@ -129,9 +130,10 @@ pub(super) async fn add_computed_index(
         row_checks: Vec::new(),
         foreign_keys: Vec::new(),
         rewrite: Some(Rewrite::default()),
+        beside: Some(Beside::Index),
         sequence_names: Vec::new(),
     };
-    carry_out(ctx, old, change, (false, LockMode::AccessExclusive)).await
+    carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1)).await
 }
 
 /// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.
@@ -149,12 +151,12 @@ fn lock_mode(operations: &[AlterTableOperation]) -> LockMode {
     strongest.unwrap_or(LockMode::AccessExclusive)
 }
 
-/// Writes what the operations have made of a table. `in_phases`: all of them can be taken back.
+/// Writes what the operations, so many, have made of a table. `in_phases`: all of them can be taken back.
 async fn carry_out(
     ctx: &StatementContext,
     old: &TableDef,
     change: Change,
-    (in_phases, lock): (bool, LockMode),
+    (in_phases, lock, operations): (bool, LockMode, usize),
 ) -> Result<()> {
     let Change {
         table: mut new,
@@ -163,6 +165,7 @@ async fn carry_out(
         row_checks,
         foreign_keys,
         rewrite,
+        beside,
         sequence_names: _,
     } = change;
     let in_phases = in_phases
@@ -189,7 +192,11 @@ async fn carry_out(
             let oid = ctx.sequences.object_ids().take_oid().await?;
             index::define(&mut new, &index, oid, false);
         }
-        return rewrite::run(ctx, old, new, &rewrite).await;
+        let alone = operations == 1 && !ctx.in_block;
+        return match beside.filter(|beside| alone && beside.can_run(old)) {
+            Some(_) => rekey_build::run(ctx, old, new).await,
+            None => rewrite::run(ctx, old, new, &rewrite).await,
+        };
     }
     if new == *old && indexes.len() == 1 {
         let index = indexes.remove(0);
@@ -252,6 +259,9 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
         } => wildcard::add_to_table(ctx, table, column, *if_not_exists).await,
         AlterAction::DropWildcard { name, if_exists } => {
             wildcard::drop_of_table(ctx, table, name, *if_exists)
+        }
+        AlterAction::PrimaryKey { columns, buckets } => {
+            rekey::apply(ctx, change, columns, buckets.as_deref()).await
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
         AlterAction::SplitAt(_) | AlterAction::UnsplitAt(_) => region::alter(ctx, table, action).await,
@@ -318,53 +328,9 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
-        other => apply_asked(ctx, table, other),
-    }
-}
-
-/// Does an action that changes nothing of the table. Errors: 42704; 0A000 for any other.
-fn apply_asked(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
-    match operation {
-        AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
-        AlterTableOperation::EnableTrigger { name }
-        | AlterTableOperation::DisableTrigger { name }
-        | AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
-        AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
-            Err(Error::unsupported(
-                "row level security",
-                Some("Give a role a view of the rows that it may see."),
-            ))
-        }
-        AlterTableOperation::EnableRule { name }
-        | AlterTableOperation::EnableAlwaysRule { name }
-        | AlterTableOperation::EnableReplicaRule { name }
-        | AlterTableOperation::DisableRule { name } => Err(Error::UndefinedObject {
-            kind: "rule",
-            name: format!("{}\" for relation \"{}", names::fold(name), table.name),
-        }),
-        // Nobody is kept from rows, so that it is so already.
-        AlterTableOperation::DisableRowLevelSecurity | AlterTableOperation::NoForceRowLevelSecurity => Ok(()),
-        AlterTableOperation::ReplicaIdentity { identity } => {
-            if let ReplicaIdentity::Index(name) = identity {
-                upkeep::check_cluster_index(table, &names::fold(name))?;
-            }
-            storage::tell(ctx, vec!["REPLICA IDENTITY".to_string()]);
-            Ok(())
-        }
-        other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
-    }
-}
-
-/// There are no triggers: ALL and USER are none, as the names of foreign keys' are. Errors: 42704 for a trigger by its name.
-fn check_triggers(table: &TableDef, name: &Ident) -> Result<()> {
-    let lower = names::fold(name);
-    match name.quote_style.is_none() && (lower == "all" || lower == "user") {
-        true => Ok(()),
-        false => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{lower}\" for table \"{}", table.name),
-        }),
+        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
+        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),
+        other => alter_asked::apply(ctx, table, other),
     }
 }
 

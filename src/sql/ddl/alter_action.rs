@@ -26,6 +26,7 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             AlterAction::Constraint { .. } => "ALTER CONSTRAINT",
             AlterAction::AddWildcard { .. } => "ADD COLUMN",
             AlterAction::DropWildcard { .. } => "DROP COLUMN",
+            AlterAction::PrimaryKey { .. } => "ALTER PRIMARY KEY",
             AlterAction::Compact => "COMPACT",
             AlterAction::SplitAt(_) => "SPLIT AT",
             AlterAction::UnsplitAt(_) => "UNSPLIT",

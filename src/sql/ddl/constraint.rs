@@ -13,7 +13,7 @@ use super::key::{self, KeyKind};
 use super::plain_column::row_id_column;
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
-use crate::catalog::{Access, IndexDef, KeyColumn, Object, RelationName, TableDef};
+use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::{included, names};
@@ -46,6 +46,7 @@ pub(super) async fn add(
                 columns,
                 include,
                 expressions: Vec::new(),
+                buckets: None,
                 predicate: None,
                 unique: true,
                 constraint: true,
@@ -99,6 +100,7 @@ pub(super) fn add_unique_column(
         columns,
         include: Vec::new(),
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
         unique: true,
         constraint: true,
@@ -132,29 +134,45 @@ pub(super) fn add_primary_key(
             }
         }
     };
-    let mut columns: Vec<_> = table
-        .columns
-        .iter()
-        .filter(|column| !column.hidden)
-        .cloned()
-        .collect();
+    let key = new_key(ctx, &mut change.table, written)?;
+    set_key(change, name, true, key);
+    Ok(())
+}
+
+/// The key columns of another primary key of a table, which gets the hidden columns that are computed for it behind its others, and loses
+/// those that were. Errors: as [`primary_key`].
+pub(super) fn new_key(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    written: &[IndexColumn],
+) -> Result<Vec<KeyColumn>> {
+    let mut columns: Vec<ColumnDef> = table.columns.clone();
+    columns.retain(|column| !column.hidden || is_of_index(table, column.id));
     let declared = columns.len();
-    let primary = Some((Some(name.clone()), written.to_vec()));
-    let Some((_, mut key)) = primary_key(&mut columns, primary, table.options.buckets)? else {
+    let primary = Some((None, written.to_vec()));
+    let buckets = table.options.buckets;
+    let Some((_, mut key)) = primary_key(ctx, &table.name, &mut columns, (primary, buckets))? else {
         return Err(Error::internal("a primary key without columns"));
     };
-    // The column that spreads the key's rows has the id of its place in a table that is created.
-    if let Some(hidden) = columns.get_mut(declared) {
-        let id = change.table.next_column_id;
-        change.table.next_column_id += 1;
+    // A column that is computed for the key has the id of its place in a table that is created.
+    let first = table.next_column_id;
+    table.next_column_id += (columns.len() - declared) as ColumnId;
+    // The last first, so that none takes the id that another still has.
+    for (place, hidden) in columns[declared..].iter_mut().enumerate().rev() {
+        let id = first + place as ColumnId;
         key.iter_mut()
             .filter(|part| part.column == hidden.id)
             .for_each(|part| part.column = id);
         hidden.id = id;
     }
-    change.table.columns = columns;
-    set_key(change, name, true, key);
-    Ok(())
+    table.columns = columns;
+    Ok(key)
+}
+
+/// Whether a hidden column is computed for an index.
+fn is_of_index(table: &TableDef, id: ColumnId) -> bool {
+    let mut indexes = table.indexes.iter();
+    indexes.any(|index| index.computed_columns().any(|computed| computed == id))
 }
 
 /// DROP CONSTRAINT. Errors: 42704.
@@ -237,7 +255,14 @@ pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, ne
 fn drop_primary_key(change: &mut Change) {
     let table = &mut change.table;
     // Its columns stay NOT NULL, as in PostgreSQL.
-    table.columns.retain(|column| !column.hidden);
+    let of_index: Vec<ColumnId> = table
+        .indexes
+        .iter()
+        .flat_map(IndexDef::computed_columns)
+        .collect();
+    table
+        .columns
+        .retain(|column| !column.hidden || of_index.contains(&column.id));
     table.options.buckets = None;
     let column = row_id_column(table.next_column_id);
     table.next_column_id += 1;
@@ -253,9 +278,15 @@ fn drop_primary_key(change: &mut Change) {
 
 fn set_key(change: &mut Change, name: String, constraint: bool, columns: Vec<KeyColumn>) {
     let table = &mut change.table;
+    let of_index: Vec<ColumnId> = table
+        .indexes
+        .iter()
+        .flat_map(IndexDef::computed_columns)
+        .collect();
+    let is_kept = |id: &ColumnId| of_index.contains(id) || columns.iter().any(|part| part.column == *id);
     table
         .columns
-        .retain(|column| !column.hidden || columns.iter().any(|part| part.column == column.id));
+        .retain(|column| !column.hidden || is_kept(&column.id));
     for column in &mut table.columns {
         if columns.iter().any(|part| part.column == column.id) {
             column.not_null = true;

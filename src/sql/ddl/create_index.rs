@@ -27,8 +27,13 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         columns,
         expressions,
         predicate,
+        buckets,
         names,
-    } = index_expression::key(ctx, &mut changed, (&create.columns, create.predicate.as_ref()))?;
+    } = index_expression::key(
+        ctx,
+        &mut changed,
+        (&create.columns, create.predicate.as_ref(), options.buckets),
+    )?;
     let mut include = included_columns(&create.include, &table)?;
     if options.covers_all {
         include = covered_columns(&table, &columns);
@@ -70,6 +75,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         include,
         expressions,
         predicate,
+        buckets,
         unique: create.unique,
         constraint: false,
         options: options.kept,

@@ -321,7 +321,7 @@ impl Parts {
         description.checks.extend(self.like_checks);
         self.like_indexes.extend(own_indexes(ctx, &columns)?);
         let buckets = description.options.buckets;
-        description.primary_key = primary_key(&mut columns, self.primary, buckets)?;
+        description.primary_key = primary_key(ctx, table, &mut columns, (self.primary, buckets))?;
         let indexes = self.like_indexes.into_iter();
         let (computed, plain) = indexes.partition(|index| index.is_computed);
         description.computed_indexes = computed;
@@ -396,11 +396,12 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
     })
 }
 
-/// The primary key as written, behind the hidden column that spreads it if there is one, which is added to `columns`.
+/// The primary key as written, behind the hidden column of its bucket if it has some; hidden columns are added to `columns`.
 pub(super) fn primary_key(
+    ctx: &StatementContext,
+    table: &str,
     columns: &mut Vec<ColumnDef>,
-    primary: Option<(Option<String>, Vec<IndexColumn>)>,
-    buckets: Option<u16>,
+    (primary, buckets): (Option<(Option<String>, Vec<IndexColumn>)>, Option<u16>),
 ) -> Result<Option<(Option<String>, Vec<KeyColumn>)>> {
     let Some((name, written)) = primary else {
         return match buckets {
@@ -408,19 +409,12 @@ pub(super) fn primary_key(
             None => Ok(None),
         };
     };
-    let hash = generation::hash_prefix(columns, &written)?;
-    let parts = hash.as_ref().map_or(written.as_slice(), |(_, others)| others);
-    let mut key = key::key_columns(KeyKind::PrimaryKey, parts, columns)?;
+    let mut key = generation::key_columns(ctx, table, columns, &written)?;
     for column in columns.iter_mut() {
         column.not_null |= key.iter().any(|part| part.column == column.id);
     }
-    let first = match (hash, buckets) {
-        (Some((column, _)), None) => Some(column),
-        (None, Some(buckets)) => Some(generation::bucket(columns, Some(&key), buckets)?),
-        (Some(_), Some(buckets)) => Some(generation::bucket(columns, None, buckets)?),
-        (None, None) => None,
-    };
-    if let Some(column) = first {
+    if let Some(buckets) = buckets {
+        let column = generation::bucket(columns, Some(&key), buckets)?;
         if columns.iter().any(|known| known.name == column.name) {
             return Err(Error::DuplicateColumn { name: column.name });
         }
@@ -504,6 +498,7 @@ pub(super) async fn create_described(
         options: description.options,
         wildcards: description.wildcards,
         stored_query: description.stored_query,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
@@ -546,6 +541,7 @@ fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef
         comment: new.comment,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     }
 }

@@ -8,9 +8,9 @@ use sqlparser::ast::{ObjectName, ObjectType, Statement};
 use super::alter_index::{check_on, name_on};
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
-use super::{described, foreign_key, notice, notice_cascade, sequence};
+use super::{described, foreign_key, notice, notice_cascade, sequence, trash};
 use crate::catalog::{
-    Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Object, ObjectKind, Relation, RoutineDef,
+    Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Kept, Object, ObjectKind, Relation, RoutineDef,
     SequenceDef, TableDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
@@ -94,7 +94,8 @@ async fn drop_relations(
     }
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    drop_all(&ctx.catalog, &writer, &dropped, &dependents).await
+    let kept = trash::kept(ctx);
+    drop_all(&ctx.catalog, &writer, &dropped, (&dependents, kept)).await
 }
 
 /// Removes relations, and what cannot stay without them, without a word.
@@ -105,16 +106,16 @@ pub(super) async fn drop_with_dependents(
 ) -> Result<()> {
     let dependents = dependents_of(catalog, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
-    drop_all(catalog, writer, &dropped, &dependents).await
+    drop_all(catalog, writer, &dropped, (&dependents, None)).await
 }
 
 /// Removes relations, the sequences that go with them, and defaults that take values of these. Who takes values of a sequence is waited
-/// for.
+/// for. `kept`: for how long tables go to the trash.
 pub(super) async fn drop_all(
     catalog: &Catalog,
     writer: &CatalogWriter<'_>,
     dropped: &[&Relation],
-    dependents: &Dependents<'_>,
+    (dependents, kept): (&Dependents<'_>, Option<Kept>),
 ) -> Result<()> {
     for sequence in sequences_of(catalog, dropped) {
         sequence::lock(writer.txn(), sequence, LockMode::AccessExclusive).await?;
@@ -122,11 +123,17 @@ pub(super) async fn drop_all(
     default_dependents::remove(writer, &dependents.defaults, &dependents.foreign_keys)?;
     let mut routines = dependents.routines.iter();
     routines.try_for_each(|(routine, _)| writer.drop_routine(routine))?;
-    dropped.iter().try_for_each(|relation| match relation {
-        Relation::Table(table) => writer.drop_table(table),
-        Relation::View(view) => writer.drop_view(view),
-        Relation::Sequence(sequence) => writer.drop_sequence(sequence),
-    })
+    for relation in dropped {
+        match (relation, kept) {
+            (Relation::Table(table), Some(kept)) if trash::takes(table) => {
+                trash::drop_table(catalog, writer, table, kept).await?;
+            }
+            (Relation::Table(table), _) => writer.drop_table(table)?,
+            (Relation::View(view), _) => writer.drop_view(view)?,
+            (Relation::Sequence(sequence), _) => writer.drop_sequence(sequence)?,
+        }
+    }
+    Ok(())
 }
 
 /// The sequences among relations, and those that go with tables among them.

@@ -6,7 +6,7 @@ use sqlparser::ast::ObjectName;
 
 use super::default_dependents::DependentDefault;
 use super::drop::{Dependents, dependents_of, drop_all};
-use super::{described, foreign_key, notice, notice_cascade, routine_ref, type_dependents};
+use super::{described, foreign_key, notice, notice_cascade, routine_ref, trash, type_dependents};
 use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TypeDef};
 use crate::error::StatementFault;
 use crate::parse::names;
@@ -125,7 +125,8 @@ pub(super) async fn drop_schemas(
     let dependents = dependents_of(&ctx.catalog, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     notice_gone(ctx, &dropped, &types, &dependents);
-    drop_all(&ctx.catalog, &writer, &dropped, &dependents).await?;
+    let kept = trash::kept(ctx);
+    drop_all(&ctx.catalog, &writer, &dropped, (&dependents, kept)).await?;
     type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
     for routine in ctx.catalog.routines.iter() {
         let is_gone = dependents

@@ -3,13 +3,18 @@
 
 use sqlparser::ast::{Expr, IndexColumn};
 
+use super::few_values::few_values;
+use super::index_expression::expression;
+use super::key::{self, KeyKind};
 use super::table_change::undefined_column;
 use super::{notice, row_expression};
 use crate::catalog::{ColumnDef, ColumnDefault, Generation, KeyColumn, TableDef};
+use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::query::Clause;
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -28,9 +33,11 @@ pub(super) fn read(
     let expr = row_expression::without_table(expr, table);
     let inputs = inputs(&expr, columns)?;
     dml::check_generation(ctx, (table, columns), column, &expr, &inputs)?;
+    let values = few_values(&expr, columns).filter(|_| column.ty.is_integer());
     Ok(ColumnDefault::Generated(Generation {
         sql: expr.to_string(),
         inputs,
+        values,
     }))
 }
 
@@ -55,44 +62,87 @@ pub(super) fn read_all(
     Ok(())
 }
 
-/// The hidden column that a key begins with, if its first part as written is one of the hash functions; then also the other
-/// parts. Errors: 42P16 when it hashes what is not in the key.
-pub(super) fn hash_prefix<'a>(
-    columns: &[ColumnDef],
-    written: &'a [IndexColumn],
-) -> Result<Option<(ColumnDef, &'a [IndexColumn])>> {
-    let Some((first, others)) = written.split_first() else {
-        return Ok(None);
+/// The columns of a primary key as written; for parts that are no columns hidden ones, which are added. Errors: 42P16 for what is computed
+/// of what is not in the key, 42P17, those of binding; as [`key::key_columns`].
+pub(super) fn key_columns(
+    ctx: &StatementContext,
+    table: &str,
+    columns: &mut Vec<ColumnDef>,
+    written: &[IndexColumn],
+) -> Result<Vec<KeyColumn>> {
+    let plain = written.iter().filter(|part| expression(part).is_none());
+    let plain: Vec<IndexColumn> = plain.cloned().collect();
+    let plain = key::key_columns(KeyKind::PrimaryKey, &plain, columns)?;
+    let mut declared = plain.iter();
+    let mut key = Vec::with_capacity(written.len());
+    for part in written {
+        match expression(part) {
+            None => key.extend(declared.next().cloned()),
+            Some(expr) => {
+                let column = key_expression(ctx, (table, columns), expr, &plain)?;
+                if columns.iter().any(|known| known.name == column.name) {
+                    return Err(Error::DuplicateColumn { name: column.name });
+                }
+                key.push(key::key_column(column.id, part));
+                columns.push(column);
+            }
+        }
+    }
+    Ok(key)
+}
+
+/// The hidden column of an expression in a primary key, whose declared columns `key` are.
+fn key_expression(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    expr: &Expr,
+    key: &[KeyColumn],
+) -> Result<ColumnDef> {
+    row_expression::check_no_subquery(expr, "primary key expression")?;
+    let expr = row_expression::without_table(expr, table);
+    let inputs = inputs(&expr, columns)?;
+    let hashed = hash_type(&expr);
+    let ty = match &hashed {
+        Some(ty) => ty.clone(),
+        None => match dml::computed_type(ctx, (table, columns), &expr, &inputs, Clause::IndexExpression)? {
+            SqlType::Unknown => SqlType::Text,
+            ty => ty,
+        },
     };
-    let Expr::Function(call) = &first.column.expr else {
-        return Ok(None);
-    };
-    let name = call.name.0.last().and_then(|part| part.as_ident());
-    let ty = match name.map(names::fold).as_deref() {
-        Some("hash8") => SqlType::Int2,
-        Some("hash32" | "hash64") => SqlType::Int8,
-        _ => return Ok(None),
-    };
-    let inputs = inputs(&first.column.expr, columns)?;
-    let key: Vec<String> = others
-        .iter()
-        .filter_map(|part| match &part.column.expr {
-            Expr::Identifier(name) => Some(names::fold(name)),
-            _ => None,
-        })
-        .collect();
-    let is_in_key = |id: &ColumnId| {
-        let column = columns.iter().find(|column| column.id == *id);
-        column.is_some_and(|column| key.contains(&column.name))
-    };
+    let is_in_key = |id: &ColumnId| key.iter().any(|part| part.column == *id);
     if inputs.is_empty() || !inputs.iter().all(is_in_key) {
+        let verb = if hashed.is_some() {
+            "hashes"
+        } else {
+            "is computed of"
+        };
         return Err(invalid_key(
-            format!("{} hashes what is not in the primary key", first.column.expr),
-            "Hash columns that follow in the key, as in PRIMARY KEY (hash32(a), a, b).",
+            format!("{expr} {verb} what is not in the primary key"),
+            "Name the columns behind it in the key, as in PRIMARY KEY (hash32(a), a, b).",
         ));
     }
-    let sql = first.column.expr.to_string();
-    Ok(Some((hidden(columns, sql.clone(), sql, inputs, ty), others)))
+    let sql = expr.to_string();
+    check_key_type(&ty, &sql)?;
+    let values = few_values(&expr, columns);
+    Ok(hidden(
+        columns,
+        sql.clone(),
+        Generation { sql, inputs, values },
+        ty,
+    ))
+}
+
+/// The type of a call of one of the hash functions.
+fn hash_type(expr: &Expr) -> Option<SqlType> {
+    let Expr::Function(call) = expr else {
+        return None;
+    };
+    let name = call.name.0.last().and_then(|part| part.as_ident());
+    match name.map(names::fold).as_deref() {
+        Some("hash8") => Some(SqlType::Int2),
+        Some("hash32" | "hash64") => Some(SqlType::Int8),
+        _ => None,
+    }
 }
 
 /// The hidden column that says in which of so many buckets a key stands. Errors: 42P16 without a key of columns.
@@ -113,8 +163,11 @@ pub(super) fn bucket(columns: &[ColumnDef], key: Option<&[KeyColumn]>, buckets: 
             Ok(hidden(
                 columns,
                 format!("bucket({buckets})"),
-                sql,
-                inputs,
+                Generation {
+                    sql,
+                    inputs,
+                    values: Some((0, i64::from(buckets) - 1)),
+                },
                 SqlType::Int2,
             ))
         }
@@ -185,15 +238,15 @@ pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result
     Ok(())
 }
 
-fn hidden(columns: &[ColumnDef], name: String, sql: String, inputs: Vec<ColumnId>, ty: SqlType) -> ColumnDef {
+fn hidden(columns: &[ColumnDef], name: String, generation: Generation, ty: SqlType) -> ColumnDef {
     ColumnDef {
-        id: columns.last().map_or(0, |last| last.id) + 1,
+        id: columns.iter().map(|column| column.id).max().unwrap_or(0) + 1,
         name,
         ty,
         domain: None,
         not_null: true,
         unverified: None,
-        default: Some(ColumnDefault::Generated(Generation { sql, inputs })),
+        default: Some(ColumnDefault::Generated(generation)),
         missing: Value::Null,
         hidden: true,
         dynamic: false,

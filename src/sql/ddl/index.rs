@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::index_sort::Sorting;
 use super::verification::JobTable;
-use crate::catalog::{CatalogWriter, IndexDef, IndexExpression, KeyColumn, TableDef, written_key};
+use crate::catalog::{
+    CatalogWriter, IndexBuckets, IndexDef, IndexExpression, KeyColumn, TableDef, written_key,
+};
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -23,6 +25,8 @@ pub(super) struct NewIndex {
     pub(super) expressions: Vec<IndexExpression>,
     /// WHERE.
     pub(super) predicate: Option<IndexExpression>,
+    /// BUCKETS.
+    pub(super) buckets: Option<IndexBuckets>,
     pub(super) unique: bool,
     /// Declared as a constraint.
     pub(super) constraint: bool,
@@ -140,6 +144,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         include: new.include.clone(),
         expressions: new.expressions.clone(),
         predicate: new.predicate.clone(),
+        buckets: new.buckets,
         unique: new.unique,
         constraint: new.constraint,
         built: !building,

@@ -7,18 +7,22 @@
 //!   all others. So a unique index leaves these alone, as NULLs are never equal; and a query whose conditions say as much as the index's
 //!   bounds the column.
 //!
-//! An index over what is not stored yet stores the rows of its table anew, in the statement's transaction.
+//! An index over what is not stored yet stores the rows of its table anew, beside writers (`rekey_build`), or in a block's transaction.
 
 use sqlparser::ast::{Expr, IndexColumn};
 
+use super::few_values::few_values;
 use super::key::{self, KeyKind};
 use super::row_expression;
 use super::table_change::Change;
-use crate::catalog::{ColumnDef, ColumnDefault, Generation, IndexExpression, KeyColumn, TableDef};
+use crate::catalog::{
+    ColumnDef, ColumnDefault, Generation, IndexBuckets, IndexExpression, KeyColumn, TableDef,
+};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::parse::quoting::quote_ident;
 use crate::query::{self, Clause};
 use crate::sql::dml;
 use crate::system::StatementContext;
@@ -30,6 +34,7 @@ pub(super) struct Key {
     pub(super) columns: Vec<KeyColumn>,
     pub(super) expressions: Vec<IndexExpression>,
     pub(super) predicate: Option<IndexExpression>,
+    pub(super) buckets: Option<IndexBuckets>,
     /// Of each part what the index's name has of it.
     pub(super) names: Vec<String>,
 }
@@ -38,12 +43,13 @@ pub(super) struct Key {
 pub(super) fn key(
     ctx: &StatementContext,
     table: &mut TableDef,
-    (parts, condition): (&[IndexColumn], Option<&Expr>),
+    (parts, condition, buckets): (&[IndexColumn], Option<&Expr>, Option<u16>),
 ) -> Result<Key> {
     let mut key = Key {
         columns: Vec::new(),
         expressions: Vec::new(),
         predicate: None,
+        buckets: None,
         names: Vec::new(),
     };
     if let Some(condition) = condition {
@@ -74,11 +80,54 @@ pub(super) fn key(
         key.names.push(name_of(expr));
         key.expressions.push(column);
     }
+    if let Some(count) = buckets {
+        let column = bucket_column(table, &key, count)?;
+        key.columns.insert(
+            0,
+            KeyColumn {
+                column,
+                descending: false,
+                nulls_first: false,
+            },
+        );
+        key.buckets = Some(IndexBuckets { column, count });
+    }
     Ok(key)
 }
 
+/// The hidden column that says in which of so many buckets an entry stands: by the hash of all that the index is over.
+fn bucket_column(table: &mut TableDef, key: &Key, count: u16) -> Result<ColumnId> {
+    let (mut texts, mut inputs) = (Vec::new(), Vec::new());
+    let sorted = key.columns.iter().skip(usize::from(key.predicate.is_some()));
+    for part in sorted {
+        let at = table.column_index_by_id(part.column);
+        let at = at.ok_or_else(|| Error::internal("a column of a key that is not there"))?;
+        let column = &table.columns[at];
+        match column.generation() {
+            Some(generation) => {
+                texts.push(format!("({})", generation.sql));
+                inputs.extend(&generation.inputs);
+            }
+            None => {
+                texts.push(quote_ident(&column.name));
+                inputs.push(column.id);
+            }
+        }
+    }
+    inputs.sort_unstable();
+    inputs.dedup();
+    let sql = format!("hash32({}) % {count}", texts.join(", "));
+    let values = Some((0, i64::from(count) - 1));
+    let generation = Generation { sql, inputs, values };
+    let id = hidden_column(table, generation, &format!("bucket({count})"), SqlType::Int2)?;
+    // A hash is never NULL, whatever is hashed.
+    let column = table.columns.iter_mut().find(|column| column.id == id);
+    column.into_iter().for_each(|column| column.not_null = true);
+    Ok(id)
+}
+
 /// What a part is computed of, if it is no column.
-fn expression(part: &IndexColumn) -> Option<&Expr> {
+pub(super) fn expression(part: &IndexColumn) -> Option<&Expr> {
     let mut expr = &part.column.expr;
     while let Expr::Nested(inner) = expr {
         expr = inner;
@@ -123,7 +172,8 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
     };
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
     let sql = expr.to_string();
-    let column = hidden_column(table, Generation { sql, inputs }, &pretty_text, ty)?;
+    let values = few_values(&expr, &table.columns);
+    let column = hidden_column(table, Generation { sql, inputs, values }, &pretty_text, ty)?;
     Ok(IndexExpression {
         column,
         text,
@@ -155,7 +205,8 @@ fn condition_column(
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
     let sql = format!("CASE WHEN {expr} THEN true END");
     let name = format!("WHERE {pretty_text}");
-    let column = hidden_column(table, Generation { sql, inputs }, &name, SqlType::Bool)?;
+    let values = None;
+    let column = hidden_column(table, Generation { sql, inputs, values }, &name, SqlType::Bool)?;
     Ok(IndexExpression {
         column,
         text,

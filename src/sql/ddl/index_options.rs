@@ -7,7 +7,7 @@ use sqlparser::ast::Expr;
 
 use super::options::{NewOption, check_kept, check_names, invalid_value};
 use super::storage;
-use crate::catalog::{INDEX_OPTIONS, IndexOption, IndexVerdict};
+use crate::catalog::{BUCKETS_MAX, INDEX_OPTIONS, IndexOption, IndexVerdict};
 use crate::{Error, Result};
 
 /// What `INDEX_COVERED_TYPE` takes.
@@ -20,6 +20,15 @@ pub(super) struct NewIndexOptions {
     pub(super) kept: BTreeMap<String, String>,
     /// Its entries hold all columns.
     pub(super) covers_all: bool,
+    /// Its entries are spread over so many places.
+    pub(super) buckets: Option<u16>,
+}
+
+/// What an option says of an index, beside that it is told.
+enum Effect {
+    None,
+    CoversAll,
+    Buckets(u16),
 }
 
 impl NewIndexOptions {
@@ -29,7 +38,11 @@ impl NewIndexOptions {
         let options: Vec<NewOption> = written.iter().map(storage::written_parameter).collect();
         check_known(&options)?;
         for (name, value) in &options {
-            read.covers_all |= set(&mut read.kept, name, value.as_deref())?;
+            match set(&mut read.kept, name, value.as_deref())? {
+                Effect::None => {}
+                Effect::CoversAll => read.covers_all = true,
+                Effect::Buckets(buckets) => read.buckets = Some(buckets),
+            }
         }
         Ok(read)
     }
@@ -44,39 +57,60 @@ impl NewIndexOptions {
 pub(super) fn change(kept: &mut BTreeMap<String, String>, changes: &[NewOption]) -> Result<Vec<String>> {
     check_known(changes)?;
     for (name, value) in changes {
-        if set(kept, name, value.as_deref())? {
+        let is_of_its_making = |verdict: &IndexVerdict| !matches!(verdict, IndexVerdict::Kept(_));
+        let verdict = IndexOption::named(name).map(|option| &option.verdict);
+        if verdict.is_some_and(is_of_its_making) {
             return Err(Error::unsupported(
-                "ALTER INDEX ... SET (index_covered_type)",
-                Some("Make another index, with INCLUDE, and drop this one."),
+                format!("ALTER INDEX ... SET ({})", name.to_lowercase()),
+                Some("Make another index with it, and drop this one."),
             ));
         }
+        set(kept, name, value.as_deref())?;
     }
     let set = changes.iter().filter(|(_, value)| value.is_some());
     Ok(set.map(|(name, _)| name.to_lowercase()).collect())
 }
 
-/// Sets or resets an option; whether it says that the index covers all columns. Errors: 22023, 0A000.
-fn set(kept: &mut BTreeMap<String, String>, name: &str, value: Option<&str>) -> Result<bool> {
+/// Sets or resets an option; answers what else it says. Errors: 22023, 0A000.
+fn set(kept: &mut BTreeMap<String, String>, name: &str, value: Option<&str>) -> Result<Effect> {
     let lower = name.to_lowercase();
     let Some(value) = value else {
         kept.remove(&lower);
-        return Ok(false);
+        return Ok(Effect::None);
     };
     match IndexOption::named(name).map(|option| &option.verdict) {
         Some(IndexVerdict::Covers) => return covers_all(value),
+        Some(IndexVerdict::Buckets) => return buckets(value),
         Some(IndexVerdict::Kept(values)) => check_kept("index", &lower, value, *values)?,
         None => {
             storage::check_index_value(&lower, value)?;
         }
     }
     kept.insert(lower, value.to_string());
-    Ok(false)
+    Ok(Effect::None)
+}
+
+/// Errors: 22023.
+fn buckets(value: &str) -> Result<Effect> {
+    let count = value
+        .parse()
+        .ok()
+        .filter(|count| (2..=BUCKETS_MAX).contains(count));
+    match count {
+        Some(count) => Ok(Effect::Buckets(count)),
+        None => Err(invalid_value(
+            "index",
+            "buckets",
+            value,
+            &format!("2 to {BUCKETS_MAX}"),
+        )),
+    }
 }
 
 /// Errors: 0A000 for the columns that writes will add, 22023.
-fn covers_all(value: &str) -> Result<bool> {
+fn covers_all(value: &str) -> Result<Effect> {
     if value.eq_ignore_ascii_case(COVERED_TYPES) {
-        Ok(true)
+        Ok(Effect::CoversAll)
     } else if value.eq_ignore_ascii_case("COVERED_DYNAMIC_COLUMNS") {
         Err(Error::unsupported(
             "an index that covers the columns which writes add",

@@ -61,6 +61,8 @@ pub(super) struct LikeIndex {
     pub(super) options: BTreeMap<String, String>,
     /// WHERE.
     pub(super) predicate: Option<Expr>,
+    /// BUCKETS.
+    pub(super) buckets: Option<u16>,
     /// Whether columns are computed for it.
     pub(super) is_computed: bool,
 }
@@ -165,6 +167,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 constraint: index.constraint,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),
                 predicate: query::index_condition(table, index)?,
+                buckets: index.buckets.map(|buckets| buckets.count),
                 is_computed: !index.is_plain(),
             });
         }
@@ -220,16 +223,9 @@ fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn
             Some(ColumnDefault::Generated(hash)) if column.hidden => dml::parse_expression(&hash.sql)?,
             _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
         };
-        let is_hash = !matches!(expr, Expr::Identifier(_) | Expr::Nested(_));
-        let options = match is_hash {
-            true => OrderByOptions {
-                asc: None,
-                nulls_first: None,
-            },
-            false => OrderByOptions {
-                asc: Some(!key.descending),
-                nulls_first: Some(key.nulls_first),
-            },
+        let options = OrderByOptions {
+            asc: Some(!key.descending),
+            nulls_first: Some(key.nulls_first),
         };
         written.push(IndexColumn {
             column: OrderByExpr {

@@ -4,6 +4,7 @@
 mod advice;
 mod alter;
 mod alter_action;
+mod alter_asked;
 mod alter_index;
 mod alter_storage;
 mod alter_view;
@@ -12,6 +13,7 @@ mod check;
 mod column;
 mod column_users;
 mod comment;
+mod composite;
 mod constraint;
 mod constraint_name;
 mod create_index;
@@ -25,6 +27,7 @@ mod drop_column;
 mod drop_schema;
 mod expiry;
 mod extension;
+mod few_values;
 mod foreign_key;
 mod generation;
 mod identity;
@@ -45,6 +48,8 @@ mod options;
 mod plain_column;
 mod region;
 mod region_bounds;
+mod rekey;
+mod rekey_build;
 mod rename_schema;
 mod retype;
 mod rewrite;
@@ -65,9 +70,12 @@ mod storage;
 mod table_change;
 mod table_index;
 mod temporary;
+mod trash;
+mod triggers;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
+mod undrop;
 mod upkeep;
 mod use_schema;
 mod user_type;
@@ -187,7 +195,8 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             change,
         } => alter_index::execute(ctx, (name, table.as_ref()), *if_exists, change).await,
         Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
-        Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
+        Definition::CreateComposite { name, attributes } => composite::create(ctx, name, attributes).await,
+        Definition::AlterType { name, change } => composite::alter_type(ctx, name, change).await,
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
@@ -196,6 +205,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
         }
+        Definition::Trash(statement) => undrop::execute(ctx, statement).await,
         Definition::CommentOnConstraint {
             constraint,
             table,

@@ -255,7 +255,7 @@ pub(super) fn of_column<'a>(
 }
 
 /// Writes a changed definition, and what it has given, under a generation of its own.
-fn put_counted(
+pub(super) fn put_counted(
     ctx: &StatementContext,
     writer: &CatalogWriter<'_>,
     old: &SequenceDef,

@@ -21,8 +21,26 @@ pub(super) struct Change {
     pub(super) foreign_keys: Vec<(ForeignKey, bool)>,
     /// Its rows are to be stored otherwise.
     pub(super) rewrite: Option<Rewrite>,
+    /// They may be written beside the table, while others write it.
+    pub(super) beside: Option<Beside>,
     /// Names of sequences that its new columns have got.
     pub(super) sequence_names: Vec<String>,
+}
+
+/// What rows are written beside a table for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// Another primary key.
+    Key,
+    /// An index over what is computed of them.
+    Index,
+}
+
+impl Beside {
+    /// Whether it is to be tried: beside another definition that is on its way an index is built in one transaction instead.
+    pub(super) fn can_run(self, table: &TableDef) -> bool {
+        self == Beside::Key || !table.has_definition_on_its_way()
+    }
 }
 
 /// 0A000: the key is the order of the rows on disk.
@@ -30,7 +48,7 @@ pub(super) fn changed_key(table: &TableDef) -> Error {
     Error::unsupported(
         format!("changing the primary key of \"{}\"", table.name),
         Some(
-            "Use ALTER TABLE ... DROP CONSTRAINT for the old key first, and ADD PRIMARY KEY for the new one.",
+            "Use ALTER TABLE ... ALTER PRIMARY KEY (...) [WITH (BUCKETS = n)], which stores the rows anew while others write them.",
         ),
     )
 }

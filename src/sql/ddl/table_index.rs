@@ -38,7 +38,9 @@ pub(super) fn own_indexes(ctx: &StatementContext, columns: &[ColumnDef]) -> Resu
             comment: None,
             options: options.kept,
             predicate: create.predicate.clone(),
+            buckets: options.buckets,
             is_computed: create.predicate.is_some()
+                || options.buckets.is_some()
                 || create.columns.iter().any(|part| plain_name(part).is_none()),
         });
     }
@@ -75,7 +77,8 @@ pub(super) fn define_computed(
     (oid, like): (u32, LikeIndex),
     taken: &mut Vec<String>,
 ) -> Result<()> {
-    let key = index_expression::key(ctx, table, (&like.columns, like.predicate.as_ref()))?;
+    let written = (like.columns.as_slice(), like.predicate.as_ref(), like.buckets);
+    let key = index_expression::key(ctx, table, written)?;
     let names: Vec<&str> = key
         .names
         .iter()
@@ -90,6 +93,7 @@ pub(super) fn define_computed(
         include: key::included_columns(&like.include, &table.columns)?,
         expressions: key.expressions,
         predicate: key.predicate,
+        buckets: key.buckets,
         unique: like.unique,
         constraint: false,
         options: like.options,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
-use super::{foreign_key, notice, sequence};
+use super::{foreign_key, notice, sequence, trash};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::sql::relation::table;
 use crate::system::StatementContext;
@@ -25,7 +25,10 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
         for table in tables {
-            empty(&writer, &ctx.sequences, TableDef::clone(&table), restart).await?;
+            match trash::kept(ctx).filter(|_| trash::takes(&table)) {
+                Some(kept) => trash::empty(ctx, &writer, &table, (kept, restart)).await?,
+                None => empty(&writer, &ctx.sequences, TableDef::clone(&table), restart).await?,
+            }
             if restart {
                 for owned in ctx.catalog.sequences_of(table.oid) {
                     sequence::restart(ctx, &writer, owned).await?;

@@ -111,6 +111,7 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
     let catalog = Catalog::load(&txn, None).await?;
     let is_unfinished = |table: &&Arc<TableDef>| {
         table.columns.iter().any(|column| column.unverified.is_some())
+            || table.rekeying.is_some()
             || table.indexes.iter().any(is_forgotten)
     };
     let unfinished: Vec<_> = catalog.tables().filter(is_unfinished).collect();
@@ -123,6 +124,8 @@ pub async fn undo_unfinished(store: &Arc<dyn Store>) -> Result<Vec<String>> {
         let mut changed = without.unwrap_or_else(|| TableDef::clone(table));
         let recorded = changed.indexes.iter_mut().filter(|index| is_forgotten(index));
         recorded.for_each(|index| index.building = true);
+        writer.end_rekeying(table)?;
+        changed.rekeying = None;
         writer.put_table(changed)?;
     }
     txn.commit(false).await?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, new_null_array};
 use futures::TryStreamExt;
+use futures::stream::BoxStream;
 use sqlparser::ast::{self, FromTable, TableWithJoins};
 
 use super::named_columns::NamedColumns;
@@ -81,9 +82,19 @@ impl DeletePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
+        lock_for_writes(&ctx.txn, &self.target.table).await?;
+        let pages = self.found.pages(ctx, observation, false).await?;
+        self.delete(ctx, pages, references).await
+    }
+
+    /// Deletes the rows of pages that were found.
+    pub(super) async fn delete(
+        &self,
+        ctx: &StatementContext,
+        mut pages: BoxStream<'static, Result<RecordBatch>>,
+        references: &References,
+    ) -> Result<WriteResult> {
         let table = &self.target.table;
-        lock_for_writes(&ctx.txn, table).await?;
-        let mut pages = self.found.pages(ctx, observation, false).await?;
         let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         while let Some(page) = pages.try_next().await? {

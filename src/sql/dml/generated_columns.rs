@@ -192,7 +192,7 @@ pub(super) fn is_left_out(column: &ColumnDef, overriding: Overriding) -> bool {
 }
 
 /// The rows with their generated columns computed.
-pub(super) fn with_generated(
+pub(crate) fn with_generated(
     ctx: &StatementContext,
     table: &TableDef,
     rows: RecordBatch,

@@ -5,6 +5,7 @@
 //! and what is returned of them (`returning`). A statement whose WITH clause writes has several (`with_parts`, `with_writes`). On an error nothing of the statement stays in the transaction.
 
 mod assign;
+mod batches;
 mod cell;
 mod conflict;
 mod conflict_keys;
@@ -19,6 +20,7 @@ mod merge_action;
 mod merge_marks;
 mod named_columns;
 mod new_rows;
+mod part_columns;
 mod referenced_keys;
 mod references;
 mod referring_rows;
@@ -27,6 +29,7 @@ mod row_buffer;
 mod row_checks;
 mod row_expressions;
 mod row_search;
+mod row_values;
 mod set;
 mod settling;
 mod target;
@@ -46,7 +49,7 @@ use crate::system::plan_cache::PlanCache;
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use deferred_references::check_deferred;
-pub(crate) use generated_columns::{check_generation, compile_generated, computed_type};
+pub(crate) use generated_columns::{check_generation, compile_generated, computed_type, with_generated};
 pub(crate) use insert::{copy_rows, insert_query};
 pub(crate) use referenced_keys::verify_foreign_key;
 pub(crate) use references::References;
@@ -62,6 +65,9 @@ pub(crate) async fn execute(
     statement: &ast::Statement,
     kept: &PlanCache<WritePlan>,
 ) -> Result<WriteResult> {
+    if let Some(rows) = ctx.hints.batch_rows {
+        return batches::delete(ctx, statement, kept, rows).await;
+    }
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {
         Ok(plan) => run_write(ctx, &plan, None).await,

@@ -6,7 +6,6 @@ use sqlparser::ast;
 
 use super::query::{bound_form, query_node};
 use super::{BoundForm, Explained, Run};
-use crate::Result;
 use crate::operators::explain::PlanNode;
 use crate::parse::explain_options::Options;
 use crate::query::Observation;
@@ -14,6 +13,7 @@ use crate::scan::figures::Seen;
 use crate::sql::dml::{Operation, RowsRead, WritePlan, run_write};
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
+use crate::{Error, Result};
 
 pub(super) async fn explain_write(
     ctx: &StatementContext,
@@ -33,6 +33,12 @@ pub(super) async fn explain_write(
             bound,
             ..Explained::planned(node, begun)
         });
+    }
+    if ctx.hints.batch_rows.is_some() {
+        return Err(Error::unsupported(
+            "EXPLAIN ANALYZE with the hint _l_batch_",
+            Some("Leave ANALYZE out, or the hint: what is explained is one transaction."),
+        ));
     }
     let plan = WritePlan::of(ctx, statement, &PlanCache::default()).await?;
     let observation = Observation::default();

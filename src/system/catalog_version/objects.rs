@@ -9,11 +9,11 @@ use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, UserTypes,
-    ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, TypeKind,
+    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::types::SqlType;
+use crate::types::{RecordField, SqlType};
 
 pub(crate) use super::system_objects::{
     SYSTEM, SystemObject, is_in_catalog, read, system_schema_oid, type_facts,
@@ -38,7 +38,7 @@ pub(crate) struct UserRelation {
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r`, `v`, `m` or `S`.
+    /// pg_class.relkind: `r`, `v`, `m`, `S` or `c`.
     pub(crate) kind: char,
     /// pg_class.relpersistence, of its indexes too: `p`, `u` or `t`.
     pub(crate) persistence: char,
@@ -125,7 +125,8 @@ impl Objects {
         });
         let own = definitions().iter().filter(|system| system.schema == OWN_SCHEMA);
         let own = own.map(|system| own_view(catalog, system));
-        let mut relations: Vec<UserRelation> = relations.chain(own).collect();
+        let types = catalog.types.iter().filter_map(|ty| composite_type(catalog, ty));
+        let mut relations: Vec<UserRelation> = relations.chain(own).chain(types).collect();
         relations.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
         let mut by_oid = HashMap::new();
         let (mut by_name, mut constraints) = (HashMap::new(), HashMap::new());
@@ -482,6 +483,42 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         query: None,
         sequence: Some(sequence.clone()),
     }
+}
+
+/// The relation that a composite type is in pg_class.
+fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
+    let TypeKind::Composite(composite) = &ty.kind else {
+        return None;
+    };
+    let column = |field: &RecordField| UserColumn {
+        name: field.name.clone(),
+        ty: field.ty.clone(),
+        domain: None,
+        not_null: false,
+        default: None,
+        sequences: Vec::new(),
+        identity: "",
+        is_generated: false,
+        options: Vec::new(),
+        comment: None,
+    };
+    Some(UserRelation {
+        oid: i64::from(ty.oid),
+        namespace: namespace_oid(catalog, &ty.schema),
+        schema: ty.schema.clone(),
+        name: ty.name.clone(),
+        kind: 'c',
+        persistence: persistence(&ty.schema, false),
+        comment: None,
+        columns: composite.row.fields.iter().map(column).collect(),
+        indexes: Vec::new(),
+        constraints: Vec::new(),
+        options: Vec::new(),
+        on_commit: None,
+        is_populated: true,
+        query: None,
+        sequence: None,
+    })
 }
 
 /// pg_class.relpersistence of what is in the schema.

@@ -10,8 +10,8 @@ use crate::codec::row::ColumnId;
 pub(crate) struct UserIndex {
     pub(crate) oid: i64,
     pub(crate) name: String,
-    /// The hash that stands before its columns, as `PRIMARY KEY (…)` writes it.
-    pub(crate) hash: Option<String>,
+    /// What is computed for a primary key, as `PRIMARY KEY (…)` writes it: before which of its columns, the expression, and its direction.
+    pub(crate) computed: Vec<ComputedKey>,
     pub(crate) keys: Vec<UserKey>,
     /// Attribute numbers of INCLUDE.
     pub(crate) included: Vec<usize>,
@@ -41,6 +41,18 @@ impl UserIndex {
         let keys = self.keys.iter().map(|key| key.attribute);
         keys.chain(self.included.iter().copied())
     }
+}
+
+/// A part of a primary key that is computed, and no column of the relation.
+#[derive(Debug)]
+pub(crate) struct ComputedKey {
+    /// How many columns stand before it.
+    pub(crate) at: usize,
+    pub(crate) text: String,
+    /// It is a call, which CREATE INDEX has without parentheses.
+    pub(crate) is_call: bool,
+    pub(crate) descending: bool,
+    pub(crate) nulls_first: bool,
 }
 
 /// A column of an index.
@@ -84,7 +96,7 @@ pub(super) fn user_index(
         name: index.name.clone(),
         comment: index.comment.clone(),
         constraint_comment: index.constraint_comment.clone(),
-        hash: hash_prefix(table, index),
+        computed: computed_keys(table, index),
         predicate: (index.predicate.as_ref())
             .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
         keys: index
@@ -112,22 +124,67 @@ pub(super) fn user_index(
         ready: index.is_kept(),
         inactive: index.inactive,
         options: index
-            .options
+            .buckets
             .iter()
-            .map(|(name, value)| format!("{name}={value}"))
+            .map(|buckets| format!("buckets={}", buckets.count))
+            .chain(
+                index
+                    .options
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}")),
+            )
             .collect(),
     }
 }
 
-/// The hash that a key begins with, unless BUCKETS says it.
-fn hash_prefix(table: &TableDef, index: &IndexDef) -> Option<String> {
-    let first = table.column_index_by_id(index.columns.first()?.column)?;
-    let first = table
-        .columns
-        .get(first)
-        .filter(|column| column.hidden && index.is_plain())?;
-    let generation = first.generation().filter(|_| table.options.buckets.is_none())?;
-    Some(generation.sql.clone())
+/// The parts of a primary key that are computed for it, but for the number of the bucket, which BUCKETS says.
+fn computed_keys(table: &TableDef, index: &IndexDef) -> Vec<ComputedKey> {
+    let (mut at, mut computed) = (0, Vec::new());
+    for (place, key) in index.columns.iter().enumerate() {
+        let column = table
+            .column_index_by_id(key.column)
+            .and_then(|at| table.columns.get(at));
+        let hidden = column.filter(|column| column.hidden && index.id == 0);
+        let is_bucket = place == 0 && table.options.buckets.is_some();
+        match hidden.and_then(ColumnDef::generation) {
+            Some(_) if is_bucket => {}
+            Some(generation) => computed.push(ComputedKey {
+                at,
+                text: generation.sql.clone(),
+                is_call: is_call(&generation.sql),
+                descending: key.descending,
+                nulls_first: key.nulls_first,
+            }),
+            None => at += 1,
+        }
+    }
+    computed
+}
+
+/// Whether an expression is a call of a function, and nothing more.
+fn is_call(sql: &str) -> bool {
+    let name = sql.split('(').next().unwrap_or_default();
+    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    is_name && closes_at_end(sql)
+}
+
+/// Whether the first parenthesis of a text is closed by its last character.
+fn closes_at_end(sql: &str) -> bool {
+    let (mut depth, mut quoted) = (0_usize, false);
+    for (at, c) in sql.char_indices() {
+        match c {
+            '\'' => quoted = !quoted,
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return at + 1 == sql.len();
+                }
+            }
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The expression of an index that a column holds.

@@ -21,7 +21,7 @@ pub(crate) fn index_definition(
         quote_ident(&relation.name)
     };
     let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, (position, pretty)));
-    let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
+    let keys = with_computed(index, keys.collect(), true);
     let created = create_index(index.unique, &index.name, &table, "btree", &keys);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
@@ -70,6 +70,24 @@ fn index_key(
     Some(name + direction(key.descending, key.nulls_first))
 }
 
+/// The keys with those between them that are computed; `parenthesized`: as CREATE INDEX has them.
+fn with_computed(index: &UserIndex, keys: Vec<String>, parenthesized: bool) -> Vec<String> {
+    let mut all = keys;
+    for (before, computed) in index.computed.iter().enumerate() {
+        let at = (computed.at + before).min(all.len());
+        let direction = direction(computed.descending, computed.nulls_first);
+        let text = &computed.text;
+        all.insert(
+            at,
+            match parenthesized && !computed.is_call {
+                true => format!("({text}){direction}"),
+                false => format!("{text}{direction}"),
+            },
+        );
+    }
+    all
+}
+
 /// ASC has its NULLs last and DESC first, unless said otherwise.
 fn direction(descending: bool, nulls_first: bool) -> &'static str {
     match (descending, nulls_first) {
@@ -86,7 +104,7 @@ pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) 
         let column = relation.columns.get(key.attribute - 1)?;
         Some(quote_ident(&column.name) + if key.descending { " DESC" } else { "" })
     });
-    let keys: Vec<String> = index.hash.iter().cloned().chain(keys).collect();
+    let keys = with_computed(index, keys.collect(), false);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
     let included: Vec<String> = included.map(|column| quote_ident(&column.name)).collect();

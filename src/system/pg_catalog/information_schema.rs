@@ -103,7 +103,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
         ]);
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&relation.schema)),
@@ -183,7 +183,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
             column_row(source, rows, name, position + 1, column, relation.kind == 'r');
@@ -264,7 +264,7 @@ const ELEMENT_TYPE: Constants = &[("object_type", "TABLE")];
 fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'c')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let SqlType::Array(_) = &column.ty else {
                 continue;
@@ -301,7 +301,7 @@ const PRIVILEGE: Constants = &[
 fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for privilege in [
             "INSERT",
             "SELECT",
@@ -325,7 +325,7 @@ fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for column in &relation.columns {
             for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
                 rows.push(&[

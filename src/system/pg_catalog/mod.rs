@@ -34,6 +34,7 @@ pub(crate) mod shown_names;
 pub(crate) mod table_text;
 mod type_cells;
 mod type_rows;
+mod view_rows;
 
 #[cfg(test)]
 pub(crate) mod tests;

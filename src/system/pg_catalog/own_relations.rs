@@ -29,6 +29,7 @@ pub(super) async fn batches(
     let mut rows = RelationRows::new(relation.schema, relation.name, &[]);
     match relation.name {
         "ttl" => expiries(ctx, &mut rows),
+        "trash" => trash(ctx, &mut rows),
         "key_heat" => return Ok(heat(ctx, rows)),
         "regions" => regions(ctx, &mut rows).await?,
         "key_advice" => advice(ctx, &mut rows).await?,
@@ -197,4 +198,19 @@ fn names(table: &TableDef) -> [(&'static str, Cell); 3] {
         ("schemaname", text(&table.schema)),
         ("relname", text(&table.name)),
     ]
+}
+
+/// `keyspan.trash`: the tables in the trash.
+fn trash(ctx: &StatementContext, rows: &mut RelationRows) {
+    for trashed in ctx.catalog.trash.values() {
+        rows.push(&[
+            ("id", text(trashed.id)),
+            ("schemaname", text(&trashed.schema)),
+            ("relname", text(&trashed.name)),
+            ("dropped_by", text(trashed.by.statement())),
+            ("dropped_at", text(trashed.at)),
+            ("kept_until", text(trashed.until)),
+            ("estimated_rows", trashed.rows.map(|rows| rows.to_string())),
+        ]);
+    }
 }

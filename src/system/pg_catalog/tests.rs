@@ -76,6 +76,7 @@ fn catalog() -> Catalog {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     };
     let table = TableDef {
@@ -103,6 +104,7 @@ fn catalog() -> Catalog {
         },
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: Some("readings".to_string()),
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

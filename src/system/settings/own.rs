@@ -51,6 +51,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     )
     .shaping_plans(),
     user(
+        "keyspan.trash_hours",
+        "0",
+        number(0, 87_600, Unit::None),
+        "Hours for which DROP TABLE and TRUNCATE keep what they remove (SHOW TRASH, UNDROP TABLE); 0: it goes at once.",
+    ),
+    user(
         "keyspan.multi_get_max_keys",
         "2000",
         number(1, 1_000_000, Unit::None),

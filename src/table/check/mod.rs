@@ -128,7 +128,8 @@ async fn check_contents(
 /// Columns and indexes of the table that are published and not verified.
 fn unfinished(table: &TableDef) -> usize {
     let columns = table.columns.iter().filter(|column| column.unverified.is_some());
-    columns.count() + table.all_indexes().filter(|index| index.building).count()
+    let rekeying = usize::from(table.rekeying.is_some());
+    columns.count() + table.all_indexes().filter(|index| index.building).count() + rekeying
 }
 
 /// Checks one table's rows and index entries.

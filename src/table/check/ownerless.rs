@@ -14,6 +14,13 @@ pub(super) async fn check(check: &mut Check<'_>, catalog: &CheckedCatalog) -> Re
     let mut owned = vec![table_range(0)];
     owned.extend(catalog.unreadable.iter().map(|id| table_range(*id)));
     for table in &catalog.tables {
+        // What ALTER PRIMARY KEY writes beside it.
+        owned.extend(
+            table
+                .rekeying
+                .iter()
+                .flat_map(|rekeying| [table_range(rekeying.id), index_range(table.id, rekeying.log)]),
+        );
         owned.push(index_range(table.id, table.primary_key.id));
         owned.extend(table.kept_indexes().map(|index| index_range(table.id, index.id)));
     }

@@ -58,6 +58,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         comment: None,
         constraint_comment: None,
         expressions: Vec::new(),
+        buckets: None,
         predicate: None,
     }
 }
@@ -87,6 +88,7 @@ fn table() -> TableDef {
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,
+        rekeying: None,
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),

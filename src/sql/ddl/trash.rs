@@ -1,0 +1,66 @@
+//! What DROP and TRUNCATE put into the trash while `keyspan.trash_hours` says so: tables with their rows and entries, indexes, constraints
+//! and sequences. `undrop` takes them out again.
+
+use crate::Result;
+use crate::catalog::{Catalog, CatalogWriter, Kept, TableDef, TrashedBy, TrashedSequence, TrashedTable};
+use crate::codec::keyspace::TableId;
+use crate::system::StatementContext;
+use crate::table::{begin_count, stored_row_count};
+
+const HOUR_MICROS: i64 = 3_600_000_000;
+
+/// For how long the statement keeps what it removes; `None`: it keeps nothing.
+pub(super) fn kept(ctx: &StatementContext) -> Option<Kept> {
+    let (hours, at) = (i64::from(ctx.settings.trash_hours), ctx.txn.write_time());
+    (hours > 0).then(|| Kept {
+        at,
+        until: at.saturating_add(hours.saturating_mul(HOUR_MICROS)),
+    })
+}
+
+/// Whether the trash takes the table: not what goes with its session, nor what is computed of others.
+pub(super) fn takes(table: &TableDef) -> bool {
+    !table.is_temporary() && !table.is_materialized_view()
+}
+
+/// Drops a table into the trash.
+pub(super) async fn drop_table(
+    catalog: &Catalog,
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    kept: Kept,
+) -> Result<()> {
+    let owned = catalog.sequences_of(table.oid);
+    let sequences = owned.map(|sequence| TrashedSequence {
+        def: (**sequence).clone(),
+        given: None,
+    });
+    let rows = stored_row_count(writer.txn(), table).await?;
+    let trashed = TrashedTable::new(table, TrashedBy::Drop, kept, rows, sequences.collect())?;
+    writer.trash_table(table, &trashed)
+}
+
+/// Gives a table new, empty key ranges and puts the old ones into the trash. `restart`: hidden row ids begin anew.
+pub(super) async fn empty(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    table: &TableDef,
+    (kept, restart): (Kept, bool),
+) -> Result<()> {
+    let mut sequences = Vec::new();
+    for owned in ctx.catalog.sequences_of(table.oid) {
+        let (state, _) = ctx.sequences.state(&ctx.txn, owned).await?;
+        sequences.push(TrashedSequence {
+            def: (**owned).clone(),
+            given: Some((state.last, state.is_called)),
+        });
+    }
+    let rows = stored_row_count(&ctx.txn, table).await?;
+    let trashed = TrashedTable::new(table, TrashedBy::Truncate, kept, rows, sequences)?;
+    let id: TableId = ctx.sequences.object_ids().take().await?;
+    let emptied = TableDef { id, ..table.clone() };
+    let emptied = writer.trash_keys(table, emptied, &trashed)?;
+    let counted = ctx.sequences.copy_row_ids(&ctx.txn, table, &emptied, restart);
+    counted.await?;
+    begin_count(&ctx.txn, &emptied)
+}
