@@ -7,9 +7,9 @@ use super::load::{part_key, single_part_key};
 use super::new_column::too_many_columns;
 use super::reclaim::encode_dropped;
 use super::{
-    Catalog, ExtensionDef, NO_SEQUENCE, NewDynamicColumn, Relation, RoutineDef,
-    SchemaDef, SequenceDef, SettingOverrides, TableDef, TypeDef, ViewDef, COLUMNS_MAX, ColumnDef, extension, record, record_key, region,
-    routine_record, type_record, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, NewDynamicColumn, Relation, RoutineDef,
+    SchemaDef, SequenceDef, SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key,
+    region, routine_record, type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::error::DuplicateKind;
@@ -575,4 +575,3 @@ fn counts_of(table: &TableDef) -> [Vec<u8>; 2] {
     let row_id = Keyspace::NextRowId { table: table.id }.encode();
     [row_id, written_key(table.id)]
 }
-

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::{
-    Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region, routine_record, trash,
-    type_record,
+    Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region,
+    routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
 use crate::codec::row::ColumnId;

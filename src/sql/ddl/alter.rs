@@ -14,9 +14,9 @@ use super::schema::moved_schema;
 use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default, drop_column, expiry,
-    foreign_key, generation, identity, notice, options, region, rekey, rekey_build, retype, rewrite, sequence, triggers,
-    upkeep, view_text, wildcard,
+    alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
+    drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey, rekey_build,
+    retype, rewrite, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -109,7 +109,7 @@ fn alter_named(ctx: &StatementContext, alter: &AlterTable) -> Result<Vec<String>
                 let (RenameTableNameKind::As(name) | RenameTableNameKind::To(name)) = table_name;
                 names.push(names::relation_name(name)?.1);
             }
-            AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,
+            AlterTableOperation::OwnerTo { new_owner } => super::role::check_owner(ctx, new_owner)?,
             other => return Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
         }
     }
