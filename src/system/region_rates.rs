@@ -109,7 +109,11 @@ mod tests {
                 txn.get_many(&vec![range.start; times]).await.unwrap();
             }
         };
-        let rate = || region_rates(&heat, &table, &[range.clone()])[0].reads.round();
+        let rate = || {
+            region_rates(&heat, &table, std::slice::from_ref(&range))[0]
+                .reads
+                .round()
+        };
         assert_eq!(rate(), 0.0);
         read(300).await;
         heat.turn(100 * minute + 15_000_000);

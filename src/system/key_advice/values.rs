@@ -72,7 +72,7 @@ fn digits(table: &Arc<TableDef>, sample: &KeySample) -> Vec<Finding> {
             all_digits && (text.len() == 1 || !text.starts_with('0'))
         };
         let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-        if texts.len() < VALUES_MIN || longest > NUMERIC_DIGITS || !texts.iter().all(|text| is_number(text)) {
+        if texts.len() < VALUES_MIN || longest > NUMERIC_DIGITS || !texts.iter().all(is_number) {
             continue;
         }
         let (name, ty) = (
