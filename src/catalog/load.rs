@@ -28,6 +28,11 @@ const NAMED_PART: u32 = 0;
 const SINGLE_PARTS: u32 = 1 << 31;
 
 impl Catalog {
+    /// Whether this is the version that is stored. Errors: `Corrupt`.
+    pub fn is_of_version(&self, stored: Option<&[u8]>) -> Result<bool> {
+        Ok(stored.map_or(Ok(0), decode_version)? == self.version)
+    }
+
     /// The catalog as the transaction sees it: `cached` when its version still stands (one get), else `cached` with those
     /// parts read anew that are others, and the definitions of `cached` for records that did not change. From then on the transaction
     /// judges by it which rows are over.
@@ -43,6 +48,11 @@ impl Catalog {
         txn.log_changes(catalog.change_logs());
         Ok(catalog)
     }
+}
+
+/// The key of the version of the whole catalog.
+pub fn version_key() -> Vec<u8> {
+    Keyspace::CatalogVersion.encode()
 }
 
 /// The key of the version of the part that a record is in.
@@ -81,7 +91,7 @@ fn range_of(part: u32) -> KeyRange {
 /// The catalog's version as the transaction sees it; 0 before the first change. Where it has changed the catalog itself, its version
 /// and that of the others together: a later statement may see what they committed meanwhile.
 pub(super) async fn version(txn: &Transaction) -> Result<u64> {
-    let key = [Keyspace::CatalogVersion.encode()];
+    let key = [version_key()];
     let seen = txn.get_many(&key).await?.get(0).map_or(Ok(0), decode_version)?;
     match txn.has_written(&key[0]) {
         false => Ok(seen),

@@ -102,6 +102,7 @@ pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
 pub use generation::{GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
+pub use load::version_key;
 pub use lookups::{Answers, Lookups};
 pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;

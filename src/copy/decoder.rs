@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use super::binary::{BinaryReader, Row};
 use super::line::{Line, LineReader};
-use super::utf8::check_text;
 use super::{CopyForm, CopyFormat, Record, csv_fields, text_fields};
 use crate::Result;
+use crate::error::utf8;
 use crate::types::TextDecoder;
 
 /// Pieces of data to rows.
@@ -104,7 +104,7 @@ impl Decoder {
                     Line::Ended => return Ok(Progress::Ended),
                 };
                 let text = &lines.data()[line.clone()];
-                check_text(text)?;
+                utf8::text(text)?;
                 self.line = Some(line);
                 match self.format.form {
                     CopyForm::Csv => csv_fields::read(text, &self.format, record)?,

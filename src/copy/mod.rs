@@ -18,7 +18,6 @@ mod format;
 mod line;
 mod record;
 mod text_fields;
-mod utf8;
 
 pub use decoder::{Decoder, Progress};
 pub use encoder::RowEncoder;

@@ -2,9 +2,9 @@
 
 use memchr::memchr2;
 
-use super::utf8::check_text;
 use super::{CopyFormat, Record};
 use crate::Result;
+use crate::error::utf8;
 
 /// Reads the fields of a line, which is UTF-8. Errors: 22021 for escapes that give something else.
 pub(super) fn read(line: &[u8], format: &CopyFormat, record: &mut Record) -> Result<()> {
@@ -121,7 +121,7 @@ fn number(digits: &[u8], base: u32) -> u8 {
 /// Errors: 22021 unless the field at hand is text. What has no escapes by number is: its line was checked.
 fn check(needs_check: bool, record: &Record) -> Result<()> {
     match needs_check {
-        true => check_text(record.open()),
+        true => utf8::text(record.open()).map(drop),
         false => Ok(()),
     }
 }

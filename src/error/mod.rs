@@ -6,6 +6,7 @@ mod fault;
 mod nearest;
 mod raised_state;
 mod report;
+pub mod utf8;
 
 pub use cursor::{CursorFault, ReadOnlyCursor};
 pub use fault::{DuplicateKind, Limit, StatementFault};
@@ -349,6 +350,9 @@ pub enum Error {
     /// Free space on the data directory's disk fell below the reserve (53100): only what frees space is still taken.
     #[error("could not write: no space left on device above the reserve of {reserve_bytes} bytes")]
     DiskFull { free_bytes: u64, reserve_bytes: u64 },
+    /// A store behind a network did not tell whether it has committed (08007).
+    #[error("could not learn whether the transaction is committed: {reason}")]
+    OutcomeUnknown { reason: String },
     /// The storage engine or the operating system failed (58030).
     #[error("{action}: {reason}")]
     Io { action: String, reason: String },

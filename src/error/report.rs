@@ -116,6 +116,7 @@ impl Error {
             Error::LockTimeout | Error::LockNotAvailable { .. } => "55P03",
             Error::Deadlock { .. } => "40P01",
             Error::ClientGone => "08006",
+            Error::OutcomeUnknown { .. } => "08007",
             Error::IdleTimeout { in_transaction: true } => "25P03",
             Error::IdleTimeout {
                 in_transaction: false,
@@ -247,6 +248,7 @@ impl Error {
             | Error::CannotStart { .. }
             | Error::Corrupt { .. }
             | Error::Io { .. }
+            | Error::OutcomeUnknown { .. }
             | Error::FeatureNotSupported { .. }
             | Error::QueryCanceled
             | Error::CopyFailed { .. }
@@ -321,6 +323,9 @@ impl Error {
             Error::NotRefreshable { .. } => Some(
                 "Create a unique index with no WHERE clause on one or more columns of the materialized view."
                     .to_string(),
+            ),
+            Error::OutcomeUnknown { .. } => Some(
+                "It is committed as a whole or not at all: look at what it was to write before you run it again.".to_string(),
             ),
             Error::NotPopulated { .. } => {
                 Some("Use the REFRESH MATERIALIZED VIEW command.".to_string())

@@ -5,7 +5,7 @@ use sqlparser::tokenizer::{Location, TokenWithSpan, TokenizerError};
 
 use super::position::character_position;
 use crate::Error;
-use crate::error::Limit;
+use crate::error::{Limit, utf8};
 
 /// How deep expressions and subqueries may nest (54001 above it).
 pub(super) const NESTING_MAX: usize = 200;
@@ -117,6 +117,7 @@ fn escape_fault(rest: &str) -> Option<Error> {
     while let Some((at, c)) = chars.next() {
         match c {
             '\'' if body[at + 1..].starts_with('\'') => {
+                bytes.push(b'\'');
                 chars.next();
             }
             '\'' => break,
@@ -154,15 +155,11 @@ fn escape_fault(rest: &str) -> Option<Error> {
                                 .map(|code| (code & 0xff) as u8),
                         );
                     }
-                    _ => {}
+                    other => bytes.extend(other.encode_utf8(&mut [0; 4]).as_bytes()),
                 }
             }
-            _ => {}
+            other => bytes.extend(other.encode_utf8(&mut [0; 4]).as_bytes()),
         }
     }
-    let wrong = std::str::from_utf8(&bytes).err()?;
-    let first = bytes.get(wrong.valid_up_to())?;
-    Some(Error::InvalidUtf8 {
-        bytes: format!("0x{first:02x}"),
-    })
+    utf8::text(&bytes).err()
 }

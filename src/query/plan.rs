@@ -18,7 +18,7 @@ use crate::logical::stored_table::is_stored_table;
 use crate::logical::work_table::is_work_table;
 use crate::operators::Operator;
 use crate::operators::catalog_table::is_catalog;
-use crate::operators::short::{ShortPlan, ShortStory, StepFigures};
+use crate::operators::short::{PointRead, ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
@@ -31,6 +31,8 @@ pub(crate) struct QueryPlan {
     query: Arc<PlannedQuery>,
     columns: Arc<[OutputColumn]>,
     short: Option<ShortPlan>,
+    /// The same, where it reads one row by its key.
+    point: Option<PointRead>,
     /// What its runs as a short statement tell, where that is more than a read.
     experience: Experience,
     /// The plans that it keeps, if it may: else each run has a custom plan.
@@ -74,6 +76,11 @@ impl QueryPlan {
         QueryPlan { prior, ..whole }
     }
 
+    /// How it reads one row by its key, if that is all.
+    pub(crate) fn point_read(&self) -> Option<&PointRead> {
+        self.point.as_ref()
+    }
+
     /// Whether a function of a user's is run in it.
     pub(crate) fn calls_routines(&self) -> bool {
         self.calls_routines
@@ -85,6 +92,8 @@ impl QueryPlan {
             true => None,
             false => ShortPlan::of(&query.plan),
         };
+        let point = short.as_ref();
+        let point = point.and_then(|short| PointRead::of(short, &query.parameters));
         let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
             locks: PlanLocks::of(&query.plan),
@@ -92,6 +101,7 @@ impl QueryPlan {
             columns: query.columns.as_slice().into(),
             query: Arc::new(query),
             short,
+            point,
             experience: Experience::default(),
             generic: may_keep.then(Arc::default),
             prior: Vec::new(),

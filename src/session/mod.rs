@@ -10,6 +10,7 @@ mod copy;
 mod cursor;
 mod cursors;
 mod instance;
+mod point_read;
 mod prepared;
 mod prepared_statement;
 mod removal;

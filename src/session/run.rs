@@ -103,7 +103,10 @@ impl Session {
             position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
-            Block::None => self.run_alone(&run).await?,
+            Block::None => match self.read_point(&run).await? {
+                Some(reply) => reply,
+                None => self.run_alone(&run).await?,
+            },
             Block::Implicit | Block::Explicit | Block::Failed => self.run_in_block(&run).await?,
         };
         if statement

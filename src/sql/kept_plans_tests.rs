@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::testing::Client;
-use super::{KeptPlan, Statement, execute, parse};
+use super::{KeptPlan, Statement, describe, execute, parse};
 use crate::system::StatementContext;
 
 /// A schema in the search path before that of the tables, which holds nothing yet.
@@ -237,5 +237,44 @@ async fn recursions_that_leave_nothing_out_are_chains() {
         };
         let plan = kept.get(ctx.plan_basis()).expect("it keeps its plan");
         assert_eq!(plan.is_chain(), expected, "{text}");
+    }
+}
+
+/// What is read by the whole primary key, each column of which is a parameter of its type, needs no transaction.
+#[tokio::test]
+async fn reads_by_a_whole_key_of_parameters_are_of_points() {
+    let client = client().await;
+    for statement in [
+        "CREATE TABLE keyed (a int, b text, v int, n numeric, PRIMARY KEY (a, b))",
+        "CREATE TABLE hashed (a int, v int, PRIMARY KEY (hash32(a), a))",
+        "CREATE TABLE ending (a int PRIMARY KEY, v int) WITH (TTL = '60')",
+        "CREATE TABLE exact (a numeric PRIMARY KEY, v int)",
+    ] {
+        client.ok(statement).await;
+    }
+    for (text, expected) in [
+        ("SELECT v FROM keyed WHERE a = $1 AND b = $2", true),
+        ("SELECT n, a, n FROM keyed WHERE $2 = b AND a = $1", true),
+        ("SELECT * FROM keyed WHERE a = $1 AND b = $2", true),
+        ("SELECT v FROM keyed WHERE a = $1 AND b = $2 LIMIT 1", false),
+        ("SELECT v + 1 FROM keyed WHERE a = $1 AND b = $2", false),
+        ("SELECT v FROM keyed WHERE a = $1 AND b = $2 AND v = 1", false),
+        ("SELECT v FROM keyed WHERE a = $1", false),
+        ("SELECT v FROM keyed WHERE a >= $1 AND b = $2", false),
+        ("SELECT v FROM keyed WHERE a = $1::bigint AND b = $2", false),
+        ("SELECT v FROM keyed WHERE a = $1 AND b = $2 FOR UPDATE", false),
+        ("SELECT count(*) FROM keyed WHERE a = $1 AND b = $2", false),
+        ("SELECT v FROM hashed WHERE a = $1", false),
+        ("SELECT v FROM ending WHERE a = $1", false),
+        ("SELECT v FROM exact WHERE a = $1", false),
+    ] {
+        let statement = Arc::new(parse(text).unwrap().pop().unwrap());
+        let ctx = client.context(&[]).await;
+        describe(&ctx, &statement, &[]).await.unwrap();
+        let KeptPlan::Query(kept) = &statement.kept else {
+            panic!("{text} is a query");
+        };
+        let plan = kept.get(ctx.plan_basis()).expect("it keeps its plan");
+        assert_eq!(plan.point_read().is_some(), expected, "{text}");
     }
 }

@@ -23,6 +23,11 @@ pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 /// batch without an earlier one. The log replays the rest. After the first error of any method every later call answers
 /// an error, and none waits for ever.
 pub trait Engine: Debug + Send + Sync + 'static {
+    /// The longest key that it takes.
+    fn key_bytes_max(&self) -> usize {
+        usize::MAX
+    }
+
     /// Calls `visit` with the value of `key`, if there is one. Errors: `Io`, `Corrupt`.
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()>;
 

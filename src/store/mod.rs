@@ -5,6 +5,7 @@
 //! Keys are 1 or more bytes and compare as unsigned byte strings. Values are 0 or more bytes.
 
 mod cache;
+mod capabilities;
 mod check_log;
 mod disk;
 pub mod engine;
@@ -28,6 +29,8 @@ pub mod sled;
 mod wall_clock;
 
 #[cfg(test)]
+pub(crate) mod behind_a_network;
+#[cfg(test)]
 pub(crate) mod conformance;
 #[cfg(test)]
 mod crash;
@@ -48,6 +51,7 @@ use futures::future::BoxFuture;
 
 pub use crate::codec::KeyRange;
 use crate::{Error, Result};
+pub use capabilities::Capabilities;
 pub use check_log::check_log;
 pub use inspect::{InspectedStore, inspect_store};
 pub use kind::StoreKind;
@@ -179,11 +183,14 @@ pub struct StoreStats {
 
 /// An ordered, transactional key-value store.
 pub trait Store: Debug + Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
     /// A consistent view of everything committed before the call, for as long as it is held.
     fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
     /// Applies a batch, all or nothing; when it answers, the batch is visible to new snapshots and durable.
     /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the
     /// store has failed (see [`Store::failed`]), and whether the batch is there shows when it is opened again: whole, or not.
+    /// `OutcomeUnknown`: whether it is there shows when it is read; a store in this process always knows.
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>>;
     /// The locks of a transaction that begins, of the session (a process id; 0: none). None yet.
     fn locks(&self, session: i32) -> HeldLocks;

@@ -87,6 +87,15 @@ impl StoredKeys {
         }
     }
 
+    /// The key of the row with these values, which come in the key's order and are of its columns' types.
+    pub fn key_of(&self, values: &[&Value]) -> Vec<u8> {
+        let mut key = self.prefix.clone();
+        for (value, field) in values.iter().zip(&self.fields) {
+            key::encode_value(&mut key, value, field);
+        }
+        key
+    }
+
     /// The key of a row, whose columns come in the key's order, as they were read of the table.
     pub fn key(&self, columns: &[ArrayRef], row: usize) -> Vec<u8> {
         let mut key = self.prefix.clone();

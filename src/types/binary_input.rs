@@ -3,6 +3,7 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{CatalogType, EnumValue, Interval, Numeric, SqlType, Value, array, json, precision, strings};
+use crate::error::utf8;
 use crate::{Error, Result};
 
 impl Value {
@@ -29,14 +30,14 @@ impl Value {
             SqlType::Numeric(size) => {
                 Value::Numeric(Numeric::from_binary(bytes).ok_or_else(damaged)??.fit(*size)?)
             }
-            SqlType::Text => Value::Text(utf8(bytes)?),
-            SqlType::Unknown | SqlType::Void => Value::Unknown(utf8(bytes)?),
+            SqlType::Text => Value::Text(text_of(bytes)?),
+            SqlType::Unknown | SqlType::Void => Value::Unknown(text_of(bytes)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
-                Value::Text(strings::fit(utf8(bytes)?, ty)?)
+                Value::Text(strings::fit(text_of(bytes)?, ty)?)
             }
             SqlType::Json => read_json(bytes)?,
             SqlType::Jsonb => match bytes {
-                [1, text @ ..] => Value::Text(json::normalize(&utf8(text)?)?),
+                [1, text @ ..] => Value::Text(json::normalize(&text_of(text)?)?),
                 _ => return Err(damaged()),
             },
             SqlType::Bytea => Value::Bytes(bytes.to_vec()),
@@ -67,7 +68,7 @@ impl Value {
                     microseconds,
                 })
             }
-            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&utf8(bytes)?, ty)?),
+            SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&text_of(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
@@ -92,21 +93,9 @@ fn overflow(what: &str) -> Error {
     }
 }
 
-/// The text of the bytes. Errors: 22021, naming the first bytes that are no character.
-fn utf8(bytes: &[u8]) -> Result<String> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => strings::checked(text),
-        Err(error) => {
-            let start = error.valid_up_to();
-            let end = start + error.error_len().unwrap_or(bytes.len() - start).clamp(1, 4);
-            let wrong = bytes[start..end.min(bytes.len())]
-                .iter()
-                .map(|byte| format!("0x{byte:02x}"));
-            Err(Error::InvalidUtf8 {
-                bytes: wrong.collect::<Vec<_>>().join(" "),
-            })
-        }
-    }
+/// The text of the bytes. Errors: 22021.
+fn text_of(bytes: &[u8]) -> Result<String> {
+    utf8::text(bytes).map(str::to_string)
 }
 
 fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
@@ -120,7 +109,7 @@ fn read_timestamp(bytes: &[u8]) -> Option<Result<i64>> {
 }
 
 fn read_json(bytes: &[u8]) -> Result<Value> {
-    let text = utf8(bytes)?;
+    let text = text_of(bytes)?;
     json::check(&text)?;
     Ok(Value::Text(text))
 }
@@ -128,7 +117,7 @@ fn read_json(bytes: &[u8]) -> Result<Value> {
 /// A jsonpath behind its version; `None`: of another version.
 fn read_path(bytes: &[u8]) -> Option<Result<Value>> {
     let text = bytes.strip_prefix(&[1])?;
-    let path = utf8(text).and_then(|text| JsonPath::parse(&text));
+    let path = text_of(text).and_then(|text| JsonPath::parse(&text));
     Some(path.map(|path| Value::Text(path.to_string())))
 }
 

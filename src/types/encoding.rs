@@ -3,7 +3,7 @@
 
 use encoding_rs::{Decoder, DecoderResult, Encoding};
 
-use crate::error::StatementFault;
+use crate::error::{StatementFault, utf8};
 use crate::{Error, Result};
 
 /// Encodings by PostgreSQL's numbers, with the name that a browser knows them by; those that only clients use included.
@@ -191,7 +191,7 @@ impl CharacterEncoding {
         Ok(match (self, table_of(self)) {
             (UTF8, _) => match std::str::from_utf8(bytes) {
                 Ok(text) => text.chars().count(),
-                Err(_) => return Err(invalid_utf8(bytes)),
+                Err(_) => return Err(utf8::not_text(bytes)),
             },
             (_, Some(table)) if !table.is_single_byte() => {
                 match table.decode_without_bom_handling_and_without_replacement(bytes) {
@@ -275,11 +275,7 @@ pub(crate) fn converted(bytes: &[u8], from: CharacterEncoding, to: CharacterEnco
 /// Errors: 22021 for bytes that are none of the encoding.
 fn checked(bytes: &[u8], encoding: CharacterEncoding) -> Result<()> {
     if encoding == UTF8 {
-        return match std::str::from_utf8(bytes) {
-            Ok(text) if !text.contains('\0') => Ok(()),
-            Ok(_) => Err(invalid_bytes(UTF8, &[0])),
-            Err(_) => Err(invalid_utf8(bytes)),
-        };
+        return utf8::text(bytes).map(drop);
     }
     match bytes.contains(&0) {
         true => Err(invalid_bytes(encoding, &[0])),
@@ -402,17 +398,4 @@ fn invalid_bytes(encoding: CharacterEncoding, bytes: &[u8]) -> Error {
             shown(bytes)
         ),
     }
-}
-
-/// The error of bytes that are no UTF-8: as many of them are told as their first says that there are.
-fn invalid_utf8(bytes: &[u8]) -> Error {
-    let valid = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let rest = &bytes[valid.min(bytes.len())..];
-    let length = match rest.first() {
-        Some(0xC0..=0xDF) => 2,
-        Some(0xE0..=0xEF) => 3,
-        Some(0xF0..=0xF7) => 4,
-        _ => 1,
-    };
-    invalid_bytes(UTF8, &rest[..length.min(rest.len())])
 }

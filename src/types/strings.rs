@@ -2,6 +2,7 @@
 //! the limit do not count. Called where text becomes a value of a column.
 
 use super::SqlType;
+use crate::error::utf8;
 use crate::{Error, Result};
 
 /// The most bytes of a name.
@@ -9,12 +10,7 @@ const NAME_BYTES_MAX: usize = 63;
 
 /// The text, unless it holds a zero byte, which PostgreSQL's text cannot. Errors: 22021.
 pub(super) fn checked(text: &str) -> Result<String> {
-    if text.bytes().any(|byte| byte == 0) {
-        return Err(Error::InvalidUtf8 {
-            bytes: "0x00".to_string(),
-        });
-    }
-    Ok(text.to_string())
+    utf8::text(text.as_bytes()).map(str::to_string)
 }
 
 /// The text as a column of the string type stores it: char(n) padded, a name cut, nothing but blanks dropped behind the

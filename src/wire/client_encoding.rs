@@ -5,14 +5,14 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 
-use super::message::utf8;
+use crate::error::utf8;
 use crate::types::{CharacterEncoding, SqlType, WireFormat};
 use crate::{Error, Result};
 
 /// A text of the client. Errors: 22021, 22P05.
 pub(super) fn decoded(bytes: &[u8], encoding: CharacterEncoding) -> Result<Cow<'_, str>> {
     match encoding.is_own() {
-        true => utf8(bytes).map(Cow::Borrowed),
+        true => utf8::text(bytes).map(Cow::Borrowed),
         false => encoding.decode(bytes).map(Cow::Owned),
     }
 }

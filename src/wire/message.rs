@@ -2,6 +2,7 @@
 
 use bytes::{Buf, Bytes};
 
+use crate::error::utf8;
 use crate::types::CharacterEncoding;
 use crate::{Error, Result};
 
@@ -130,21 +131,6 @@ pub(super) fn violation(message: impl Into<String>) -> Error {
     }
 }
 
-/// Text that must be UTF-8. Errors: 22021 naming the bytes at fault.
-pub(super) fn utf8(bytes: &[u8]) -> Result<&str> {
-    std::str::from_utf8(bytes).map_err(|error| {
-        let start = error.valid_up_to();
-        let length = error.error_len().unwrap_or(bytes.len() - start);
-        let bytes: Vec<_> = bytes[start..start + length]
-            .iter()
-            .map(|byte| format!("0x{byte:02x}"))
-            .collect();
-        Error::InvalidUtf8 {
-            bytes: bytes.join(" "),
-        }
-    })
-}
-
 /// What is left of a message's body.
 struct Body(Bytes, CharacterEncoding);
 
@@ -159,7 +145,7 @@ impl Body {
         let text = self.0.split_to(end);
         self.0.advance(1);
         match self.1.is_own() {
-            true => utf8(&text).map(str::to_string),
+            true => utf8::text(&text).map(str::to_string),
             false => self.1.decode(&text),
         }
     }
@@ -248,7 +234,7 @@ mod tests {
         let error = fault(b'Q', b"select '\xc3\x28'\0");
         assert_eq!(
             (error.sqlstate(), error.to_string().as_str()),
-            ("22021", "invalid byte sequence for encoding \"UTF8\": 0xc3")
+            ("22021", "invalid byte sequence for encoding \"UTF8\": 0xc3 0x28")
         );
     }
 

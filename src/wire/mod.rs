@@ -2,7 +2,7 @@
 //! Called by `main`; knows nothing of tables or plans. pgwire's structs encode what the server sends. What clients send
 //! is decoded here (`message`), because pgwire's decoder panics on a message whose lengths lie.
 //!
-//! A connection in the order of its life: `listener` accepts it, `startup` makes a session, `connection` reads messages
+//! A connection in the order of its life: `listener` accepts it and gives it a thread (`connection_threads`), `startup` makes a session, `connection` reads messages
 //! and hands each to `simple` or `extended`, which run it in the session and send what it gives through `rows`. Where it
 //! stands is its `state`. Below `listener` nobody knows of sockets: `input` and `output` are two halves of whatever stream.
 //!
@@ -30,6 +30,8 @@ mod report;
 mod responder;
 mod rows;
 mod server;
+#[cfg(test)]
+mod several_servers_tests;
 mod simple;
 mod startup;
 mod startups;

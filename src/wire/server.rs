@@ -13,12 +13,17 @@ use super::descriptors::ConnectionLimits;
 use super::listener;
 use super::listening::Listening;
 use crate::session::{Identity, Instance, Reply, Session};
-use crate::store::{ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store};
+use crate::store::{
+    Capabilities, ServerMemory, StoreKind, StoreOptions, default_statements_bytes, open_store,
+};
 use crate::system::{Parameters, Settings, SpillFiles};
 use crate::{Error, Result};
 
 /// What disks write as one.
 const DISK_BLOCK_BYTES: u64 = 4096;
+
+/// What stands before the columns of a row's key in the store, at most.
+const KEY_FRAME_BYTES: usize = 64;
 
 /// How to start a server.
 #[derive(Debug, Clone)]
@@ -156,6 +161,7 @@ impl Server {
             settings.spill = Arc::new(SpillFiles::in_folder(options.data_dir.join("spill")));
         }
         let settings = Instance::with_altered_settings(&store, settings).await?;
+        require_within(&settings, store.capabilities())?;
         let instance = Arc::new(Instance::new(store, settings));
         instance.undo_unfinished().await;
         instance.drop_left_temporary().await;
@@ -246,6 +252,28 @@ fn cannot_listen(listen: SocketAddr, error: &std::io::Error) -> Error {
     }
 }
 
+/// Errors: 22023 when the settings let statements write what the store does not take.
+fn require_within(settings: &Settings, store: Capabilities) -> Result<()> {
+    let bounds = [
+        (
+            "keyspan.key_bytes_max",
+            store.key_bytes_max.saturating_sub(KEY_FRAME_BYTES),
+        ),
+        ("keyspan.value_bytes_max", store.value_bytes_max),
+        ("keyspan.transaction_bytes_max", store.batch_bytes_max),
+    ];
+    for (name, bytes_max) in bounds {
+        let bytes = settings.get_number(name).unwrap_or_default();
+        if bytes > bytes_max as u64 {
+            return Err(Error::InvalidParameter {
+                message: format!("{name} is {bytes} bytes, and the store takes {bytes_max}"),
+                hint: Some(format!("Set {name} to at most {bytes_max}.")),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// The settings of the command line, for SHOW and for sessions.
 fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketAddr) -> Result<Settings> {
     let mut values = vec![
@@ -274,4 +302,23 @@ fn server_settings(options: &ServerOptions, sessions_max: usize, listen: SocketA
             .map(|(name, value)| (name.as_str(), value.clone())),
     );
     Settings::with_server_values(&values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_keep_within_what_the_store_takes() {
+        let settings =
+            Settings::with_server_values(&[("keyspan.key_bytes_max", "65000".to_string())]).unwrap();
+        assert_eq!(require_within(&settings, Capabilities::UNBOUNDED), Ok(()));
+        let store = Capabilities {
+            key_bytes_max: 65_000,
+            ..Capabilities::UNBOUNDED
+        };
+        let refused = require_within(&settings, store).unwrap_err();
+        assert_eq!(refused.sqlstate(), "22023");
+        assert!(refused.hint().unwrap().contains("at most 64936"));
+    }
 }

@@ -3,7 +3,8 @@
 use bytes::{Buf, Bytes};
 
 use super::input::Input;
-use super::message::{utf8, violation};
+use super::message::violation;
+use crate::error::utf8;
 use crate::{Error, Result};
 
 /// Longest start-up packet, as in PostgreSQL.
@@ -112,7 +113,7 @@ fn pairs(packet: &[u8]) -> Result<Vec<(&str, &str)>> {
     let packet = packet.strip_suffix(b"\0").ok_or_else(terminator)?;
     let texts = packet
         .split(|byte| *byte == 0)
-        .map(utf8)
+        .map(utf8::text)
         .collect::<Result<Vec<_>>>()?;
     if texts.len() % 2 != 0 || texts.chunks(2).any(|pair| pair[0].is_empty()) {
         return Err(terminator());

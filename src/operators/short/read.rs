@@ -21,7 +21,7 @@ use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::table_access::plan_conditions;
 use crate::system::StatementContext;
 use crate::table::RowLayout;
-use crate::tree::fold_constants;
+use crate::tree::{Expr, fold_constants};
 use crate::{Error, Result};
 
 /// A table and the conditions on its rows.
@@ -85,6 +85,21 @@ impl TableRead {
     /// Whether the number of the table's rows is the number of those that are read: there are no conditions, and no row may be over.
     pub(super) fn knows_its_rows(&self) -> bool {
         !self.has_conditions() && !self.table.options.expiry.may_be_over()
+    }
+
+    /// Whether the statement's hints leave only some of its keys.
+    pub(super) fn has_index_hint(&self) -> bool {
+        self.index_hint.is_some()
+    }
+
+    /// Its conditions, each with the one column of the table (a position in `TableDef::columns`) that it compares; `None`: one compares
+    /// none, or several.
+    pub(super) fn conditions_by_column(&self) -> Option<Vec<(usize, &Expr)>> {
+        let compared = self.conditions.iter().map(|condition| {
+            let column = condition.compared_column()?;
+            Some((self.positions[column], condition.written()))
+        });
+        compared.collect()
     }
 
     /// Whether a condition asks the catalogs.

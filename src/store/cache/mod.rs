@@ -335,6 +335,10 @@ fn earlier<'a>(one: Bound<'a>, other: Bound<'a>) -> Bound<'a> {
 }
 
 impl Engine for CachedEngine {
+    fn key_bytes_max(&self) -> usize {
+        self.engine.key_bytes_max()
+    }
+
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
         if self.has_failed.load(Ordering::Relaxed) {
             return self.engine.get(key, visit);

@@ -64,7 +64,7 @@ const OPEN_FILES_MAX: usize = 100;
 /// block costs a system call and a place in the cache.
 const BLOCK_BYTES: u32 = 16 << 10;
 /// Keys are no longer in the tree.
-const KEY_BYTES_MAX: usize = 65_535;
+const KEY_BYTES_MAX: usize = 65_534;
 
 /// An ordered map in a folder of fjall's. Public, so that a benchmark can measure it without the layers above.
 pub struct FjallEngine {
@@ -124,6 +124,10 @@ impl std::fmt::Debug for FjallEngine {
 }
 
 impl Engine for FjallEngine {
+    fn key_bytes_max(&self) -> usize {
+        KEY_BYTES_MAX
+    }
+
     fn get(&self, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<()> {
         let key = key::to_tree(key);
         if let Some(value) = self.tree.call(|_| self.tree.contents().get(&key))? {
@@ -155,10 +159,10 @@ impl Engine for FjallEngine {
     }
 
     fn apply(&self, batch: &EngineBatch) -> Result<()> {
-        if let Some((key, _)) = batch.iter().find(|(key, _)| key.len() >= KEY_BYTES_MAX) {
+        if let Some((key, _)) = batch.iter().find(|(key, _)| key.len() > KEY_BYTES_MAX) {
             return Err(Error::InvalidParameter {
                 message: format!("a key of {} bytes is too long for the store \"fjall\"", key.len()),
-                hint: Some(format!("Keys must be shorter than {KEY_BYTES_MAX} bytes.")),
+                hint: Some(format!("Keys have at most {KEY_BYTES_MAX} bytes.")),
             });
         }
         let _writing = self.tree.writing.lock().unwrap_or_else(PoisonError::into_inner);

@@ -29,8 +29,8 @@ use crate::store::engine::Engine;
 use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::own_thread::hold_up;
 use crate::store::{
-    Batch, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions, StoreStats,
-    WallClock, Wanted, Write, WriteWatch,
+    Batch, Capabilities, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions,
+    StoreStats, WallClock, Wanted, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -268,6 +268,14 @@ impl MvccStore {
 }
 
 impl Store for MvccStore {
+    fn capabilities(&self) -> Capabilities {
+        // Large batches are committed by parts.
+        Capabilities {
+            key_bytes_max: self.shared.engine.key_bytes_max(),
+            ..Capabilities::UNBOUNDED
+        }
+    }
+
     fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
         let snapshot = self
             .open_view()
