@@ -83,6 +83,7 @@ mod stored_query;
 mod table_def;
 mod table_options;
 mod trash;
+mod trash_change;
 mod type_def;
 mod type_record;
 mod wildcard;

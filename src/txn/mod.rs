@@ -50,7 +50,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
-use change_log::ChangeLogs;
+use change_log::{ChangeLogs, put_logged};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -204,20 +204,6 @@ impl Transaction {
     /// Another transaction of the same session, for what is done in several.
     pub async fn another(&self) -> Result<Transaction> {
         let options = self.whole.options.clone();
-        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
-        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(other)
-    }
-
-    /// Another transaction of the same session, at the snapshot of this one, that goes on with rows as they are where others have changed
-    /// them since.
-    pub async fn beside(&self) -> Result<Transaction> {
-        let options = TransactionOptions {
-            keeps_snapshot: false,
-            is_serializable: false,
-            snapshot: Some(self.share_snapshot()),
-            ..self.whole.options.clone()
-        };
         let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
         other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
         Ok(other)
@@ -587,18 +573,4 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")
-}
-
-/// A row that is logged is written.
-fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
-    match key {
-        None => Ok(()),
-        Some(key) => buffer.write(
-            Write::Put {
-                key,
-                value: Vec::new(),
-            },
-            None,
-        ),
-    }
 }
