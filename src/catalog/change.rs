@@ -9,7 +9,7 @@ use super::reclaim::encode_dropped;
 use super::{
     COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, NewDynamicColumn, Relation, RoutineDef,
     SchemaDef, SequenceDef, SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key,
-    routine_record, type_record, written_key,
+    region, routine_record, type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::error::DuplicateKind;
@@ -290,15 +290,17 @@ impl<'a> CatalogWriter<'a> {
         self.drop_record(Keyspace::Relation { id: view.id }, view.oid())
     }
 
-    /// Removes a table's record and its own part of the catalog; its rows stay, with what is counted of them.
+    /// Removes a table's record, its own part of the catalog and its regions; its rows stay, with what is counted of them.
     pub(super) fn forget_table(&self, table: &TableDef) -> Result<()> {
         self.end_rekeying(table)?;
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
         self.drop_record(Keyspace::Relation { id: table.id }, table.oid)?;
-        let key = single_part_key(table.id);
-        self.txn.write(Write::Delete { key }, None)
+        for key in [single_part_key(table.id), region::key_of(table.oid)] {
+            self.txn.write(Write::Delete { key }, None)?;
+        }
+        Ok(())
     }
 
     /// Removes a table's record and the sequences of its columns, and leaves its keys to `reclaim_dropped`.

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
-use super::{ColumnDef, ColumnDefault, TableDef, TypeDef, TypeKind, UserTypes, stored_name};
+use super::{ColumnDef, ColumnDefault, TableDef, TypeDef, UserTypes, stored_name};
 use crate::Result;
-use crate::types::{EnumType, EnumValue, SqlType, Value};
+use crate::types::{EnumValue, SqlType, Value};
 
 impl UserTypes {
     /// The table with its types as they are now; `None`: it has them. Errors: corrupt.
@@ -33,11 +33,8 @@ impl UserTypes {
             let now = self.by_oid(domain.oid);
             now.is_some_and(|now| Arc::ptr_eq(now, domain))
         };
-        let is_same_enum = |labels: &Arc<EnumType>| {
-            let now = self.by_oid(labels.oid);
-            now.is_some_and(|now| matches!(&now.kind, TypeKind::Enum(now) if Arc::ptr_eq(now, labels)))
-        };
-        column.domain.as_ref().is_none_or(is_same_domain) && column.ty.enum_type().is_none_or(is_same_enum)
+        column.domain.as_ref().is_none_or(is_same_domain)
+            && column.ty.has_definitions_of(&self.as_it_is(&column.ty))
     }
 }
 
@@ -46,6 +43,14 @@ fn relabelled(value: &Value, ty: &SqlType) -> Value {
     match (value, ty) {
         (Value::Array(items), SqlType::Array(item)) => {
             Value::Array(items.iter().map(|value| relabelled(value, item)).collect())
+        }
+        (Value::Record(values), SqlType::Record(row)) => {
+            let columns = values.iter().zip(&row.fields);
+            Value::Record(
+                columns
+                    .map(|(value, field)| relabelled(value, &field.ty))
+                    .collect(),
+            )
         }
         (Value::Enum(value), SqlType::Enum(labels)) => Value::Enum(EnumValue {
             ty: Arc::clone(labels),
@@ -58,16 +63,19 @@ fn relabelled(value: &Value, ty: &SqlType) -> Value {
 impl ColumnDef {
     /// The oids of the types that users made and that it is of.
     pub fn types_used(&self) -> impl Iterator<Item = u32> + '_ {
-        let labels = self.ty.enum_type().filter(|_| self.domain.is_none());
+        let types = match self.domain {
+            Some(_) => Vec::new(),
+            None => self.ty.user_types(),
+        };
         let domain = self.domain.iter().map(|domain| domain.oid);
-        domain.chain(labels.map(|labels| labels.oid))
+        domain.chain(types.into_iter().map(|(oid, _)| oid))
     }
 
     /// A number that another definition of its types has not.
     fn types_version(&self) -> u64 {
         let domain = self.domain.iter().map(|domain| domain.version_with_types());
-        let labels = self.ty.enum_type().map(|labels| labels.version);
-        domain.chain(labels).fold(0, u64::wrapping_add)
+        let types = self.ty.user_types().into_iter().map(|(_, version)| version);
+        domain.chain(types).fold(0, u64::wrapping_add)
     }
 }
 

@@ -20,6 +20,7 @@
 //! | `Routine { oid }` | a record of a function or procedure |
 //! | `RoutineName { schema, signature }` | the oid (u32 BE) of the function that has this name with these types of arguments |
 //! | `Extension { name }` | a record of an extension |
+//! | `Regions { oid }` | a record of where a table is split into regions |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
 //! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
@@ -74,11 +75,13 @@ mod object_ids;
 mod queries;
 mod reclaim;
 mod record;
+pub(crate) mod region;
 mod relations;
 mod routine;
 pub(crate) mod routine_record;
 mod sequence_def;
 mod setting_overrides;
+mod split_options;
 mod stored_query;
 mod table_def;
 mod table_options;
@@ -109,6 +112,7 @@ pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
+pub use region::{RegionDef, RegionOrigin, TableRegions};
 pub use relations::Relations;
 pub use routine::{
     ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
@@ -116,6 +120,7 @@ pub use routine::{
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
+pub use split_options::{REGIONS_MAX, SplitOptions};
 pub use stored_query::StoredQuery;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
@@ -126,7 +131,7 @@ pub use table_options::{
     boolean,
 };
 pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
-pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};

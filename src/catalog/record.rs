@@ -14,7 +14,7 @@ use super::{
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{EnumValue, FormatSettings, SqlType, Value};
+use crate::types::{EnumValue, FormatSettings, RecordField, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The format this release writes; it reads no other.
@@ -364,6 +364,16 @@ fn carrier(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
         SqlType::Enum(_) => SqlType::Int8,
+        SqlType::Record(row) => {
+            let fields = row.fields.iter().map(|field| RecordField {
+                ty: carrier(&field.ty),
+                ..field.clone()
+            });
+            SqlType::Record(Arc::new(RecordType {
+                fields: fields.collect(),
+                ..RecordType::clone(row)
+            }))
+        }
         ty => ty.clone(),
     }
 }
@@ -371,6 +381,7 @@ fn carrier(ty: &SqlType) -> SqlType {
 fn with_positions(value: Value) -> Value {
     match value {
         Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
+        Value::Record(values) => Value::Record(values.into_iter().map(with_positions).collect()),
         Value::Enum(value) => Value::Int(value.position),
         value => value,
     }
@@ -380,6 +391,14 @@ fn of_positions(value: Value, ty: &SqlType) -> Value {
     match (value, ty) {
         (Value::Array(items), SqlType::Array(item)) => {
             Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
+        }
+        (Value::Record(values), SqlType::Record(row)) => {
+            let columns = values.into_iter().zip(&row.fields);
+            Value::Record(
+                columns
+                    .map(|(value, field)| of_positions(value, &field.ty))
+                    .collect(),
+            )
         }
         (Value::Int(position), SqlType::Enum(labels)) => Value::Enum(EnumValue {
             ty: Arc::clone(labels),

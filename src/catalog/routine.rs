@@ -301,6 +301,17 @@ pub enum RoutineResult {
     Trigger,
 }
 
+impl RoutineResult {
+    /// Whether it is a row, of as many values as that has columns.
+    pub fn is_row(&self) -> bool {
+        match self {
+            RoutineResult::Outputs | RoutineResult::Record => true,
+            RoutineResult::Type(RoutineType::Row(_) | RoutineType::Sql(SqlType::Record(_))) => true,
+            RoutineResult::Type(_) | RoutineResult::Void | RoutineResult::Trigger => false,
+        }
+    }
+}
+
 impl RoutineDef {
     /// The arguments that a caller gives.
     pub fn inputs(&self) -> impl Iterator<Item = &RoutineArgument> {
@@ -331,10 +342,10 @@ impl RoutineDef {
             _ => None,
         };
         let all = self.arguments.iter().map(|argument| &argument.ty).chain(returned);
-        let all = all.filter_map(|ty| match ty {
-            RoutineType::Sql(ty) => ty.enum_type().map(|ty| ty.oid),
-            RoutineType::Row(oid) => Some(*oid),
-            RoutineType::Polymorphic(_) => None,
+        let all = all.flat_map(|ty| match ty {
+            RoutineType::Sql(ty) => ty.user_types().into_iter().map(|(oid, _)| oid).collect(),
+            RoutineType::Row(oid) => vec![*oid],
+            RoutineType::Polymorphic(_) => Vec::new(),
         });
         all.collect()
     }

@@ -15,7 +15,7 @@ use super::table_options::TableOptions;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{SqlType, Value};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The columns a table may have, dynamic ones included: PostgreSQL's limit.
@@ -368,6 +368,13 @@ impl TableDef {
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)
+    }
+
+    /// The type of its rows.
+    pub fn row_type(&self) -> RecordType {
+        let columns = self.visible_columns();
+        let columns = columns.map(|column| (column.name.clone(), column.ty.clone()));
+        RecordType::of_relation(self.oid(), &self.name, self.version, columns)
     }
 
     /// Their positions in `columns`.

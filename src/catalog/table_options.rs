@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::expiry::Expiry;
+use super::split_options::SplitOptions;
 
 /// WITH (…) options of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -24,6 +25,9 @@ pub struct TableOptions {
     /// UNLOGGED: nothing is stored otherwise for it, it is only told.
     #[serde(default, skip_serializing_if = "is_false")]
     pub unlogged: bool,
+    /// DISABLE TRIGGER ALL: what PostgreSQL's triggers of foreign keys ask of its rows is not asked.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub triggers_disabled: bool,
     /// ON COMMIT, of a temporary table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_commit: Option<OnCommit>,
@@ -33,6 +37,9 @@ pub struct TableOptions {
     /// TTL, TTL_COLUMN: when rows are over.
     #[serde(default, skip_serializing_if = "Expiry::is_default")]
     pub expiry: Expiry,
+    /// NUMREGIONS, STARTKEY, ENDKEY, SPLITKEYS: where it was split when it was made.
+    #[serde(default, skip_serializing_if = "SplitOptions::is_default")]
+    pub split: SplitOptions,
     /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, String>,
@@ -117,7 +124,31 @@ pub enum Values {
 const HOW_BYTES_STAND: &str = "How bytes stand on disk is the engine's own business.";
 const ONE_COPY: &str =
     "Every index entry changes in the commit of its row, and every read sees all that was committed before.";
-const ONE_SERVER: &str = "A table is one sorted range of keys on one server.";
+
+/// An option that says where a new table is split: what it is of [`SplitOptions`].
+macro_rules! split {
+    ($name:literal, $meaning:literal, $set:expr, $value:expr, $values:literal $(,)?) => {
+        TableOption {
+            name: $name,
+            meaning: $meaning,
+            verdict: Verdict::Honoured(Honoured {
+                set: |options, value| {
+                    let set: fn(&mut SplitOptions, &str) -> Option<()> = $set;
+                    set(&mut options.split, value)
+                },
+                keeps_case: true,
+                // Regions are merged, not forgotten: `sql::ddl` refuses it.
+                reset: |_| {},
+                value: |options| {
+                    let value: fn(&SplitOptions) -> Option<String> = $value;
+                    value(&options.split)
+                },
+                default: "",
+                values: $values,
+            }),
+        }
+    };
+}
 
 /// All options of tables but PostgreSQL's storage parameters.
 pub static TABLE_OPTIONS: &[TableOption] = &[
@@ -225,10 +256,43 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
         "There is no cold storage: all rows are read alike.",
         Values::Text,
     ),
-    kept("numregions", ONE_SERVER, Values::Number),
-    kept("startkey", ONE_SERVER, Values::Text),
-    kept("endkey", ONE_SERVER, Values::Text),
-    kept("splitkeys", ONE_SERVER, Values::Text),
+    split!(
+        "numregions",
+        "Into how many regions the table was split when it was made.",
+        |options, value| options.set_regions(value),
+        |options| options.regions.map(|regions| regions.to_string()),
+        "whole numbers from 1 to 500",
+    ),
+    split!(
+        "startkey",
+        "Where the second of NUMREGIONS regions begins.",
+        |options, value| {
+            options.start_key = Some(value.to_string());
+            Some(())
+        },
+        |options| options.start_key.clone(),
+        "values of the first key column",
+    ),
+    split!(
+        "endkey",
+        "Where the last of NUMREGIONS regions begins.",
+        |options, value| {
+            options.end_key = Some(value.to_string());
+            Some(())
+        },
+        |options| options.end_key.clone(),
+        "values of the first key column",
+    ),
+    split!(
+        "splitkeys",
+        "Where the regions begin into which the table was split when it was made, but for the first.",
+        |options, value| {
+            options.split_keys = Some(value.to_string());
+            Some(())
+        },
+        |options| options.split_keys.clone(),
+        "values of the first key column, with commas between them",
+    ),
     TableOption {
         name: "ttl",
         meaning: "How long a row lives after its last write, or after the moment in TTL_COLUMN.",

@@ -183,7 +183,14 @@ fn every_option() -> TableOptions {
         full_scan_allowed: true,
         full_scan_rejected: false,
         unlogged: true,
+        triggers_disabled: true,
         on_commit: None,
+        split: SplitOptions {
+            regions: Some(8),
+            start_key: Some("1".to_string()),
+            end_key: Some("9".to_string()),
+            split_keys: Some("2,3".to_string()),
+        },
         expiry: Expiry {
             ttl: Some(90_000_000),
             column: Some("ts".to_string()),

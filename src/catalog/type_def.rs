@@ -1,10 +1,10 @@
-//! Types that users make: enums and domains, each a record; and `UserTypes`, those of a catalog. What a column or an
+//! Types that users make: enums, domains and composite types, each a record; and `UserTypes`, those of a catalog. What a column or an
 //! expression is of brings along what it needs of its type, so that none is looked up by whoever reads values.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::types::{EnumType, SqlType};
+use crate::types::{EnumType, RecordType, SqlType};
 use crate::{Error, Result};
 
 /// A type's record.
@@ -33,6 +33,17 @@ pub enum TypeKind {
     Enum(Arc<EnumType>),
     /// CREATE DOMAIN.
     Domain(DomainDef),
+    /// CREATE TYPE … AS (…).
+    Composite(CompositeDef),
+}
+
+/// A composite type: a row that no table has. In pg_class it stands under the oid of the type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompositeDef {
+    /// Its attributes.
+    pub row: Arc<RecordType>,
+    /// The last number that an attribute was given; those of dropped ones are never used again.
+    pub last_number: u16,
 }
 
 /// A domain: another type whose values pass conditions.
@@ -74,6 +85,7 @@ impl TypeDef {
         match &self.kind {
             TypeKind::Enum(labels) => SqlType::Enum(Arc::clone(labels)),
             TypeKind::Domain(domain) => domain.ty.clone(),
+            TypeKind::Composite(composite) => SqlType::Record(Arc::clone(&composite.row)),
         }
     }
 
@@ -81,7 +93,7 @@ impl TypeDef {
     pub fn domain(&self) -> Option<&DomainDef> {
         match &self.kind {
             TypeKind::Domain(domain) => Some(domain),
-            TypeKind::Enum(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
         }
     }
 
@@ -89,7 +101,7 @@ impl TypeDef {
     pub fn kind_word(&self) -> &'static str {
         match self.kind {
             TypeKind::Domain(_) => "domain",
-            TypeKind::Enum(_) => "type",
+            TypeKind::Enum(_) | TypeKind::Composite(_) => "type",
         }
     }
 
@@ -113,22 +125,37 @@ impl TypeDef {
 
     /// Its version and those of what it rests on as one number.
     pub fn version_with_types(&self) -> u64 {
-        let labels = self.domain().and_then(|domain| domain.ty.enum_type());
-        let versions = self.domains().into_iter().map(|domain| domain.version);
-        let versions = versions.chain(labels.map(|labels| labels.version));
-        match self.kind {
+        match &self.kind {
             TypeKind::Enum(_) => self.version,
-            TypeKind::Domain(_) => versions.fold(0, u64::wrapping_add),
+            // It adds up those of its attributes.
+            TypeKind::Composite(composite) => composite.row.version,
+            TypeKind::Domain(domain) => {
+                let over = domain.ty.user_types().into_iter().map(|(_, version)| version);
+                let versions = self.domains().into_iter().map(|domain| domain.version);
+                versions.chain(over).fold(0, u64::wrapping_add)
+            }
         }
     }
 
     /// The oids of the types that it rests on.
     pub fn rests_on(&self) -> Vec<u32> {
-        let Some(domain) = self.domain() else {
-            return Vec::new();
+        let oids = |ty: &SqlType| {
+            ty.user_types()
+                .into_iter()
+                .map(|(oid, _)| oid)
+                .collect::<Vec<_>>()
         };
-        let over = domain.over.iter().map(|over| over.oid);
-        over.chain(domain.ty.enum_type().map(|ty| ty.oid)).collect()
+        match &self.kind {
+            TypeKind::Enum(_) => Vec::new(),
+            TypeKind::Composite(composite) => {
+                let fields = composite.row.fields.iter();
+                fields.flat_map(|field| oids(&field.ty)).collect()
+            }
+            TypeKind::Domain(domain) => {
+                let over = domain.over.iter().map(|over| over.oid);
+                over.chain(oids(&domain.ty)).collect()
+            }
+        }
     }
 }
 
@@ -212,8 +239,8 @@ impl UserTypes {
     pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
         match ty {
             SqlType::Array(item) => SqlType::Array(Box::new(self.as_it_is(item))),
-            SqlType::Enum(labels) => self
-                .by_oid(labels.oid)
+            SqlType::Enum(_) | SqlType::Record(_) => self
+                .by_oid(ty.oid())
                 .map_or_else(|| ty.clone(), |now| now.sql_type()),
             ty => ty.clone(),
         }
@@ -225,8 +252,12 @@ const OID_MARK: &str = "@";
 
 /// The name by which a record names a type: as `format_type` prints it, or by its oid, which stays when it is renamed.
 pub fn stored_name(ty: &SqlType) -> String {
-    match ty.enum_type() {
-        Some(labels) => format!("{OID_MARK}{}{}", labels.oid, "[]".repeat(ty.dimensions())),
-        None => ty.name(),
-    }
+    let oid = match ty.innermost() {
+        SqlType::Enum(labels) => labels.oid,
+        // The columns of a view may be rows of tables: they are bound anew with its query.
+        SqlType::Record(row) if row.is_anonymous() || row.is_of_relation() => return "record".to_string(),
+        SqlType::Record(row) => row.oid,
+        _ => return ty.name(),
+    };
+    format!("{OID_MARK}{oid}{}", "[]".repeat(ty.dimensions()))
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{self, Head};
 use super::type_def::stored_name;
-use super::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
+use super::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
 use crate::Result;
-use crate::types::{EnumLabel, EnumType};
+use crate::types::{EnumLabel, EnumType, RecordField, RecordType};
 
 /// What stands before a type's JSON.
 const KIND: u8 = b'Y';
@@ -31,6 +31,22 @@ struct TypeRecord {
 enum KindRecord {
     Enum(Vec<EnumLabel>),
     Domain(DomainRecord),
+    Composite(CompositeRecord),
+}
+
+#[derive(Serialize, Deserialize)]
+struct CompositeRecord {
+    attributes: Vec<AttributeRecord>,
+    last_number: u16,
+}
+
+#[derive(Serialize, Deserialize)]
+struct AttributeRecord {
+    number: u16,
+    name: String,
+    /// As columns name theirs.
+    #[serde(rename = "type")]
+    ty: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -58,6 +74,18 @@ pub(super) fn encode(ty: &TypeDef, version: u64) -> Result<Vec<u8>> {
             not_null: domain.not_null,
             checks: domain.checks.clone(),
         }),
+        TypeKind::Composite(composite) => {
+            let fields = composite.row.fields.iter();
+            let attributes = fields.map(|field| AttributeRecord {
+                number: field.number,
+                name: field.name.clone(),
+                ty: stored_name(&field.ty),
+            });
+            KindRecord::Composite(CompositeRecord {
+                attributes: attributes.collect(),
+                last_number: composite.last_number,
+            })
+        }
     };
     let json = TypeRecord {
         oid: ty.oid,
@@ -117,6 +145,10 @@ impl TypeRecord {
                 domain.over.is_none_or(|over| types.by_oid(over).is_some())
                     && types.of_stored_name(&domain.ty).is_ok()
             }
+            KindRecord::Composite(composite) => {
+                let mut attributes = composite.attributes.iter();
+                attributes.all(|attribute| types.of_stored_name(&attribute.ty).is_ok())
+            }
         }
     }
 
@@ -139,6 +171,28 @@ impl TypeRecord {
                 not_null: domain.not_null,
                 checks: domain.checks,
             }),
+            KindRecord::Composite(composite) => {
+                let attributes = composite.attributes.into_iter().map(|attribute| {
+                    Ok(RecordField {
+                        number: attribute.number,
+                        ty: types.of_stored_name(&attribute.ty)?,
+                        name: attribute.name,
+                    })
+                });
+                let fields = attributes.collect::<Result<Vec<_>>>()?;
+                let rests_on = fields.iter().flat_map(|field| field.ty.user_types());
+                let versions = rests_on.map(|(_, version)| version);
+                TypeKind::Composite(CompositeDef {
+                    row: Arc::new(RecordType {
+                        oid: self.oid,
+                        array_oid: self.array_oid,
+                        version: versions.fold(version, u64::wrapping_add),
+                        name: self.name.clone(),
+                        fields,
+                    }),
+                    last_number: composite.last_number,
+                })
+            }
         };
         if let Some(same) = known.by_oid(self.oid).filter(|known| known.version == version)
             && same.kind_is(&kind)
@@ -168,12 +222,11 @@ impl TypeDef {
                     (None, None) => true,
                     _ => false,
                 };
-                let same_labels = match (a.ty.enum_type(), b.ty.enum_type()) {
-                    (Some(a), Some(b)) => Arc::ptr_eq(a, b),
-                    (None, None) => true,
-                    _ => false,
-                };
-                same_over && same_labels
+                same_over && a.ty.has_definitions_of(&b.ty)
+            }
+            (TypeKind::Composite(a), TypeKind::Composite(b)) => {
+                let mut pairs = a.row.fields.iter().zip(&b.row.fields);
+                a.row == b.row && pairs.all(|(a, b)| a.ty.has_definitions_of(&b.ty))
             }
             _ => false,
         }

@@ -1,9 +1,14 @@
 //! Random types and values for the property tests of `codec`: extremes and near misses oftener than chance would have.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::key::KeyField;
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value};
+use crate::types::{
+    Interval, Numeric, NumericSize, RangeBound, RangeKind, RangeValue, RecordField, RecordType, SqlType,
+    Value,
+};
 
 /// Every type that may stand in a key.
 pub(super) fn key_types() -> Vec<SqlType> {
@@ -51,6 +56,23 @@ pub(super) fn column_types() -> Vec<SqlType> {
         SqlType::Array(Box::new(SqlType::numeric(10, 2))),
         SqlType::Array(Box::new(SqlType::Timestamp(None))),
     ]);
+    let row = |number, ty| RecordField {
+        number,
+        name: format!("c{number}"),
+        ty,
+    };
+    let columns = vec![
+        row(1, SqlType::Int4),
+        row(4, SqlType::Array(Box::new(SqlType::Text))),
+        row(7, SqlType::Numeric(None)),
+    ];
+    let record = SqlType::Record(Arc::new(RecordType {
+        fields: columns,
+        ..RecordType::of_relation(16_400, "r", 0, [])
+    }));
+    types.extend([RangeKind::Int4, RangeKind::Numeric].map(SqlType::Range));
+    types.push(SqlType::Array(Box::new(record.clone())));
+    types.push(record);
     types
 }
 
@@ -185,6 +207,21 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             })
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Range(kind) => {
+            let (kind, ty) = (*kind, kind.bound_type());
+            let bound = || (prop::option::of(values_of(&ty)), any::<bool>());
+            (bound(), bound())
+                .prop_map(move |(low, high)| {
+                    let [low, high] = [low, high].map(|(value, inclusive)| RangeBound { value, inclusive });
+                    let range = RangeValue::new(kind, low, high);
+                    Value::Range(range.unwrap_or(RangeValue::empty(kind)))
+                })
+                .boxed()
+        }
+        SqlType::Record(ty) => {
+            let columns: Vec<_> = ty.fields.iter().map(|field| values_or_null(&field.ty)).collect();
+            columns.prop_map(Value::Record).boxed()
+        }
         SqlType::Array(element) => prop::collection::vec(values_or_null(element), 0..4)
             .prop_map(Value::Array)
             .boxed(),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::{
     ArrayBuilder, ArrayRef, BinaryBuilder, BooleanBuilder, FixedSizeBinaryBuilder, ListArray, NullArray,
-    NullBufferBuilder, PrimitiveBuilder, StringBuilder,
+    NullBufferBuilder, PrimitiveBuilder, StringBuilder, StructArray,
 };
 use arrow::buffer::{OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
-    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Float32Type, Float64Type,
-    Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType, Time64MicrosecondType,
-    TimestampMicrosecondType,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Field, FieldRef, Fields, Float32Type,
+    Float64Type, Int16Type, Int32Type, Int64Type, IntervalMonthDayNano, IntervalMonthDayNanoType,
+    Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use super::key::{self, KeyField};
@@ -20,7 +20,9 @@ use super::stored_value::{
     NULL_ELEMENT, Stored, damaged, fixed, is_former_numeric, narrow, read_former_numeric, read_integer,
     read_interval,
 };
-use crate::types::{Interval, Numeric, NumericBytes, NumericSize, SqlType, Value};
+use crate::types::{
+    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType, SqlType, Value,
+};
 use crate::{Error, Result};
 
 /// Bytes of a text or bytea to reserve room for when nothing is known of a column.
@@ -50,13 +52,25 @@ enum Kind {
     /// `Some`: char(n), padded to so many characters.
     Text(StringBuilder, Option<u32>),
     Bytea(BinaryBuilder),
+    /// Ranges and multiranges of this type.
+    Range(BinaryBuilder, SqlType),
     Date(PrimitiveBuilder<Date32Type>),
     Time(PrimitiveBuilder<Time64MicrosecondType>),
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
     Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
     Uuid(FixedSizeBinaryBuilder),
+    Record(Box<RecordBuilder>),
     List(Box<ListBuilder>),
     Void(usize),
+}
+
+/// Rows, a builder a column.
+#[derive(Debug)]
+struct RecordBuilder {
+    fields: Fields,
+    /// By the number of the column.
+    columns: Vec<(u16, ColumnBuilder)>,
+    nulls: NullBufferBuilder,
 }
 
 /// A list of any element: Arrow's own builder knows its element's builder at compile time only.
@@ -101,6 +115,10 @@ impl ColumnBuilder {
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
             SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
+            SqlType::Range(_) | SqlType::Multirange(_) => Kind::Range(
+                BinaryBuilder::with_capacity(rows, rows * string_bytes),
+                ty.clone(),
+            ),
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Time(_) => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
@@ -108,6 +126,7 @@ impl ColumnBuilder {
             }
             SqlType::Interval(_) => Kind::Interval(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Uuid => Kind::Uuid(FixedSizeBinaryBuilder::with_capacity(rows, UUID_BYTES as i32)),
+            SqlType::Record(record) => Kind::Record(Box::new(RecordBuilder::new(ty, record, rows))),
             SqlType::Array(element) => Kind::List(Box::new(ListBuilder::new(ty, element, rows))),
             SqlType::Int2Vector => Kind::List(Box::new(ListBuilder::new(ty, &SqlType::Int2, rows))),
             SqlType::Void => Kind::Void(0),
@@ -145,6 +164,10 @@ impl ColumnBuilder {
             Kind::Numeric(builder) => append_numeric(builder, &mut self.scratch, bytes)?,
             Kind::Text(builder, width) => append_text(builder, *width, bytes)?,
             Kind::Bytea(builder) => builder.append_value(bytes),
+            Kind::Range(builder, ty) => match is_range(bytes, ty) {
+                true => builder.append_value(bytes),
+                false => return Err(damaged("bytes that are no range")),
+            },
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
             Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
@@ -154,6 +177,7 @@ impl ColumnBuilder {
                     .append_value(fixed::<UUID_BYTES>(bytes)?)
                     .map_err(|_| damaged("a uuid of another length"))?;
             }
+            Kind::Record(record) => record.append_stored(bytes)?,
             Kind::List(list) => list.append_stored(bytes)?,
             Kind::Void(rows) => *rows += 1,
         }
@@ -217,9 +241,12 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
-            Kind::Numeric(_) | Kind::Interval(_) | Kind::List(_) | Kind::Void(_) => {
-                Err(damaged(&format!("a key column of type {}", field.ty)))
-            }
+            Kind::Numeric(_)
+            | Kind::Interval(_)
+            | Kind::Range(..)
+            | Kind::Record(_)
+            | Kind::List(_)
+            | Kind::Void(_) => Err(damaged(&format!("a key column of type {}", field.ty))),
         }
     }
 
@@ -250,6 +277,16 @@ impl ColumnBuilder {
                 builder.append_value(value)
             }
             (Kind::Bytea(builder), Value::Bytes(value)) => builder.append_value(value),
+            (Kind::Range(builder, _), Value::Range(range)) => {
+                self.scratch.clear();
+                range.put_bytes(&mut self.scratch);
+                builder.append_value(&self.scratch);
+            }
+            (Kind::Range(builder, _), Value::Multirange(ranges)) => {
+                self.scratch.clear();
+                ranges.put_bytes(&mut self.scratch);
+                builder.append_value(&self.scratch);
+            }
             (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
             (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
             (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {
@@ -262,6 +299,12 @@ impl ColumnBuilder {
                 builder
                     .append_value(value)
                     .expect("a uuid has the width of its column");
+            }
+            (Kind::Record(record), Value::Record(values)) if values.len() == record.columns.len() => {
+                for ((_, column), value) in record.columns.iter_mut().zip(values) {
+                    column.append_value(value)?;
+                }
+                record.nulls.append(true);
             }
             (Kind::List(list), Value::Array(elements)) => {
                 for element in elements {
@@ -286,12 +329,13 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.append_null(),
             Kind::Numeric(builder) => builder.append_null(),
             Kind::Text(builder, _) => builder.append_null(),
-            Kind::Bytea(builder) => builder.append_null(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.append_null(),
             Kind::Date(builder) => builder.append_null(),
             Kind::Time(builder) => builder.append_null(),
             Kind::Timestamp(builder) => builder.append_null(),
             Kind::Interval(builder) => builder.append_null(),
             Kind::Uuid(builder) => builder.append_null(),
+            Kind::Record(record) => record.append_null(),
             Kind::List(list) => list.end_row(false),
             Kind::Void(rows) => *rows += 1,
         }
@@ -309,12 +353,13 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.len(),
             Kind::Numeric(builder) => builder.len(),
             Kind::Text(builder, _) => builder.len(),
-            Kind::Bytea(builder) => builder.len(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.len(),
             Kind::Date(builder) => builder.len(),
             Kind::Time(builder) => builder.len(),
             Kind::Timestamp(builder) => builder.len(),
             Kind::Interval(builder) => builder.len(),
             Kind::Uuid(builder) => builder.len(),
+            Kind::Record(record) => record.nulls.len(),
             Kind::List(list) => list.ends.len() - 1,
             Kind::Void(rows) => *rows,
         }
@@ -346,15 +391,73 @@ impl ColumnBuilder {
             Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
             Kind::Numeric(mut builder) => Arc::new(builder.finish()),
             Kind::Text(mut builder, _) => Arc::new(builder.finish()),
-            Kind::Bytea(mut builder) => Arc::new(builder.finish()),
+            Kind::Bytea(mut builder) | Kind::Range(mut builder, _) => Arc::new(builder.finish()),
             Kind::Date(mut builder) => Arc::new(builder.finish()),
             Kind::Time(mut builder) => Arc::new(builder.finish()),
             Kind::Timestamp(mut builder) => Arc::new(builder.finish()),
             Kind::Interval(mut builder) => Arc::new(builder.finish()),
             Kind::Uuid(mut builder) => Arc::new(builder.finish()),
+            Kind::Record(record) => record.finish(),
             Kind::List(list) => list.finish(),
             Kind::Void(rows) => Arc::new(NullArray::new(rows)),
         }
+    }
+}
+
+impl RecordBuilder {
+    fn new(ty: &SqlType, record: &RecordType, rows: usize) -> RecordBuilder {
+        let columns = record.fields.iter();
+        RecordBuilder {
+            fields: match ty.arrow_type() {
+                DataType::Struct(fields) => fields,
+                _ => Fields::empty(),
+            },
+            columns: columns
+                .map(|field| (field.number, ColumnBuilder::new(&field.ty, rows)))
+                .collect(),
+            nulls: NullBufferBuilder::new(rows),
+        }
+    }
+
+    fn append_null(&mut self) {
+        for (_, column) in &mut self.columns {
+            column.append_null();
+        }
+        self.nulls.append(false);
+    }
+
+    /// Appends the columns that are there, each by its number; the others are NULL. A number that the type has no more is of a
+    /// column that was dropped.
+    fn append_stored(&mut self, bytes: &[u8]) -> Result<()> {
+        let short = || damaged("a row value that ends within a column");
+        let (rows, mut rest) = (self.nulls.len(), bytes);
+        while !rest.is_empty() {
+            let (number, after) = rest.split_first_chunk::<2>().ok_or_else(short)?;
+            let (length, after) = after.split_first_chunk::<4>().ok_or_else(short)?;
+            let length = u32::from_le_bytes(*length) as usize;
+            let (value, after) = after.split_at_checked(length).ok_or_else(short)?;
+            rest = after;
+            let number = u16::from_le_bytes(*number);
+            if let Some((_, column)) = self.columns.iter_mut().find(|(known, _)| *known == number) {
+                if column.len() > rows {
+                    return Err(damaged("a row value with a column that stands there twice"));
+                }
+                column.append_stored(Stored::Bytes(value))?;
+            }
+        }
+        for (_, column) in &mut self.columns {
+            if column.len() == rows {
+                column.append_null();
+            }
+        }
+        self.nulls.append(true);
+        Ok(())
+    }
+
+    fn finish(mut self) -> ArrayRef {
+        let nulls = self.nulls.finish();
+        let columns = self.columns.into_iter().map(|(_, column)| column.finish());
+        Arc::new(StructArray::new(self.fields, columns.collect(), nulls))
     }
 }
 
@@ -406,6 +509,15 @@ impl ListBuilder {
         let offsets = OffsetBuffer::new(ScalarBuffer::from(self.ends));
         let (elements, nulls) = (self.elements.finish(), self.nulls.finish());
         Arc::new(ListArray::new(self.field, offsets, elements, nulls))
+    }
+}
+
+/// Whether the bytes are a range or multirange of the type.
+fn is_range(bytes: &[u8], ty: &SqlType) -> bool {
+    match ty {
+        SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).is_some(),
+        SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).is_some(),
+        _ => false,
     }
 }
 

@@ -73,6 +73,10 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         }
         SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
+        SqlType::Range(_) | SqlType::Multirange(_) => {
+            "ranges have no place in a key; use one column for each bound"
+        }
+        SqlType::Record(_) => "rows have no place in a key; use one column for each of theirs",
         SqlType::Array(_) | SqlType::Int2Vector => {
             "arrays have no place in a key; use one column for each element"
         }
@@ -120,6 +124,9 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Interval(_)
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Record(_)
         | SqlType::Array(_)
         | SqlType::Int2Vector
         | SqlType::Catalog(_)
@@ -217,6 +224,9 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Interval(_)
         | SqlType::Json
         | SqlType::Jsonb
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Record(_)
         | SqlType::Array(_)
         | SqlType::Int2Vector
         | SqlType::Catalog(_)

@@ -42,7 +42,8 @@ const ROUTINE: u16 = 15;
 const ROUTINE_NAME: u16 = 16;
 const EXTENSION: u16 = 17;
 const CLOCK: u16 = 18;
-const TRASH: u16 = 24;
+const REGIONS: u16 = 24;
+const TRASH: u16 = 25;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -126,6 +127,11 @@ pub enum Keyspace<'a> {
     /// The latest time by which rows were found over (i64 BE, microseconds since 1970): the next start goes on from there. (An older
     /// release left none.)
     Clock,
+    /// Where a table is split into regions. (An older release left none.)
+    Regions {
+        /// The table's oid.
+        oid: u32,
+    },
     /// A function or procedure that a user made.
     Routine {
         /// Its oid.
@@ -172,6 +178,7 @@ impl<'a> Keyspace<'a> {
         match self {
             Keyspace::Format => system_key(FORMAT, &[]),
             Keyspace::Clock => system_key(CLOCK, &[]),
+            Keyspace::Regions { oid } => system_key(REGIONS, &[&oid.to_be_bytes()]),
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
             Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
             Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
@@ -239,6 +246,7 @@ impl<'a> Keyspace<'a> {
         let found = match (index, rest.len()) {
             (FORMAT, 0) => Some(Keyspace::Format),
             (CLOCK, 0) => Some(Keyspace::Clock),
+            (REGIONS, 4) => id_and(rest).map(|oid| Keyspace::Regions { oid }),
             (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
             (CATALOG_PART, 4) => id_and(rest).map(|part| Keyspace::CatalogPart { part }),
             (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),
@@ -398,6 +406,11 @@ pub fn dropped_range() -> KeyRange {
 }
 
 /// See [`relations_range`].
+pub fn regions_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, REGIONS)
+}
+
+/// See [`relations_range`].
 pub fn settings_range() -> KeyRange {
     index_range(SYSTEM_TABLE, SETTINGS)
 }
@@ -451,6 +464,7 @@ mod tests {
                 signature: "f(integer)",
             },
             Keyspace::Extension { name: "pgcrypto" },
+            Keyspace::Regions { oid: 16390 },
             Keyspace::Settings { of: "role bob" },
             Keyspace::Entry {
                 table: 1,

@@ -32,7 +32,8 @@
 //! 00 00 00 00 | 00 0D | oid u32 BE                    Type           that a user made
 //! 00 00 00 00 | 00 0E | schema | 00 | name            TypeName       of such a type
 //! 00 00 00 00 | 00 12                                 Clock          the time by which rows were found over
-//! 00 00 00 00 | 00 18 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
+//! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
+//! 00 00 00 00 | 00 19 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
 //! ```
 //!
 //! ## Key fields

@@ -14,6 +14,9 @@ pub fn is_scalar(ty: &SqlType) -> bool {
     !matches!(
         ty,
         SqlType::Array(_)
+            | SqlType::Range(_)
+            | SqlType::Multirange(_)
+            | SqlType::Record(_)
             | SqlType::Enum(_)
             | SqlType::Int2Vector
             | SqlType::Char(_)
@@ -66,6 +69,9 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         | SqlType::InternalChar
         | SqlType::Unknown => Scalar::Text(text(bytes)?),
         SqlType::Array(_)
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Record(_)
         | SqlType::Enum(_)
         | SqlType::Int2Vector
         | SqlType::Char(_)

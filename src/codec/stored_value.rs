@@ -8,7 +8,7 @@ use arrow::datatypes::{
 };
 
 use super::key::is_decimal_8;
-use crate::types::{Interval, Numeric, SqlType};
+use crate::types::{Interval, Numeric, RecordType, SqlType};
 use crate::{Error, Result};
 
 /// The length that stands for a NULL element of an array.
@@ -67,7 +67,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => out.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
-        SqlType::Bytea | SqlType::Numeric(_) => {
+        SqlType::Bytea | SqlType::Numeric(_) | SqlType::Range(_) | SqlType::Multirange(_) => {
             out.extend_from_slice(array.as_binary::<i32>().value(row));
         }
         SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),
@@ -94,6 +94,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
             out.extend_from_slice(&(interval.nanoseconds / 1_000).to_le_bytes());
         }
         SqlType::Uuid => out.extend_from_slice(array.as_fixed_size_binary().value(row)),
+        SqlType::Record(ty) => put_record(out, ty, array, row),
         SqlType::Array(element) => put_elements(out, element, array, row),
         SqlType::Int2Vector => put_elements(out, &SqlType::Int2, array, row),
         SqlType::Void => {}
@@ -113,6 +114,21 @@ fn put_elements(out: &mut Vec<u8>, element: &SqlType, array: &ArrayRef, row: usi
             let length = (out.len() - start - 4) as u32;
             out[start..start + 4].copy_from_slice(&length.to_le_bytes());
         }
+    }
+}
+
+/// The columns of a row that are not NULL: the number of each, its length and its bytes.
+fn put_record(out: &mut Vec<u8>, ty: &RecordType, array: &ArrayRef, row: usize) {
+    for (column, field) in array.as_struct().columns().iter().zip(&ty.fields) {
+        if is_null(column, row) {
+            continue;
+        }
+        out.extend_from_slice(&field.number.to_le_bytes());
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        put(out, &field.ty, column, row);
+        let length = (out.len() - start - 4) as u32;
+        out[start..start + 4].copy_from_slice(&length.to_le_bytes());
     }
 }
 

@@ -290,6 +290,8 @@ pub enum Error {
         table: String,
         detail: String,
         hint: String,
+        /// The CREATE INDEX that would serve.
+        index: Option<String>,
     },
     /// A multi-get of too many keys (54000).
     #[error("Multi Get Plan query too many rows in one select")]

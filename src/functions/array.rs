@@ -557,6 +557,22 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
             }
             a.len().cmp(&b.len())
         }
+        (Value::Range(a), Value::Range(b)) => a.compare(b),
+        (Value::Multirange(a), Value::Multirange(b)) => a.compare(b),
+        (Value::Record(a), Value::Record(b)) => {
+            let fields = ty.innermost().record_type().map_or(&[][..], |row| &row.fields);
+            for ((a, b), field) in a.iter().zip(b).zip(fields) {
+                // NULL is equal to NULL, and behind all others.
+                let one = match order(a, b, &field.ty)? {
+                    Some(order) => order,
+                    None => (*a == Value::Null).cmp(&(*b == Value::Null)),
+                };
+                if one.is_ne() {
+                    return Ok(Some(one));
+                }
+            }
+            Ordering::Equal
+        }
         (a, b) => return Err(Error::internal(format!("no order of {a:?} and {b:?}"))),
     }))
 }

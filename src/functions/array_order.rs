@@ -1,4 +1,4 @@
-//! Arrays as comparisons see them: item by item, each as its type compares, and NULL behind all others.
+//! Arrays and rows as comparisons see them: item by item, each as its type compares, and NULL behind all others.
 
 use std::sync::Arc;
 
@@ -8,14 +8,17 @@ use arrow::datatypes::Field;
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 
-use super::{Batch, Body};
+use super::record::column_of;
+use super::{Batch, Body, mismatched_types};
 use crate::Result;
 use crate::system::datafusion_error::from_arrow;
-use crate::types::SqlType;
-use crate::types::element_type;
+use crate::types::{FormatSettings, SqlType, element_type};
 
 /// The array as bytes that compare as it does.
 const ARRAY_ORDER: Body = Body::Batch(array_order);
+
+/// A row as bytes that compare as it does: column by column, NULL behind all others.
+const RECORD_ORDER: Body = Body::Batch(record_order);
 
 /// The function that gives the key which values of a type compare by, its name, and the key's type; `None` when Arrow
 /// orders the values themselves as PostgreSQL does. The padding of char(n) does not matter, for all are of one width.
@@ -40,6 +43,10 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             super::interval::interval_order_type(),
         )),
         SqlType::Array(_) => Some(("array_order", ARRAY_ORDER, SqlType::Bytea)),
+        SqlType::Range(_) | SqlType::Multirange(_) => {
+            Some(("range_order", super::range::RANGE_ORDER, SqlType::Bytea))
+        }
+        SqlType::Record(_) => Some(("record_order", RECORD_ORDER, SqlType::Bytea)),
         _ => None,
     }
 }
@@ -47,19 +54,24 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
 fn array_order(batch: &Batch) -> Result<ArrayRef> {
     let lists = batch.arrays[0].as_list::<i32>();
     let item = element_type(&batch.arguments[0]);
-    let items = match order_function(item) {
-        Some((_, Body::Batch(body), key)) => body(&Batch {
-            arrays: &[Arc::clone(lists.values())],
-            arguments: std::slice::from_ref(item),
-            returns: &key,
-            rows: lists.values().len(),
-            strict: true,
-            settings: batch.settings,
-        })?,
-        _ => Arc::clone(lists.values()),
-    };
+    let items = ordered_as(Arc::clone(lists.values()), item, batch.settings)?;
     let keys = bytes_in_order(lists, items).map_err(|error| from_arrow(&error))?;
     Ok(Arc::new(keys))
+}
+
+/// An array of the type as Arrow must see it to order it as PostgreSQL does.
+pub(super) fn ordered_as(array: ArrayRef, ty: &SqlType, settings: &FormatSettings) -> Result<ArrayRef> {
+    match order_function(ty) {
+        Some((_, Body::Batch(body), key)) => body(&Batch {
+            rows: array.len(),
+            arrays: &[array],
+            arguments: std::slice::from_ref(ty),
+            returns: &key,
+            strict: true,
+            settings,
+        }),
+        _ => Ok(array),
+    }
 }
 
 /// Bytes that order as the lists do, which have these items.
@@ -78,4 +90,29 @@ fn bytes_in_order(lists: &ListArray, items: ArrayRef) -> Result<BinaryArray, Arr
         keys.append_option(lists.is_valid(at).then_some(row));
     }
     Ok(keys.finish())
+}
+
+fn record_order(batch: &Batch) -> Result<ArrayRef> {
+    let rows = batch.arrays[0].as_struct_opt().ok_or_else(mismatched_types)?;
+    let SqlType::Record(ty) = &batch.arguments[0] else {
+        return Err(mismatched_types());
+    };
+    let mut columns = Vec::with_capacity(ty.fields.len());
+    for (column, field) in rows.columns().iter().zip(&ty.fields) {
+        columns.push(ordered_as(column_of(rows, column)?, &field.ty, batch.settings)?);
+    }
+    let nulls_last = SortOptions {
+        descending: false,
+        nulls_first: false,
+    };
+    let fields = columns.iter().map(|column| column.data_type().clone());
+    let fields = fields.map(|ty| SortField::new_with_options(ty, nulls_last));
+    let converter = RowConverter::new(fields.collect());
+    let keys = converter.and_then(|converter| converter.convert_columns(&columns));
+    let keys = keys.map_err(|error| from_arrow(&error))?;
+    let mut out = BinaryBuilder::with_capacity(rows.len(), keys.size());
+    for (at, key) in keys.iter().enumerate() {
+        out.append_option(rows.is_valid(at).then_some(key));
+    }
+    Ok(Arc::new(out.finish()))
 }

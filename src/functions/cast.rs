@@ -7,7 +7,9 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::{CatalogType, FormatSettings, Numeric, SqlType, Value, element_type, keeps_all_times};
+use crate::types::{
+    CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, element_type, keeps_all_times,
+};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -38,9 +40,18 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Jsonb, b) if number(b) => true,
         (S::Array(a), S::Array(b)) => cast_exists(a, b),
         (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
+        (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Enum(a), S::Enum(b)) => a == b,
+        (S::Range(a), S::Range(b) | S::Multirange(b)) | (S::Multirange(a), S::Multirange(b)) => a == b,
+        (S::Record(a), S::Record(b)) => are_pairs(a, b, cast_exists),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
+}
+
+/// Whether the columns of two row types are as many, and each pair is `alike`.
+pub(crate) fn are_pairs(a: &RecordType, b: &RecordType, alike: impl Fn(&SqlType, &SqlType) -> bool) -> bool {
+    let mut pairs = a.fields.iter().zip(&b.fields);
+    a.fields.len() == b.fields.len() && pairs.all(|(a, b)| alike(&a.ty, &b.ty))
 }
 
 fn number(ty: &SqlType) -> bool {
@@ -98,7 +109,9 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
+        (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Array(a), S::Array(b)) => same_values(a, b),
+        (S::Record(a), S::Record(b)) => are_pairs(a, b, same_values),
         (a, b) => a == b || keeps_all_times(a, b),
     }
 }
@@ -134,6 +147,12 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
             let (from, to) = (element_type(from), element_type(to));
             let items = items.into_iter().map(|item| cast_value(item, from, to, settings));
             Ok(Value::Array(items.collect::<Result<_>>()?))
+        }
+        (Value::Record(values), S::Record(to)) => {
+            let from = from.record_type().map_or(&[][..], |from| &from.fields);
+            let columns = values.into_iter().zip(from).zip(&to.fields);
+            let columns = columns.map(|((value, from), to)| cast_value(value, &from.ty, &to.ty, settings));
+            Ok(Value::Record(columns.collect::<Result<_>>()?))
         }
         (value, to) => value.cast(to, settings),
     }

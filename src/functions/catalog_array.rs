@@ -8,8 +8,7 @@ use super::array::subscript;
 use super::{FunctionDef, T};
 use crate::catalog::{TABLE_OPTIONS, TableOption, Verdict};
 use crate::system::catalog_version::cells::elements;
-use crate::types::{CatalogType, Value, element_type};
-use crate::{Error, Result};
+use crate::types::{Value, element_type};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     // `x[i]`, where vectors and names count from 0 and arrays from 1.
@@ -18,11 +17,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("array_subscript", &[T::Any, T::Int4], T::Text, subscript)
         .computed(|types, _| element_type(&types[0]).clone()),
-    // information_schema._pg_expandarray(array): its rows as records, and their columns.
-    FunctionDef::new("expandarray", &[T::AnyArray], T::Text, |b| {
-        b.map1(|items: Vec<Value>| items.iter().zip(1..).map(record).collect::<Vec<_>>())
-    })
-    .array(T::Catalog(CatalogType::Record)),
+    // information_schema._pg_expandarray(array): the columns of its rows.
     FunctionDef::new("expandarray_x", &[T::AnyArray], T::AnyArray, |b| {
         Ok(Arc::clone(&b.arrays[0]))
     }),
@@ -30,12 +25,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|Length(count)| (1..=count).collect::<Vec<i32>>())
     })
     .array(T::Int4),
-    FunctionDef::new(
-        "expandarray_field",
-        &[T::Catalog(CatalogType::Record), T::Text],
-        T::Int4,
-        |b| b.map2(record_field),
-    ),
     // pg_options_to_table(options): names and values of `name=value`.
     FunctionDef::new("options_names", &[T::Any], T::Text, |b| {
         b.map_values(|arguments| {
@@ -82,8 +71,6 @@ pub struct SetFunction {
     pub name: &'static str,
     /// Its columns: their names, and the functions that give each as an array.
     pub columns: &'static [(&'static str, &'static str)],
-    /// The function that gives the rows as an array of records, and the one that takes a field out of a record.
-    pub record: Option<(&'static str, &'static str)>,
 }
 
 /// Every function that returns a set of composite values.
@@ -91,7 +78,6 @@ static SET_FUNCTIONS: &[SetFunction] = &[
     SetFunction {
         name: "_pg_expandarray",
         columns: &[("x", "expandarray_x"), ("n", "expandarray_n")],
-        record: Some(("expandarray", "expandarray_field")),
     },
     SetFunction {
         name: "pg_options_to_table",
@@ -99,7 +85,6 @@ static SET_FUNCTIONS: &[SetFunction] = &[
             ("option_name", "options_names"),
             ("option_value", "options_values"),
         ],
-        record: None,
     },
     SetFunction {
         name: "keyspan_table_variables",
@@ -108,27 +93,22 @@ static SET_FUNCTIONS: &[SetFunction] = &[
             ("value", "table_variables_values"),
             ("meaning", "table_variables_meanings"),
         ],
-        record: None,
     },
     SetFunction {
         name: "json_each",
         columns: &[("key", "json_each_keys"), ("value", "json_each_values")],
-        record: None,
     },
     SetFunction {
         name: "json_each_text",
         columns: &[("key", "json_each_keys"), ("value", "json_each_texts")],
-        record: None,
     },
     SetFunction {
         name: "jsonb_each",
         columns: &[("key", "jsonb_each_keys"), ("value", "jsonb_each_values")],
-        record: None,
     },
     SetFunction {
         name: "jsonb_each_text",
         columns: &[("key", "jsonb_each_text_keys"), ("value", "jsonb_each_texts")],
-        record: None,
     },
 ];
 
@@ -141,28 +121,6 @@ pub fn set_function(name: &str) -> Option<&'static SetFunction> {
 fn character(name: &str, place: i32) -> Option<String> {
     let place = usize::try_from(place).ok()?;
     name.chars().nth(place).map(String::from)
-}
-
-/// An item and its place as a record prints.
-fn record((item, place): (&Value, i32)) -> String {
-    match item {
-        Value::Int(number) => format!("({number},{place})"),
-        _ => format!("(,{place})"),
-    }
-}
-
-/// `(x,n)` as a record prints: the field of that name.
-fn record_field(record: &str, name: &str) -> Result<Option<i32>> {
-    let mut fields = record.trim_start_matches('(').trim_end_matches(')').split(',');
-    let field = match name {
-        "x" => fields.next(),
-        "n" => fields.nth(1),
-        other => {
-            let name = format!("\"{other}\"");
-            return Err(Error::UndefinedColumn { name, hint: None });
-        }
-    };
-    Ok(field.and_then(|field| field.parse().ok()))
 }
 
 /// The texts of an array, or of an array that is written as a text.

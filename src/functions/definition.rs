@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::routine::RoutineForm;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{CatalogType, SqlType, Value};
+use crate::types::{CatalogType, RangeKind, SqlType, Value};
 
 /// How a function's result depends on more than its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -77,6 +77,16 @@ pub enum T {
     AnyElement,
     /// An enum type, the same for all arguments marked so.
     AnyEnum,
+    /// A range of these bounds.
+    Range(RangeKind),
+    /// A multirange of such.
+    Multirange(RangeKind),
+    /// A range whose bounds are of `AnyElement`'s type.
+    AnyRange,
+    /// A multirange of such.
+    AnyMultirange,
+    /// A row of any type.
+    AnyRecord,
     /// An array whose items are of `AnyElement`'s type.
     AnyArray,
 }
@@ -109,7 +119,15 @@ impl T {
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),
-            T::Any | T::AnyElement | T::AnyEnum | T::AnyArray => return None,
+            T::Range(kind) => SqlType::Range(kind),
+            T::Multirange(kind) => SqlType::Multirange(kind),
+            T::Any
+            | T::AnyElement
+            | T::AnyEnum
+            | T::AnyRange
+            | T::AnyMultirange
+            | T::AnyRecord
+            | T::AnyArray => return None,
         })
     }
 }

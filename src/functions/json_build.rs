@@ -5,37 +5,17 @@ use serde_json::Value as Json;
 
 use super::cast::{output_text, text_of};
 use super::json::document;
-use super::json_piece::Piece;
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::types::{CatalogType, DateStyle, FormatSettings, SqlType, Value, element_type};
+use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("to_json", &[T::Any], T::Json, of_value),
     FunctionDef::new("to_jsonb", &[T::Any], T::Jsonb, of_value),
-    FunctionDef::new(
-        "row_to_json",
-        &[T::Catalog(CatalogType::Record)],
-        T::Json,
-        of_value,
-    ),
-    // A whole row: names of columns and their values in turn.
-    FunctionDef::new(
-        "row_object",
-        &[T::Any],
-        T::Catalog(CatalogType::Record),
-        row_object,
-    )
-    .variadic()
-    .on_null(),
+    FunctionDef::new("row_to_json", &[T::AnyRecord], T::Json, of_value),
     FunctionDef::new("array_to_json", &[T::AnyArray], T::Json, of_value),
     FunctionDef::new("array_to_json", &[T::AnyArray, T::Bool], T::Json, array_in_lines),
-    FunctionDef::new(
-        "row_to_json",
-        &[T::Catalog(CatalogType::Record), T::Bool],
-        T::Json,
-        row_in_lines,
-    ),
+    FunctionDef::new("row_to_json", &[T::AnyRecord, T::Bool], T::Json, row_in_lines),
     FunctionDef::new("json_build_object", &[], T::Json, build_object),
     FunctionDef::new("json_build_object", &[T::Any], T::Json, build_object)
         .variadic()
@@ -73,7 +53,8 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
             }
         }
         Value::Array(items) => array_text(items, element_type(ty), settings, ","),
-        Value::Text(text) if is_written_as_json(ty) => text.clone(),
+        Value::Record(values) => row_text(values, ty, settings, ","),
+        Value::Text(text) if matches!(ty, SqlType::Json | SqlType::Jsonb) => text.clone(),
         Value::Date(_) => quoted(value.to_text(&iso(settings))),
         Value::Timestamp(_) => quoted(value.to_text(&iso(settings)).replacen(' ', "T", 1)),
         Value::TimestampTz(_) => {
@@ -89,14 +70,6 @@ fn json_text(value: &Value, ty: &SqlType, settings: &FormatSettings) -> String {
         }
         other => quoted(output_text(other, ty, settings)),
     }
-}
-
-/// Whether texts of the type are JSON already, as those of whole rows are.
-fn is_written_as_json(ty: &SqlType) -> bool {
-    matches!(
-        ty,
-        SqlType::Json | SqlType::Jsonb | SqlType::Catalog(CatalogType::Record)
-    )
 }
 
 /// JSON holds dates and times as ISO 8601 writes them, whatever DateStyle says.
@@ -137,12 +110,21 @@ fn array_in_lines(batch: &Batch) -> Result<ArrayRef> {
 
 /// A row, likewise.
 fn row_in_lines(batch: &Batch) -> Result<ArrayRef> {
-    batch.map2(|row: Piece, in_lines: bool| {
-        let members = row
-            .members()
-            .map(|(name, value)| format!("{}:{}", quoted(name), value.text()));
-        format!("{{{}}}", members.collect::<Vec<_>>().join(separator(in_lines)))
+    let ty = &batch.arguments[0];
+    batch.map2(|row: Value, in_lines: bool| match row {
+        Value::Record(values) => Ok(row_text(&values, ty, batch.settings, separator(in_lines))),
+        _ => Err(mismatched_types()),
     })
+}
+
+/// A row as an object of its columns.
+fn row_text(values: &[Value], ty: &SqlType, settings: &FormatSettings, separator: &str) -> String {
+    let fields = ty.record_type().map_or(&[][..], |ty| &ty.fields);
+    let members = fields.iter().zip(values).map(|(field, value)| {
+        let name = quoted(field.name.clone());
+        format!("{name}:{}", json_text(value, &field.ty, settings))
+    });
+    format!("{{{}}}", members.collect::<Vec<_>>().join(separator))
 }
 
 fn separator(in_lines: bool) -> &'static str {
@@ -159,10 +141,7 @@ fn list_of_items(arguments: &[Value], batch: &Batch) -> Result<String> {
         return Err(mismatched_types());
     };
     let item_type = element_type(&batch.arguments[0]);
-    let in_lines = matches!(
-        item_type,
-        SqlType::Array(_) | SqlType::Catalog(CatalogType::Record)
-    );
+    let in_lines = matches!(item_type, SqlType::Array(_) | SqlType::Record(_));
     let mut text = String::from("[");
     for (at, item) in items.iter().enumerate() {
         text.push_str(match *item != Value::Null && in_lines {
@@ -174,17 +153,6 @@ fn list_of_items(arguments: &[Value], batch: &Batch) -> Result<String> {
     }
     text.push(']');
     document(&text, batch)
-}
-
-fn row_object(batch: &Batch) -> Result<ArrayRef> {
-    batch.map_values(|arguments| {
-        let types = batch.arguments.chunks_exact(2);
-        let members = arguments.chunks_exact(2).zip(types).map(|(pair, types)| {
-            let name = quoted(text_of(&pair[0], &types[0], batch.settings));
-            format!("{name}:{}", json_text(&pair[1], &types[1], batch.settings))
-        });
-        format!("{{{}}}", members.collect::<Vec<_>>().join(","))
-    })
 }
 
 /// The arguments are keys and values in turn.

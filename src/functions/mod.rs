@@ -44,6 +44,7 @@ mod integer;
 mod interval;
 mod joined_items;
 mod json;
+mod json_assignment;
 mod json_build;
 mod json_change;
 mod json_object;
@@ -71,7 +72,10 @@ pub mod pattern;
 pub(crate) mod pattern_prefix;
 mod percentile;
 mod privilege;
+mod range;
+mod record;
 mod regexp;
+mod regions;
 mod regular_automaton;
 mod regular_expression;
 mod regular_groups;
@@ -118,6 +122,7 @@ pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use server::note_server_start;
@@ -177,6 +182,7 @@ static TABLES: &[&[FunctionDef]] = &[
     integer::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,
+    json_assignment::FUNCTIONS,
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
@@ -188,12 +194,18 @@ static TABLES: &[&[FunctionDef]] = &[
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
+    range::CONSTRUCTORS.as_flattened(),
+    // Before those of a range and a value: an untyped operand beside a range is a range.
+    range::COMPARISONS.as_flattened(),
+    range::FUNCTIONS,
+    range::PARTS.as_flattened(),
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
     sequence::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,
     size_of::FUNCTIONS,
+    regions::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     trigonometry::FUNCTIONS,
@@ -203,9 +215,6 @@ static TABLES: &[&[FunctionDef]] = &[
     waits::LOCKS.as_flattened(),
     width_bucket::FUNCTIONS,
 ];
-
-/// A column of the text of a row that a function of a user's gave.
-pub const ROW_FIELD: Body = Body::Batch(routine::field);
 
 /// 54000 for a set too large to be made in memory.
 fn too_many_rows() -> crate::Error {

@@ -8,7 +8,7 @@ use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
 use super::{Batch, FunctionDef, T, null};
-use crate::error::nearest_name;
+use crate::error::{StatementFault, nearest_name};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
 use crate::system::catalog_version::objects::{
@@ -19,7 +19,7 @@ use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
 };
-use crate::system::pg_catalog::session_rows::role_names;
+use crate::system::pg_catalog::session_rows::{DATABASE_OWNER, role_names};
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -172,6 +172,21 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded()
     .on_null(),
+    FunctionDef::catalog(
+        "oidvectortypes",
+        &[T::Catalog(CatalogType::OidVector)],
+        T::Text,
+        |b, catalog| {
+            b.map1(|oids: Vec<Option<i64>>| {
+                let name = |oid| naming::format_type(oid, None, catalog.objects(), catalog.search_path());
+                oids.into_iter()
+                    .flatten()
+                    .map(name)
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            })
+        },
+    ),
     FunctionDef::catalog("pg_table_is_visible", &[T::Oid], T::Bool, |b, catalog| {
         b.map1(|oid| catalog.objects().is_visible(oid, catalog.search_path()))
     })
@@ -282,26 +297,44 @@ fn nearest_relation(catalog: &CatalogContext, text: &str) -> Option<String> {
     })
 }
 
-fn undefined(catalog: &CatalogContext, kind: &str, name: &str) -> Error {
+fn undefined(catalog: &CatalogContext, kind: &str, text: &str) -> Error {
+    let parts = match (split_name(text), kind) {
+        (Some(parts), _) => parts,
+        // A type's name may have several words and a size.
+        (None, "regtype") => vec![text.to_string()],
+        (None, _) => {
+            return Error::InvalidStatement {
+                state: StatementFault::InvalidName,
+                message: "invalid name syntax".to_string(),
+                hint: None,
+            };
+        }
+    };
+    let name = parts.join(".");
     let kind = match kind {
         "regclass" => {
+            let schema = parts.len().checked_sub(2).map(|at| &parts[at]);
+            let schema = schema.filter(|schema| {
+                catalog
+                    .objects()
+                    .schema_oid(catalog.schema_meant(schema))
+                    .is_none()
+            });
+            if let Some(schema) = schema {
+                return Error::UndefinedSchema { name: schema.clone() };
+            }
             return Error::UndefinedTable {
-                name: name.to_string(),
-                nearest: nearest_relation(catalog, name),
+                name,
+                nearest: nearest_relation(catalog, text),
             };
         }
         "regnamespace" => {
-            return Error::UndefinedSchema {
-                name: name.to_string(),
-            };
+            return Error::UndefinedSchema { name };
         }
         "regtype" => "type",
         _ => "role",
     };
-    Error::UndefinedObject {
-        kind,
-        name: name.to_string(),
-    }
+    Error::UndefinedObject { kind, name }
 }
 
 /// The oid of the object that a name means.
@@ -399,8 +432,10 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
 }
 
 fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
+    let (owner, name) = DATABASE_OWNER;
     role_names(catalog.user())
         .into_iter()
+        .chain([(owner, name.to_string())])
         .find(|(role, _)| *role == oid)
         .map(|(_, name)| name)
 }

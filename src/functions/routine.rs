@@ -24,8 +24,6 @@ pub enum RoutineForm {
     Value,
     /// An array of the values that it gives.
     Values,
-    /// An array of the rows that it gives, each of these so many columns as a text (`row_text`).
-    Rows,
 }
 
 /// Calls the function with this oid for each row.
@@ -36,6 +34,15 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
         signature: format!("with OID {oid}"),
         hint: None,
     })?;
+    let is_row = routine.returns.is_row();
+    let given = match form {
+        RoutineForm::Value => batch.returns,
+        RoutineForm::Values => element_type(batch.returns),
+    };
+    let returned: Vec<SqlType> = match given.record_type().filter(|_| is_row) {
+        Some(row) => row.fields.iter().map(|field| field.ty.clone()).collect(),
+        None => vec![given.clone()],
+    };
     let mut results = Vec::with_capacity(batch.rows);
     for row in 0..batch.rows {
         check_left()?;
@@ -45,7 +52,7 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
         if batch.strict && arguments.contains(&Value::Null) {
             results.push(match form {
                 RoutineForm::Value => Value::Null,
-                RoutineForm::Values | RoutineForm::Rows => Value::Array(Vec::new()),
+                RoutineForm::Values => Value::Array(Vec::new()),
             });
             continue;
         }
@@ -53,67 +60,25 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
             routine: routine.clone(),
             arguments,
             types: batch.arguments.to_vec(),
-            returns: match form {
-                RoutineForm::Value => vec![batch.returns.clone()],
-                RoutineForm::Values => vec![element_type(batch.returns).clone()],
-                RoutineForm::Rows => Vec::new(),
-            },
+            returns: returned.clone(),
         };
         let rows = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
             wait_in_place(statement, (statement.call_routine)(statement, call))
         })?;
-        results.push(result_of(rows, form, batch.settings)?);
+        results.push(result_of(rows, form, is_row));
     }
     array_of(&results, batch.returns)
 }
 
-fn result_of(
-    rows: Vec<Vec<Value>>,
-    form: RoutineForm,
-    settings: &crate::types::FormatSettings,
-) -> Result<Value> {
+/// What a run gave, as a value; a row of no values is NULL.
+fn result_of(rows: Vec<Vec<Value>>, form: RoutineForm, is_row: bool) -> Value {
+    let value = |row: Vec<Value>| match is_row && !row.is_empty() {
+        true => Value::Record(row),
+        false => row.into_iter().next().unwrap_or(Value::Null),
+    };
     let mut rows = rows.into_iter();
-    let first = |row: Vec<Value>| row.into_iter().next().unwrap_or(Value::Null);
-    Ok(match form {
-        RoutineForm::Value => rows.next().map_or(Value::Null, first),
-        RoutineForm::Values => Value::Array(rows.map(first).collect()),
-        RoutineForm::Rows => {
-            let texts = rows.map(|row| row_text(&row, settings).map(Value::Text));
-            Value::Array(texts.collect::<Result<_>>()?)
-        }
-    })
-}
-
-/// A row as a text from which [`field`] takes its columns.
-fn row_text(row: &[Value], settings: &crate::types::FormatSettings) -> Result<String> {
-    let texts: Vec<Option<String>> = row
-        .iter()
-        .map(|value| match value {
-            Value::Null => None,
-            value => Some(value.to_text(settings)),
-        })
-        .collect();
-    serde_json::to_string(&texts).map_err(|error| Error::internal(error.to_string()))
-}
-
-/// A column of a row's text: the second argument counts from 0.
-pub(super) fn field(batch: &Batch) -> Result<ArrayRef> {
-    let mut texts = Vec::with_capacity(batch.rows);
-    for row in 0..batch.rows {
-        let text = value_at(&batch.arrays[0], row, &SqlType::Text)?;
-        let at = value_at(&batch.arrays[1], row, &SqlType::Int4)?;
-        texts.push(match (text, at) {
-            (Value::Text(text), Value::Int(at)) => {
-                let mut fields: Vec<Option<String>> =
-                    serde_json::from_str(&text).map_err(|error| Error::internal(error.to_string()))?;
-                let at = usize::try_from(at).unwrap_or(usize::MAX);
-                match fields.get_mut(at).and_then(Option::take) {
-                    Some(text) => Value::Text(text),
-                    None => Value::Null,
-                }
-            }
-            _ => Value::Null,
-        });
+    match form {
+        RoutineForm::Value => rows.next().map_or(Value::Null, value),
+        RoutineForm::Values => Value::Array(rows.map(value).collect()),
     }
-    array_of(&texts, batch.returns)
 }

@@ -8,7 +8,10 @@ use arrow::datatypes::DataType;
 use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{EnumLabel, EnumType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value};
+use crate::types::{
+    EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric, RangeKind,
+    RangeValue, RecordType, SqlType, Value,
+};
 
 /// A type that a registration stands for, and a value of it.
 fn sample(argument: T) -> (SqlType, Value) {
@@ -21,6 +24,24 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Float4 => (SqlType::Float4, Value::Float4(1.0)),
         T::Float8 => (SqlType::Float8, Value::Float8(1.0)),
         T::Numeric => (SqlType::numeric_of_scale(2), Value::Numeric(Numeric::from_i64(1))),
+        T::AnyRecord => {
+            let columns = [("a".to_string(), SqlType::Int4), ("b".to_string(), SqlType::Text)];
+            let ty = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
+            (ty, Value::Record(vec![Value::Int(1), Value::Null]))
+        }
+        T::Range(kind) => (SqlType::Range(kind), Value::Range(RangeValue::empty(kind))),
+        T::Multirange(kind) => (
+            SqlType::Multirange(kind),
+            Value::Multirange(MultirangeValue::new(kind, [])),
+        ),
+        T::AnyRange => (
+            SqlType::Range(RangeKind::Int4),
+            Value::Range(RangeValue::empty(RangeKind::Int4)),
+        ),
+        T::AnyMultirange => (
+            SqlType::Multirange(RangeKind::Int4),
+            Value::Multirange(MultirangeValue::new(RangeKind::Int4, [])),
+        ),
         T::AnyEnum => {
             let labels = ["1", "2"].iter().zip(1_i64..).map(|(label, position)| EnumLabel {
                 oid: 0,

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array, Float64Array,
-    Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray, StringArray,
-    Time64MicrosecondArray, TimestampMicrosecondArray,
+    ArrayRef, BinaryArray, BinaryBuilder, BooleanArray, Date32Array, FixedSizeBinaryArray, Float32Array,
+    Float64Array, Int16Array, Int32Array, Int64Array, IntervalMonthDayNanoArray, ListArray, NullArray,
+    StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
 };
 use arrow::buffer::{NullBuffer, OffsetBuffer};
-use arrow::datatypes::{DataType, Field};
+use arrow::datatypes::{DataType, Field, Fields};
 pub use datafusion_common::ScalarValue;
 
+use super::mismatched_types;
 use super::numeric_builder::NumericBuilder;
 use crate::system::datafusion_error::from_datafusion;
 use crate::types::{EnumValue, Numeric, SqlType, Value, element_type, value_at};
@@ -42,6 +43,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Value::Text(text) | Value::Unknown(text) => Some(text.as_str()),
             _ => None,
         })?),
+        DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => ranges(values, ty)?,
         DataType::Binary => Arc::new(collect::<BinaryArray, _>(values, ty, |value| match value {
             Value::Bytes(bytes) => Some(bytes.as_slice()),
             _ => None,
@@ -73,6 +75,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
             Arc::new(collect::<IntervalMonthDayNanoArray, _>(values, ty, interval)?)
         }
         DataType::FixedSizeBinary(width) => uuids(values, width)?,
+        DataType::Struct(columns) => rows(values, ty, columns)?,
         DataType::List(field) => lists(values, ty, &field)?,
         other => return Err(Error::internal(format!("no array of Arrow type {other}"))),
     })
@@ -183,6 +186,51 @@ fn uuids(values: &[Value], width: i32) -> Result<ArrayRef> {
         })
         .collect::<Result<Vec<_>>>()?;
     let array = FixedSizeBinaryArray::try_from_sparse_iter_with_size(cells.into_iter(), width);
+    Ok(Arc::new(array.map_err(|error| {
+        crate::system::datafusion_error::from_arrow(&error)
+    })?))
+}
+
+/// Ranges and multiranges, as their bytes.
+fn ranges(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
+    let mut bytes = Vec::new();
+    let mut out = BinaryBuilder::new();
+    for value in values {
+        bytes.clear();
+        match value {
+            Value::Null => {
+                out.append_null();
+                continue;
+            }
+            Value::Range(range) => range.put_bytes(&mut bytes),
+            Value::Multirange(ranges) => ranges.put_bytes(&mut bytes),
+            other => {
+                return Err(Error::internal(format!(
+                    "a value of another type than {ty}: {other:?}"
+                )));
+            }
+        }
+        out.append_value(&bytes);
+    }
+    Ok(Arc::new(out.finish()))
+}
+
+/// Rows: an array a column.
+fn rows(values: &[Value], ty: &SqlType, columns: Fields) -> Result<ArrayRef> {
+    let record = ty.record_type().ok_or_else(mismatched_types)?;
+    let valid: Vec<bool> = values.iter().map(|value| *value != Value::Null).collect();
+    let mut arrays = Vec::with_capacity(record.fields.len());
+    for (place, field) in record.fields.iter().enumerate() {
+        let cells = values.iter().map(|value| match value {
+            Value::Null => Ok(Value::Null),
+            Value::Record(cells) => cells.get(place).cloned().ok_or_else(mismatched_types),
+            other => Err(Error::internal(format!(
+                "a value of another type than {ty}: {other:?}"
+            ))),
+        });
+        arrays.push(array_of(&cells.collect::<Result<Vec<_>>>()?, &field.ty)?);
+    }
+    let array = StructArray::try_new(columns, arrays, Some(NullBuffer::from(valid)));
     Ok(Arc::new(array.map_err(|error| {
         crate::system::datafusion_error::from_arrow(&error)
     })?))

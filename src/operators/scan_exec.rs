@@ -39,6 +39,7 @@ use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::{SharedParts, SharedScan};
 use crate::scan::table_access::plan_conditions;
+use crate::scan::watched_reads::watch_reads;
 use crate::system::StatementContext;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
@@ -196,6 +197,14 @@ impl KeyspanScanExec {
 
     /// The rows of one of the parts on a path.
     fn part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
+        let batches = self.unwatched_part(ctx, path, part);
+        match part {
+            0 => watch_reads(batches, ctx, path, &self.metrics),
+            _ => batches,
+        }
+    }
+
+    fn unwatched_part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
         let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
         let positions = self.positions.clone();
         let Some(parts) = &self.shared else {

@@ -3,6 +3,7 @@
 //! left that the parser reads, whose name is no name of anybody's: its number.
 
 use sqlparser::ast::AlterTableOperation;
+use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::definition::AlterAction;
@@ -27,7 +28,7 @@ const CONSTRAINT_WORDS: [&str; 9] = [
 ];
 
 /// The words that actions begin with.
-const ACTION_WORDS: [&str; 27] = [
+const ACTION_WORDS: [&str; 28] = [
     "ADD",
     "ALTER",
     "ATTACH",
@@ -54,6 +55,7 @@ const ACTION_WORDS: [&str; 27] = [
     "SPLIT",
     "SWAP",
     "TRUNCATE",
+    "UNSPLIT",
     "VALIDATE",
 ];
 
@@ -190,6 +192,9 @@ impl TokenReader<'_> {
             return self.primary_key_action();
         }
         self.at = start;
+        if let Some(split) = self.region_action()? {
+            return Ok(split);
+        }
         if self.word("ALTER") && self.word("CONSTRAINT") {
             return self.constraint_action();
         }
@@ -207,6 +212,42 @@ impl TokenReader<'_> {
         }
         self.at = start;
         self.storage_change().map(AlterAction::Storage)
+    }
+
+    /// `SPLIT AT VALUES (a, b), (c)`, `UNSPLIT AT VALUES (a)`, `UNSPLIT ALL`. Errors: 42601 behind these words.
+    fn region_action(&mut self) -> Result<Option<AlterAction>> {
+        let splits = self.word("SPLIT");
+        if !splits && !self.word("UNSPLIT") {
+            return Ok(None);
+        }
+        if !splits && self.word("ALL") {
+            return Ok(Some(AlterAction::UnsplitAt(None)));
+        }
+        self.expect("AT")?;
+        self.expect("VALUES")?;
+        let mut bounds = Vec::new();
+        loop {
+            if !self.token(&Token::LParen) {
+                return Err(self.syntax_error());
+            }
+            bounds.push(self.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?);
+            if !self.token(&Token::RParen) {
+                return Err(self.syntax_error());
+            }
+            // Behind a comma another action may stand, too.
+            let at = self.at;
+            if !self.token(&Token::Comma) {
+                break;
+            }
+            if self.peek() != Some(&Token::LParen) {
+                self.at = at;
+                break;
+            }
+        }
+        Ok(Some(match splits {
+            true => AlterAction::SplitAt(bounds),
+            false => AlterAction::UnsplitAt(Some(bounds)),
+        }))
     }
 
     /// What stands behind ALTER PRIMARY KEY: `[USING COLUMNS] (…) [USING HASH] [WITH (BUCKETS = n)]`, CockroachDB's words for the last among them.

@@ -67,6 +67,13 @@ const SETTINGS_QUERY: &str = "SELECT s.name AS variable_name, s.setting AS value
 const CREATE_QUERY: &str = "SELECT c.relname AS $kind_name, pg_catalog.keyspan_table_definition(c.oid) AS create_$kind \
     FROM pg_catalog.pg_class c WHERE c.oid = $table::regclass";
 
+const REGIONS_QUERY: &str = "SELECT r.region ->> 'region' AS region, r.region ->> 'start_key' AS start_key, r.region ->> 'end_key' AS end_key, \
+    (r.region ->> 'rows')::bigint AS rows, (r.region ->> 'bytes')::bigint AS bytes, \
+    round((r.region ->> 'reads')::numeric, 1) AS reads_per_second, \
+    round((r.region ->> 'writes')::numeric, 1) AS writes_per_second, \
+    (r.region ->> 'hot')::boolean AS hot, r.region ->> 'made_by' AS made_by \
+    FROM (SELECT pg_catalog.json_array_elements(pg_catalog.keyspan_regions($table::regclass)) AS region) r \
+    ORDER BY (r.region ->> 'place')::integer";
 const TRASH_QUERY: &str = "SELECT t.id, t.schemaname AS table_schema, t.relname AS table_name, t.dropped_by, t.dropped_at, t.kept_until, \
     t.estimated_rows FROM keyspan.trash t WHERE true$pattern ORDER BY t.dropped_at, t.id";
 
@@ -83,7 +90,7 @@ pub(super) fn spell_explain(tokens: &mut [TokenWithSpan]) {
     }
 }
 
-/// The tree of the query, when the tokens are such a statement; they end at byte `end` of the message. Errors: 42601; 0A000 for SHOW REGIONS.
+/// The tree of the query, when the tokens are such a statement; they end at byte `end` of the message. Errors: 42601.
 pub(super) fn read(tokens: &[TokenWithSpan], text: &str, end: usize) -> Result<Option<ast::Statement>> {
     let describes = is_word_at(tokens, 0, "DESCRIBE") || is_word_at(tokens, 0, "DESC");
     if tokens.len() < 2 || !describes && !is_word_at(tokens, 0, "SHOW") {
@@ -178,12 +185,7 @@ impl TokenReader<'_> {
         } else if self.word("PROCESSLIST") {
             PROCESSES_QUERY.to_string()
         } else if self.word("REGIONS") {
-            return Err(Error::unsupported(
-                "SHOW REGIONS",
-                Some(
-                    "A table is one sorted range of keys on one server: pg_table_size('t') is its bytes, SHOW ESTIMATED ROWS FROM t its rows.",
-                ),
-            ));
+            REGIONS_QUERY.replace("$table", &self.table_of()?)
         } else {
             return Ok(None);
         };

@@ -54,6 +54,11 @@ pub enum Definition {
     },
     /// CREATE TYPE … AS ENUM.
     CreateEnum { name: ObjectName, labels: Vec<String> },
+    /// CREATE TYPE … AS (…): its attributes.
+    CreateComposite {
+        name: ObjectName,
+        attributes: Vec<(String, DataType)>,
+    },
     /// ALTER TYPE.
     AlterType { name: ObjectName, change: TypeChange },
     /// DROP TYPE, DROP DOMAIN.
@@ -88,7 +93,7 @@ impl Definition {
             Definition::AlterIndex { .. } => "ALTER INDEX",
             Definition::CreateSequence { .. } => "CREATE SEQUENCE",
             Definition::AlterSequence { .. } => "ALTER SEQUENCE",
-            Definition::CreateEnum { .. } => "CREATE TYPE",
+            Definition::CreateEnum { .. } | Definition::CreateComposite { .. } => "CREATE TYPE",
             Definition::AlterType { .. } => "ALTER TYPE",
             Definition::DropTypes(drop) if drop.of_domains => "DROP DOMAIN",
             Definition::DropTypes(_) => "DROP TYPE",
@@ -137,12 +142,28 @@ pub enum TypeChange {
     },
     /// RENAME VALUE.
     RenameValue { from: String, to: String },
+    /// ADD, DROP and ALTER ATTRIBUTE.
+    Attributes(Vec<AttributeChange>),
+    /// RENAME ATTRIBUTE.
+    RenameAttribute { from: String, to: String },
     /// RENAME TO.
     Rename(String),
     /// SET SCHEMA.
     Schema(String),
     /// OWNER TO.
     Owner(RoleName),
+}
+
+/// What ALTER TYPE changes of one attribute of a composite type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum AttributeChange {
+    /// ADD ATTRIBUTE.
+    Add { name: String, ty: DataType },
+    /// DROP ATTRIBUTE.
+    Drop { name: String, if_exists: bool },
+    /// ALTER ATTRIBUTE … TYPE.
+    Retype { name: String, ty: DataType },
 }
 
 /// Where ADD VALUE puts a label.
@@ -303,6 +324,10 @@ pub enum AlterAction {
     },
     /// COMPACT: space is to be taken back.
     Compact,
+    /// SPLIT AT VALUES: where regions are to begin.
+    SplitAt(Vec<Vec<Expr>>),
+    /// UNSPLIT AT VALUES, and UNSPLIT ALL, which names none.
+    UnsplitAt(Option<Vec<Vec<Expr>>>),
     /// What is not supported, and what to do.
     Refused {
         feature: &'static str,

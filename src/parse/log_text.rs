@@ -12,6 +12,15 @@ const CONSTANT: &str = "?";
 
 /// The text without its constants. One that cannot be split into tokens is its first word.
 pub fn without_constants(text: &str) -> String {
+    shown(text, false)
+}
+
+/// The same without its parameters: what texts have in common that differ in values alone.
+pub fn without_values(text: &str) -> String {
+    shown(text, true)
+}
+
+fn shown(text: &str, hides_parameters: bool) -> String {
     let tokens = Tokenizer::new(&KeyspanDialect, text)
         .with_unescape(false)
         .tokenize();
@@ -33,6 +42,7 @@ pub fn without_constants(text: &str) -> String {
             | Token::HexStringLiteral(_)
             | Token::SingleQuotedByteStringLiteral(_)
             | Token::DollarQuotedString(_) => shown.push_str(CONSTANT),
+            Token::Placeholder(_) if hides_parameters => shown.push_str(CONSTANT),
             other => shown.push_str(&other.to_string()),
         }
     }

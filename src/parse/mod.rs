@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod adjacency;
 mod advice;
 mod alter;
 mod alter_actions;
@@ -42,10 +43,12 @@ pub mod plpgsql;
 mod position;
 mod prepared_reader;
 pub(crate) mod quoting;
+mod record_columns;
 mod role_name;
 pub mod routine;
 mod routine_reader;
 mod row_assignment;
+pub(crate) mod row_expansion;
 pub(crate) mod row_locks;
 mod sequence_reader;
 mod setting_reader;
@@ -81,7 +84,7 @@ pub(crate) use inert::UNTYPED;
 pub(crate) use key_includes::included;
 pub use kind::StatementKind;
 pub(crate) use kind::first_words;
-pub use log_text::{shorten, without_constants};
+pub use log_text::{shorten, without_constants, without_values};
 pub use parameterized::Parameterized;
 pub(crate) use routine_reader::written_type;
 pub(crate) use sequence_reader::{options_of as sequence_options_of, owner_of as sequence_owner};

@@ -1,8 +1,9 @@
-//! `SET tags[2] = 'x'` and `SET tags[1:2] = '{a,b}'`: the parser knows columns alone before `=`. Called by `tokens`, which
+//! `SET address.city = 'x'`, `SET tags[2] = 'x'` and `SET tags[1:2] = '{a,b}'`: the parser knows columns alone before `=`. Called by `tokens`, which
 //! gives it what it reads, and by `sql::dml`, which asks what an assignment is one of.
 //!
 //! ```text
 //! SET tags[2] = 'x', a = 1   =>  SET tags = ""(tags[2], 'x'), a = 1
+//! SET c.x = 1, d[2].y = 2    =>  SET c = ""((c).x, 1), d = ""((d)[2].y, 2)
 //! ```
 //!
 //! No function's name is empty, so that the empty one marks such an assignment.
@@ -44,18 +45,27 @@ fn settle_one(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<usize> {
     }
     let mut behind = at + 1;
     matches!(tokens.get(at)?.token, Token::Word(_)).then_some(())?;
-    while is(tokens, behind, &Token::Period) {
-        behind += 2;
+    // The first name is the column's.
+    loop {
+        if is(tokens, behind, &Token::LBracket) {
+            behind = closing(tokens, behind)? + 1;
+        } else if is(tokens, behind, &Token::Period) {
+            behind += 2;
+        } else {
+            break;
+        }
     }
-    let names = behind - at;
-    while is(tokens, behind, &Token::LBracket) {
-        behind = closing(tokens, behind)? + 1;
-    }
+    let has_fields = tokens
+        .get(at..behind)?
+        .iter()
+        .any(|token| token.token == Token::Period);
     if !is(tokens, behind, &Token::Eq) {
         return None;
     }
     let mut end = end_of_value(tokens, behind + 1);
-    if behind == at + names || end == behind + 1 {
+    // SET of a setting has names with points, too.
+    let is_update = (0..at).any(|before| keyword(tokens, before) == Keyword::UPDATE);
+    if behind == at + 1 || end == behind + 1 || has_fields && !is_update {
         return Some(end);
     }
     let spanned = |token, at: usize, tokens: &[TokenWithSpan]| TokenWithSpan {
@@ -65,7 +75,13 @@ fn settle_one(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Option<usize> {
     let close = spanned(Token::RParen, end - 1, tokens);
     tokens.insert(end, close);
     tokens[behind].token = Token::Comma;
-    let mut before: Vec<TokenWithSpan> = tokens[at..at + names].to_vec();
+    if has_fields {
+        // In parentheses, so that what stands behind is read as fields.
+        tokens.insert(at + 1, spanned(Token::RParen, at, tokens));
+        tokens.insert(at, spanned(Token::LParen, at, tokens));
+        end += 2;
+    }
+    let mut before: Vec<TokenWithSpan> = vec![tokens[at + usize::from(has_fields)].clone()];
     before.push(spanned(Token::Eq, at, tokens));
     before.push(spanned(Token::make_word(MARK, Some('"')), at, tokens));
     before.push(spanned(Token::LParen, at, tokens));
@@ -130,6 +146,19 @@ pub(crate) fn with_root(expr: &Expr, array: Expr) -> Expr {
             list.args.first_mut()
     {
         **root = array;
+    }
+    assignment
+}
+
+/// The same assignment of another value.
+pub(crate) fn with_value(mut assignment: Expr, value: Expr) -> Expr {
+    if let Expr::Function(Function {
+        args: FunctionArguments::List(list),
+        ..
+    }) = &mut assignment
+        && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(known))) = list.args.get_mut(1)
+    {
+        *known = value;
     }
     assignment
 }

@@ -23,6 +23,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Whitespace};
 
+use super::adjacency;
 use super::alter_actions;
 use super::array_word;
 use super::atomic_body::AtomicBody;
@@ -36,6 +37,8 @@ use super::inert;
 use super::key_includes;
 use super::nesting::Nesting;
 use super::position::character_position;
+use super::record_columns;
+use super::row_expansion;
 use super::row_locks::{self, LockStrength};
 use super::subscript_assignment;
 use super::syntax_error;
@@ -134,6 +137,9 @@ struct Reader<'t> {
     /// SET and a bracket were met: there may be an assignment to a part of an array.
     has_set: bool,
     has_bracket: bool,
+    has_point: bool,
+    has_as: bool,
+    only: Only,
 }
 
 impl<'t> Reader<'t> {
@@ -155,10 +161,17 @@ impl<'t> Reader<'t> {
             has_array: false,
             has_set: false,
             has_bracket: false,
+            has_point: false,
+            has_as: false,
+            only: Only::Nowhere,
         }
     }
 
     fn take(&mut self, mut token: TokenWithSpan) -> Result<()> {
+        if self.passes_only(&token) {
+            self.reach(token.span);
+            return Ok(());
+        }
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
@@ -190,7 +203,12 @@ impl<'t> Reader<'t> {
                     return Ok(());
                 }
             }
+            // The parser knows comments in quotes only.
+            Token::DollarQuotedString(text) if keyword_of(self.tokens.last()) == Keyword::IS => {
+                token.token = Token::SingleQuotedString(text.value.clone());
+            }
             Token::LBracket => self.has_bracket = true,
+            Token::Period => self.has_point = true,
             _ => {}
         }
         self.reach(token.span);
@@ -199,6 +217,29 @@ impl<'t> Reader<'t> {
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
+    }
+
+    /// Whether a token is ONLY in front of a relation, or of the parentheses that may stand around its name: no table has parts that
+    /// would be left out.
+    fn passes_only(&mut self, token: &TokenWithSpan) -> bool {
+        let (next, passes) = match (&token.token, self.only) {
+            (Token::Whitespace(_), only) => (only, false),
+            (Token::Word(word), _) if word.keyword == Keyword::ONLY && word.quote_style.is_none() => {
+                let ends = [Keyword::READ, Keyword::ROW, Keyword::ROWS, Keyword::NoKeyword];
+                let before = keyword_of(self.tokens.last());
+                let is_listed = self.tokens.last().is_some_and(|last| last.token == Token::Comma);
+                match is_listed || !ends.contains(&before) {
+                    true => (Only::Word, true),
+                    false => (Only::Nowhere, false),
+                }
+            }
+            (Token::LParen, Only::Word) => (Only::Parenthesis, true),
+            (Token::RParen, Only::Parenthesis) => (Only::Nowhere, true),
+            (_, Only::Parenthesis) => (Only::Parenthesis, false),
+            _ => (Only::Nowhere, false),
+        };
+        self.only = next;
+        passes
     }
 
     /// Makes of the UPSERT that a query of WITH begins with an INSERT that is spelt so.
@@ -265,6 +306,7 @@ impl<'t> Reader<'t> {
         self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
+        self.has_as |= keyword == Keyword::AS;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -372,9 +414,16 @@ impl<'t> Reader<'t> {
         if self.has_array {
             array_word::spell_brackets(&mut self.tokens);
         }
-        if self.has_set && self.has_bracket {
+        if self.has_as {
+            record_columns::settle(&mut self.tokens);
+        }
+        if self.has_point {
+            row_expansion::settle(&mut self.tokens);
+        }
+        if self.has_set && (self.has_bracket || self.has_point) {
             subscript_assignment::settle(&mut self.tokens);
         }
+        adjacency::settle(&mut self.tokens);
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
         }
@@ -472,6 +521,16 @@ fn precedes_operand(token: &Token) -> bool {
         }
         _ => false,
     }
+}
+
+/// How far ONLY has been read.
+#[derive(Debug, Clone, Copy)]
+enum Only {
+    Nowhere,
+    /// It was the last token.
+    Word,
+    /// A parenthesis behind it is open.
+    Parenthesis,
 }
 
 fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {

@@ -1,12 +1,12 @@
 //! Reads CREATE, ALTER and DROP of types and domains off their tokens. Called by `definition_reader`; knows nothing of what they do.
 
-use sqlparser::ast::{DataType, Expr};
+use sqlparser::ast::{DataType, Expr, ObjectName};
 use sqlparser::dialect::{Dialect, Precedence};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::definition::{
-    Definition, DomainChange, LabelPlace, NewDomain, NewDomainCheck, TypeChange, TypeDrop,
+    AttributeChange, Definition, DomainChange, LabelPlace, NewDomain, NewDomainCheck, TypeChange, TypeDrop,
 };
 use super::dialect::KeyspanDialect;
 use super::syntax_error::{self, NESTING_MAX};
@@ -45,10 +45,7 @@ impl TokenReader<'_> {
         }
         if !self.word("ENUM") {
             return match self.peek() {
-                Some(Token::LParen) => Err(unsupported_type(
-                    "a composite type",
-                    "Keep the fields in a jsonb column, or in columns of their own.",
-                )),
+                Some(Token::LParen) => self.attributes(name),
                 _ => Err(self.syntax_error()),
             };
         }
@@ -70,14 +67,19 @@ impl TokenReader<'_> {
     pub(super) fn alter_type(&mut self) -> Result<Definition> {
         let name = self.object_name()?;
         let change = if self.word("ADD") {
-            if self.word("ATTRIBUTE") {
-                return Err(unsupported_type(
-                    "a composite type",
-                    "Keep the fields in a jsonb column.",
-                ));
+            match self.word("ATTRIBUTE") {
+                true => self.attribute_changes(Self::added_attribute)?,
+                false => {
+                    self.expect("VALUE")?;
+                    self.added_value()?
+                }
             }
-            self.expect("VALUE")?;
-            self.added_value()?
+        } else if self.word("DROP") {
+            self.expect("ATTRIBUTE")?;
+            self.attribute_changes(Self::dropped_attribute)?
+        } else if self.word("ALTER") {
+            self.expect("ATTRIBUTE")?;
+            self.attribute_changes(Self::retyped_attribute)?
         } else if self.word("RENAME") {
             if self.word("VALUE") {
                 let from = self.string()?;
@@ -86,6 +88,12 @@ impl TokenReader<'_> {
                     from,
                     to: self.string()?,
                 }
+            } else if self.word("ATTRIBUTE") {
+                let from = self.name()?;
+                self.expect("TO")?;
+                let to = self.name()?;
+                self.cascade();
+                TypeChange::RenameAttribute { from, to }
             } else {
                 self.expect("TO")?;
                 TypeChange::Rename(self.name()?)
@@ -94,6 +102,73 @@ impl TokenReader<'_> {
             self.place_or_owner()?
         };
         Ok(Definition::AlterType { name, change })
+    }
+
+    /// `(name type, …)` behind CREATE TYPE … AS.
+    fn attributes(&mut self, name: ObjectName) -> Result<Definition> {
+        self.take_token(&Token::LParen)?;
+        let mut attributes = Vec::new();
+        if !self.token(&Token::RParen) {
+            loop {
+                attributes.push((self.name()?, self.attribute_type()?));
+                if !self.token(&Token::Comma) {
+                    break;
+                }
+            }
+            self.take_token(&Token::RParen)?;
+        }
+        Ok(Definition::CreateComposite { name, attributes })
+    }
+
+    fn attribute_type(&mut self) -> Result<DataType> {
+        let ty = self.data_type()?;
+        if self.word("COLLATE") {
+            let name = self.object_name()?;
+            super::collation::check(&name)?;
+        }
+        Ok(ty)
+    }
+
+    /// The changes of ALTER TYPE, of whose first ATTRIBUTE was read.
+    fn attribute_changes(&mut self, first: fn(&mut Self) -> Result<AttributeChange>) -> Result<TypeChange> {
+        let mut changes = vec![first(self)?];
+        while self.token(&Token::Comma) {
+            let next: fn(&mut Self) -> Result<AttributeChange> = if self.word("ADD") {
+                Self::added_attribute
+            } else if self.word("DROP") {
+                Self::dropped_attribute
+            } else {
+                self.expect("ALTER")?;
+                Self::retyped_attribute
+            };
+            self.expect("ATTRIBUTE")?;
+            changes.push(next(self)?);
+        }
+        Ok(TypeChange::Attributes(changes))
+    }
+
+    fn added_attribute(&mut self) -> Result<AttributeChange> {
+        let (name, ty) = (self.name()?, self.attribute_type()?);
+        self.cascade();
+        Ok(AttributeChange::Add { name, ty })
+    }
+
+    fn dropped_attribute(&mut self) -> Result<AttributeChange> {
+        let if_exists = self.if_exists()?;
+        let name = self.name()?;
+        self.cascade();
+        Ok(AttributeChange::Drop { name, if_exists })
+    }
+
+    fn retyped_attribute(&mut self) -> Result<AttributeChange> {
+        let name = self.name()?;
+        if self.word("SET") {
+            self.expect("DATA")?;
+        }
+        self.expect("TYPE")?;
+        let ty = self.attribute_type()?;
+        self.cascade();
+        Ok(AttributeChange::Retype { name, ty })
     }
 
     fn added_value(&mut self) -> Result<TypeChange> {

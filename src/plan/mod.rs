@@ -49,5 +49,6 @@ pub(crate) use like::has_sound_pattern;
 pub use merge::{Merge, MergedRange};
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::{literal, row_keys};
+pub use refusal::serving_index;
 pub use rules::{FullScanPolicy, PlanRules};
 pub use wanted::{OrderColumn, Wanted};

@@ -16,10 +16,9 @@ const OVERRIDE: &str = "allow it with /*+ _l_allow_filtering_ */ after SELECT, U
 
 /// 53400 for a read under these conditions, which bound no key.
 pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> Error {
-    let index = match (
-        index_on_its_way(table, conditions, rules),
-        fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules)),
-    ) {
+    let serving =
+        fitting_index(table, conditions, rules).or_else(|| index_of_alternative(table, conditions, rules));
+    let index = match (index_on_its_way(table, conditions, rules), &serving) {
         (Some(name), _) => format!("Index \"{name}\" will serve it once it is built. "),
         (None, Some(index)) => format!("{index} would serve it. "),
         (None, None) => String::new(),
@@ -44,7 +43,14 @@ pub(super) fn full_scan(table: &TableDef, conditions: &[&Predicate], rules: &Pla
         table: table.name.clone(),
         detail: detail(table, conditions),
         hint: format!("{index}{key}{OVERRIDE}.{}", small_table(table, rules)),
+        index: serving,
     }
+}
+
+/// The CREATE INDEX that would serve conditions; `None`: nobody knows one.
+pub fn serving_index(table: &TableDef, condition: &Predicate, rules: &PlanRules) -> Option<String> {
+    let conditions = condition.conjuncts();
+    fitting_index(table, &conditions, rules).or_else(|| index_of_alternative(table, &conditions, rules))
 }
 
 /// How the rule of small tables has to do with it.

@@ -79,6 +79,8 @@ pub(super) enum Finish {
     Mode,
     /// An array as JSON.
     Json(SqlType),
+    /// An array of ranges as a range or multirange, by this function.
+    Ranges(&'static str),
     /// An array of keys and one of values as a JSON object, by this function.
     Object(&'static str),
     /// An array of texts as one text; NULLs are left out.

@@ -57,6 +57,8 @@ const GATHERING: &[&str] = &[
     "jsonb_agg",
     "json_object_agg",
     "jsonb_object_agg",
+    "range_agg",
+    "range_intersect_agg",
     "percentile_cont",
     "percentile_disc",
     "mode",
@@ -323,6 +325,7 @@ impl Binder<'_> {
                 finish: Finish::Json(SqlType::Jsonb),
                 ..self.array_of_values(first)?
             }),
+            ("range_agg" | "range_intersect_agg", None) => self.gathered_ranges(name, first, wrong),
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
             ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
             ("bit_and" | "bit_or" | "bit_xor", None) => {
@@ -356,7 +359,7 @@ impl Binder<'_> {
     }
 
     /// Every value, in an array.
-    fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
+    pub(super) fn array_of_values(&mut self, argument: Bound) -> Result<Accumulation> {
         let argument = self.with_decided_type(argument)?;
         let ty = SqlType::Array(Box::new(argument.ty));
         Ok(single_call(Accumulator::Array, vec![argument.expr], ty))

@@ -3,7 +3,7 @@
 
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
-use super::binder::{Binder, Bound, Place};
+use super::binder::{Binder, Bound, Place, fold};
 use super::coercion::{CastContext, base, is_assignable, type_name};
 use crate::functions::{self, Volatility};
 use crate::parse::subscript_assignment;
@@ -23,7 +23,178 @@ impl Binder<'_> {
         let broken = || Error::internal("an assignment to a part of an array that is none");
         let call = ast::Expr::Function(function.clone());
         let (root, chain, value) = subscript_assignment::parts(&call).ok_or_else(broken)?;
-        let array = self.expression(root, place)?;
+        let held = self.expression(root, place)?;
+        let mut inner = root;
+        while let ast::Expr::Nested(nested) = inner {
+            inner = nested;
+        }
+        self.with_part(held, chain, value, (inner, place))
+    }
+
+    /// What is held, with the part replaced that the chain leads to.
+    fn with_part(
+        &mut self,
+        held: Bound,
+        chain: &[AccessExpr],
+        value: &ast::Expr,
+        (root, place): (&ast::Expr, Place<'_>),
+    ) -> Result<Bound> {
+        match chain {
+            [AccessExpr::Dot(ast::Expr::Identifier(field)), inner @ ..] => {
+                self.with_field(held, &fold(field), (inner, value), (root, place))
+            }
+            chain if held.ty == SqlType::Jsonb => self.with_member(held, chain, value, (root, place)),
+            chain => match chain
+                .iter()
+                .position(|access| matches!(access, AccessExpr::Dot(_)))
+            {
+                None => self.with_item(held, chain, ast_value(value), (root, place)),
+                Some(fields) => {
+                    // The item as it is, with its part replaced, is the item's new value.
+                    let (items, inner) = chain.split_at(fields);
+                    let item = self.item_at(held.clone(), items, place)?;
+                    let item = self.with_part(item, inner, value, (root, place))?;
+                    self.with_item(held, items, PartValue::Bound(item), (root, place))
+                }
+            },
+        }
+    }
+
+    /// The row with another value of a field, or of a part of one. Errors: 42703, 42804.
+    fn with_field(
+        &mut self,
+        row: Bound,
+        name: &str,
+        (inner, value): (&[AccessExpr], &ast::Expr),
+        (root, place): (&ast::Expr, Place<'_>),
+    ) -> Result<Bound> {
+        let column = column_of(root);
+        let SqlType::Record(ty) = row.ty.clone() else {
+            return Err(Error::DatatypeMismatch {
+                message: format!(
+                    "cannot assign to field \"{name}\" of column \"{column}\" because its type {} is not a composite type",
+                    type_name(&row.ty)
+                ),
+                hint: None,
+            });
+        };
+        let Some(at) = ty.place_of(name) else {
+            return Err(Error::DataException {
+                state: "42703",
+                message: format!(
+                    "cannot assign to field \"{name}\" of column \"{column}\" because there is no such column in data type {}",
+                    ty.name
+                ),
+            });
+        };
+        let field_type = ty.fields[at].ty.clone();
+        let assigned = match inner {
+            [] => {
+                let bound = self.expression(value, place)?;
+                if !is_assignable(&bound.ty, &field_type) {
+                    return Err(Error::DatatypeMismatch {
+                        message: format!(
+                            "subfield \"{name}\" is of type {} but expression is of type {}",
+                            field_type.full_base_name(),
+                            type_name(&bound.ty)
+                        ),
+                        hint: Some("You will need to rewrite or cast the expression.".to_string()),
+                    });
+                }
+                self.convert(bound, &field_type, CastContext::Explicit)?
+            }
+            inner => {
+                let held = self.field_at(row.clone(), at)?;
+                let part = self.with_part(held, inner, value, (root, place))?;
+                self.convert(part, &field_type, CastContext::Explicit)?
+            }
+        };
+        let mut columns = Vec::with_capacity(ty.fields.len());
+        for (other, field) in ty.fields.iter().enumerate() {
+            let bound = match other == at {
+                true => assigned.clone(),
+                false => self.field_at(row.clone(), other)?,
+            };
+            columns.push((field.name.clone(), bound));
+        }
+        self.row_of_columns(columns, Some(ty))
+    }
+
+    /// The document with another value at a path: `SET doc['a'] = '1'`. Errors: 42804.
+    fn with_member(
+        &mut self,
+        document: Bound,
+        chain: &[AccessExpr],
+        value: &ast::Expr,
+        (root, place): (&ast::Expr, Place<'_>),
+    ) -> Result<Bound> {
+        let mut path = Vec::with_capacity(chain.len());
+        for access in chain {
+            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+                return Err(Error::DatatypeMismatch {
+                    message: "jsonb subscript does not support slices".to_string(),
+                    hint: None,
+                });
+            };
+            let index = self.expression(index, place)?;
+            path.push(self.convert(index, &SqlType::Text, CastContext::Explicit)?);
+        }
+        let bound = self.expression(value, place)?;
+        if !matches!(bound.ty, SqlType::Jsonb | SqlType::Unknown | SqlType::Void) {
+            return Err(Error::DatatypeMismatch {
+                message: format!(
+                    "subscripted assignment to \"{}\" requires type jsonb but expression is of type {}",
+                    column_of(root),
+                    type_name(&bound.ty)
+                ),
+                hint: Some("You will need to rewrite or cast the expression.".to_string()),
+            });
+        }
+        let value = self.convert(bound, &SqlType::Jsonb, CastContext::Implicit)?;
+        let texts = SqlType::Array(Box::new(SqlType::Text));
+        let items = path.into_iter().map(|item| (item.expr, item.ty)).collect();
+        let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+        let path = Bound::new(
+            tree::call(definition, items, texts.clone(), &self.settings),
+            texts,
+        );
+        self.resolve_function("jsonb_assign", vec![document, path, value])
+    }
+
+    /// The item of an array that subscripts lead to. Errors: 42804.
+    fn item_at(&mut self, array: Bound, items: &[AccessExpr], place: Place<'_>) -> Result<Bound> {
+        let mut bound = array;
+        for access in items {
+            let item = bound.ty.item_type().cloned();
+            let (AccessExpr::Subscript(Subscript::Index { index }), Some(item)) = (access, item) else {
+                return Err(Error::DatatypeMismatch {
+                    message: format!(
+                        "cannot subscript type {} because it does not support subscripting",
+                        type_name(&bound.ty)
+                    ),
+                    hint: None,
+                });
+            };
+            let index = self.expression(index, place)?;
+            let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
+            let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
+            let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
+            bound = Bound::new(
+                tree::call(definition, arguments, item.clone(), &self.settings),
+                item,
+            );
+        }
+        Ok(bound)
+    }
+
+    /// The array with another item or slice. Errors: 42804, 0A000.
+    fn with_item(
+        &mut self,
+        array: Bound,
+        chain: &[AccessExpr],
+        value: PartValue<'_>,
+        (root, place): (&ast::Expr, Place<'_>),
+    ) -> Result<Bound> {
         let Some(item) = array
             .ty
             .item_type()
@@ -58,7 +229,10 @@ impl Binder<'_> {
             true => held.clone(),
             false => widest(innermost(item)),
         };
-        let value = self.assigned_part(value, &taken, root, place)?;
+        let value = match value {
+            PartValue::Written(value) => self.assigned_part(value, &taken, root, place)?,
+            PartValue::Bound(bound) => self.convert(bound, &taken, CastContext::Implicit)?,
+        };
         let array = self.convert(array, &held, CastContext::Implicit)?;
         let mut arguments = vec![(array.expr, held.clone()), (value.expr, taken)];
         for access in chain {
@@ -88,14 +262,10 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let bound = self.expression(value, place)?;
         if !is_assignable(&bound.ty, taken) {
-            let column = match root {
-                ast::Expr::CompoundIdentifier(names) => names.last().map(|name| name.value.clone()),
-                _ => None,
-            };
             return Err(Error::DatatypeMismatch {
                 message: format!(
                     "subscripted assignment to \"{}\" requires type {} but expression is of type {}",
-                    column.unwrap_or_default(),
+                    column_of(root),
                     type_name(taken),
                     type_name(&bound.ty)
                 ),
@@ -129,6 +299,27 @@ impl Binder<'_> {
             _ => return Err(Error::unsupported("a slice with a stride", None)),
         };
         Ok([Bound::constant(&Value::Int(form), SqlType::Int4)?, low, high])
+    }
+}
+
+/// What a part is assigned.
+enum PartValue<'a> {
+    Written(&'a ast::Expr),
+    /// A part of it was assigned.
+    Bound(Bound),
+}
+
+fn ast_value(value: &ast::Expr) -> PartValue<'_> {
+    PartValue::Written(value)
+}
+
+/// The column that an assignment to a part names.
+fn column_of(root: &ast::Expr) -> String {
+    match root {
+        ast::Expr::CompoundIdentifier(names) => {
+            names.last().map(|name| name.value.clone()).unwrap_or_default()
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,15 +1,15 @@
-//! Arrays in expressions: constructors, subscripts, slices, and fields of the records that catalog functions give.
+//! Arrays in expressions: constructors, subscripts, slices, and what stands behind a value in such.
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
+use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::{CastContext, null_of, type_name};
-use super::whole_row::is_column;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
-use crate::tree::{self, Expr, UnnestExpr};
-use crate::types::{CatalogType, SqlType, Value, element_type};
+use crate::parse::row_expansion::row_expanded;
+use crate::tree;
+use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -46,47 +46,6 @@ impl Binder<'_> {
         ))
     }
 
-    /// A field of a catalog function's composite result, or of a record it gave.
-    pub(super) fn record_field(&mut self, root: &ast::Expr, field: &str, place: Place<'_>) -> Result<Bound> {
-        let mut inner = root;
-        while let ast::Expr::Nested(nested) = inner {
-            inner = nested;
-        }
-        if let ast::Expr::Function(function) = inner
-            && let Some(name) = name_parts(&function.name)?.pop()
-            && let Some(set) = functions::set_function(&name)
-        {
-            let arguments = self.arguments(&name, &function.args, place)?;
-            let Some((_, column)) = set.columns.iter().find(|(column, _)| *column == field) else {
-                return Err(Error::UndefinedColumn {
-                    name: format!("\"{field}\""),
-                    hint: None,
-                });
-            };
-            let array = self.resolve_function(column, arguments)?;
-            let item = element_type(&array.ty).clone();
-            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(array.expr)), item));
-        }
-        if let ast::Expr::Identifier(row) = inner
-            && !is_column(&fold(row), place)?
-        {
-            let column = vec![row.clone(), ast::Ident::with_quote('"', field)];
-            return self.expression(&ast::Expr::CompoundIdentifier(column), place);
-        }
-        let record = self.expression(inner, place)?;
-        if record.ty != SqlType::Catalog(CatalogType::Record) {
-            return Err(fault(
-                StatementFault::WrongObjectType,
-                format!(
-                    "column notation .{field} applied to type {}, which is not a composite type",
-                    record.ty.full_base_name()
-                ),
-            ));
-        }
-        let field = Bound::constant(&Value::Text(field.to_string()), SqlType::Text)?;
-        self.resolve_function("expandarray_field", vec![record, field])
-    }
-
     /// A member of a document: `doc['a']`, `doc[0]`. Errors: 42804.
     fn member(&mut self, document: Bound, subscript: &ast::Subscript, place: Place<'_>) -> Result<Bound> {
         let mismatch = |message: String, hint: Option<&str>| Error::DatatypeMismatch {
@@ -116,6 +75,14 @@ impl Binder<'_> {
         chain: &[ast::AccessExpr],
         place: Place<'_>,
     ) -> Result<Bound> {
+        let all = ast::Expr::CompoundFieldAccess {
+            root: Box::new(root.clone()),
+            access_chain: chain.to_vec(),
+        };
+        if let Some(row) = row_expanded(&all) {
+            // Where there is no list to expand it in, it is the row itself.
+            return self.expression(&row, place);
+        }
         if let [ast::AccessExpr::Dot(ast::Expr::Identifier(field))] = chain {
             return self.record_field(root, &fold(field), place);
         }
@@ -133,8 +100,15 @@ impl Binder<'_> {
         let leads_to_item = chain.iter().all(is_indexed) && !chain.is_empty();
         let mut sliced = 0;
         for access in chain {
-            let ast::AccessExpr::Subscript(subscript) = access else {
-                return Err(Error::unsupported("a field of a composite value", None));
+            let subscript = match access {
+                ast::AccessExpr::Subscript(subscript) => subscript,
+                ast::AccessExpr::Dot(ast::Expr::Identifier(field)) => {
+                    bound = self.field_named(bound, &fold(field))?;
+                    continue;
+                }
+                ast::AccessExpr::Dot(other) => {
+                    return Err(Error::unsupported(format!("the field {other}"), None));
+                }
             };
             if let (
                 ast::Subscript::Index { index },

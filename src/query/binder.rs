@@ -226,6 +226,19 @@ impl<'c> Binder<'c> {
         }
     }
 
+    /// Whether an argument is a parameter that the client declares as void: by that drivers hold the place of an OUT parameter, which is
+    /// none of the arguments of the call.
+    pub(super) fn is_place_of_output(&self, argument: &ast::Expr) -> bool {
+        let ast::Expr::Value(value) = argument else {
+            return false;
+        };
+        let ast::Value::Placeholder(id) = &value.value else {
+            return false;
+        };
+        let declared = parameter_place(id).and_then(|at| self.parameters.get(at)?.as_ref());
+        declared == Some(&SqlType::Void)
+    }
+
     /// Whether nothing has given the parameter `id` a type yet.
     pub(super) fn is_undecided(&self, id: &str) -> bool {
         let decided = parameter_place(id).and_then(|at| self.parameters.get(at)?.as_ref());

@@ -36,8 +36,8 @@ impl Bound {
     }
     /// A constant.
     pub(super) fn constant(value: &Value, ty: SqlType) -> Result<Bound> {
-        // A number says nothing of the enum whose label it stands for.
-        let label = ty.enum_type().map(|_| ty.field("", true).metadata().clone());
+        // A number says nothing of the enum whose label it stands for, columns nothing of what they are called.
+        let label = ty.has_label().then(|| ty.field("", true).metadata().clone());
         let label = label.map(FieldMetadata::from);
         Ok(Bound::new(Expr::Literal(scalar_of(value, &ty)?, label), ty))
     }
@@ -51,7 +51,7 @@ impl Bound {
     /// It as a column of this name, with a label where the Arrow type does not tell a numeric, or char of no length: what is above
     /// a projection knows its columns by their fields.
     pub(super) fn named(self, name: &str) -> Expr {
-        if !self.ty.is_variable_numeric() && self.ty != SqlType::Char(None) && self.ty.enum_type().is_none() {
+        if !self.ty.needs_label() {
             return self.expr.alias(name);
         }
         let label = self.ty.field(name, true).metadata().clone();

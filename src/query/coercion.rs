@@ -1,12 +1,14 @@
 //! PostgreSQL's type rules for expressions: which types convert into which without a cast, what type several expressions
 //! have in common, and how a bound expression becomes one of another type.
 
+use std::sync::Arc;
+
 use super::binder::{Binder, Bound};
 use crate::functions::Volatility;
 use crate::functions::cast;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{self, Cast, Expr, Placeholder, ScalarValue};
-use crate::types::{CatalogType, NumericSize, SqlType, Value};
+use crate::types::{CatalogType, NumericSize, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
@@ -102,6 +104,10 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Time(_), S::Interval(_))
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
+        // A row of no name is any row whose columns its own become.
+        (S::Record(a), S::Record(b)) if a.is_anonymous() || b.is_anonymous() => {
+            cast::are_pairs(a, b, implicit)
+        }
         (a, b) if cast::oid_like(b) => cast::oid_like(a) || matches!(a, S::Int2 | S::Int4 | S::Int8),
         (S::Catalog(_), S::Array(_)) => from.arrow_type() == to.arrow_type(),
         _ => false,
@@ -116,6 +122,7 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         // How many dimensions a value has is told by the value.
         (S::Array(from), S::Array(to)) => is_assignable(from.innermost(), to.innermost()),
+        (S::Record(a), S::Record(b)) if a.is_anonymous() => cast::are_pairs(a, b, is_assignable),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
@@ -265,6 +272,9 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if let (S::Array(a), S::Array(b)) = (a, b) {
         return Some(S::Array(Box::new(join_types(a, b)?)));
     }
+    if let (S::Record(a), S::Record(b)) = (a, b) {
+        return join_rows(a, b);
+    }
     if category(a) != category(b) {
         return None;
     }
@@ -273,6 +283,29 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         return Some(base(a));
     }
     implicit(a, b).then(|| base(b))
+}
+
+/// The row type that two have in common: the one that has a name, or column by column.
+fn join_rows(a: &RecordType, b: &RecordType) -> Option<SqlType> {
+    let (named, other) = match a.is_anonymous() {
+        false => (a, b),
+        true => (b, a),
+    };
+    if a.fields.len() != b.fields.len() || !other.is_anonymous() {
+        return None;
+    }
+    if !named.is_anonymous() {
+        return cast::are_pairs(other, named, implicit).then(|| SqlType::Record(Arc::new(named.clone())));
+    }
+    let mut columns = Vec::with_capacity(a.fields.len());
+    for (a, b) in a.fields.iter().zip(&b.fields) {
+        let ty = match (&a.ty, &b.ty) {
+            (SqlType::Unknown, SqlType::Unknown) => SqlType::Unknown,
+            (a, b) => common_type(&[a.clone(), b.clone()])?,
+        };
+        columns.push((a.name.clone(), ty));
+    }
+    Some(SqlType::Record(Arc::new(RecordType::anonymous(columns))))
 }
 
 impl Binder<'_> {
@@ -316,7 +349,8 @@ impl Binder<'_> {
     /// Converts where the cast is known to exist, or an explicit one was written. Errors: 42846, and those of reading a
     /// literal.
     pub(super) fn convert(&mut self, bound: Bound, target: &SqlType, context: CastContext) -> Result<Bound> {
-        if bound.ty == *target {
+        let is_row = *target == SqlType::Catalog(CatalogType::Record) && bound.ty.record_type().is_some();
+        if bound.ty == *target || is_row {
             return Ok(bound);
         }
         if matches!(bound.ty, SqlType::Unknown | SqlType::Void) {

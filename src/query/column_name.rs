@@ -1,6 +1,6 @@
 //! The names PostgreSQL gives to output columns without AS (`FigureColname`).
 
-use sqlparser::ast;
+use sqlparser::ast::{self, AccessExpr};
 
 use super::binder::fold;
 use crate::parse::type_name::sql_type;
@@ -22,7 +22,16 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), 2)),
         E::Nested(inner) => figure(inner),
         E::Collate { expr, .. } => figure(expr),
-        E::CompoundFieldAccess { root, .. } => figure(root),
+        E::CompoundFieldAccess { root, access_chain } => {
+            let mut fields = access_chain.iter().rev().filter_map(|access| match access {
+                AccessExpr::Dot(E::Identifier(field)) => Some(fold(field)),
+                _ => None,
+            });
+            match fields.next() {
+                Some(field) => Some((field, 2)),
+                None => figure(root),
+            }
+        }
         E::Function(function) => {
             let name = function
                 .name
@@ -61,11 +70,15 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
 
 /// The name a cast gives: the type's name in the catalog, `int4` for integer.
 fn type_column_name(data_type: &ast::DataType) -> Option<String> {
-    let ty = match sql_type(data_type) {
-        Ok(ty) => ty,
-        Err(_) => return user_type_name(data_type),
-    };
-    Some(match ty {
+    match sql_type(data_type) {
+        Ok(ty) => Some(catalog_name(&ty)),
+        Err(_) => user_type_name(data_type),
+    }
+}
+
+/// The name of a type in the catalog; of an array that of its items.
+fn catalog_name(ty: &SqlType) -> String {
+    match ty {
         SqlType::Bool => "bool".to_string(),
         SqlType::Int2 => "int2".to_string(),
         SqlType::Int4 => "int4".to_string(),
@@ -79,9 +92,9 @@ fn type_column_name(data_type: &ast::DataType) -> Option<String> {
         SqlType::Timestamp(_) => "timestamp".to_string(),
         SqlType::TimestampTz(_) => "timestamptz".to_string(),
         SqlType::Time(_) => "time".to_string(),
-        SqlType::Array(item) => SqlType::name(&item),
+        SqlType::Array(item) => catalog_name(item),
         other => other.name(),
-    })
+    }
 }
 
 /// The name of a type that a user made, as it is written.

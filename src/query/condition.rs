@@ -3,9 +3,9 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
-use super::coercion::{CastContext, common_type, null_of, type_name};
+use super::coercion::{CastContext, common_type, null_of};
 use super::expression::row_items;
-use super::operator::{binary, no_operator};
+use super::operator::{binary, comparison_symbol, no_operator};
 use crate::error::StatementFault;
 use crate::tree::{Expr, InList, Like, Operator, TreeNode, TruthTest};
 use crate::types::{SqlType, Value};
@@ -71,6 +71,9 @@ impl Binder<'_> {
         }
         let operand = self.expression(operand, place)?;
         let operand = self.with_decided_type(operand)?;
+        if let SqlType::Record(_) = operand.ty {
+            return self.row_null_test(operand, negated);
+        }
         Ok(Bound::new(is_null(operand.expr, negated), SqlType::Bool))
     }
 
@@ -234,7 +237,7 @@ impl Binder<'_> {
         ))
     }
 
-    /// `(a, b) op x`: PostgreSQL has no operator that takes a row and a value.
+    /// `(a, b) op x`, where x is a row as a value. Errors: 42883 for any other.
     fn row_with_value(
         &mut self,
         op: Operator,
@@ -242,14 +245,12 @@ impl Binder<'_> {
         right: &ast::Expr,
         place: Place<'_>,
     ) -> Result<Bound> {
-        let mut type_of = |side: &ast::Expr| match row_items(side) {
-            Some(_) => Ok("record".to_string()),
-            None => self.expression(side, place).map(|bound| type_name(&bound.ty)),
-        };
-        Err(Error::UndefinedOperator {
-            signature: format!("{} {op} {}", type_of(left)?, type_of(right)?),
-            ambiguous: false,
-        })
+        let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
+        match (&left.ty, &right.ty) {
+            (SqlType::Record(_), SqlType::Record(_) | SqlType::Unknown)
+            | (SqlType::Unknown, SqlType::Record(_)) => self.compare(op, left, right),
+            _ => Err(no_operator(comparison_symbol(op), &left.ty, &right.ty)),
+        }
     }
 
     /// `(a, b) op (x, y)`, expanded into comparisons of the fields.

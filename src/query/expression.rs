@@ -85,6 +85,8 @@ impl Binder<'_> {
                 ..
             } => self.case(operand.as_deref(), conditions, else_result.as_deref(), place),
             E::Function(function) => self.function(function, place),
+            E::Tuple(items) => self.tuple(items, place),
+            E::QualifiedWildcard(name, _) => self.row_of_wildcard(name, place),
             E::Array(array) => self.array(&array.elem, place),
             E::CompoundFieldAccess { root, access_chain } => self.field_access(root, access_chain, place),
             E::Extract { .. }
@@ -153,11 +155,8 @@ impl Binder<'_> {
         {
             return Ok(found);
         }
-        if let Some(row) = place.scope.get_relation(None, &name) {
-            return Err(Error::unsupported(
-                format!("the whole row of \"{}\" as a value", row.name),
-                None,
-            ));
+        if let Some(row) = self.row_named(None, &name, place)? {
+            return Ok(row);
         }
         let is_quoted = ident.quote_style.is_some();
         let unknown = Error::UndefinedColumn {
@@ -204,6 +203,9 @@ impl Binder<'_> {
         };
         let found = match place.scope.get_qualified(schema, relation, name) {
             Err(unknown) if unknown.is_undefined_column() => {
+                if let Some(call) = self.function_of_row((schema, relation), name, place)? {
+                    return Ok(call);
+                }
                 return self.unwritten_column(column, place, unknown);
             }
             found => found?,
@@ -227,6 +229,9 @@ impl Binder<'_> {
         }
         if let Some(variable) = self.qualified_variable(&parts, place)? {
             return self.variable(variable);
+        }
+        if let Some(field) = self.field_of_variable(&parts, place)? {
+            return Ok(field);
         }
         let hidden = place
             .scope
@@ -283,6 +288,10 @@ impl Binder<'_> {
 
     /// An operator by its symbol, over bound operands.
     pub(super) fn operator(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<Bound> {
+        let is_range = |ty: &SqlType| matches!(ty, SqlType::Range(_) | SqlType::Multirange(_));
+        if matches!(symbol, "+" | "-" | "*") && (is_range(&left.ty) || is_range(&right.ty)) {
+            return self.operator_function(symbol, left, right);
+        }
         match symbol {
             "=" => self.compare(Operator::Eq, left, right),
             "<>" | "!=" => self.compare(Operator::NotEq, left, right),
@@ -528,15 +537,14 @@ pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
     }
 }
 
-fn is_row(expr: &ast::Expr) -> bool {
+pub(super) fn is_row(expr: &ast::Expr) -> bool {
     row_items(expr).is_some()
 }
 
 /// The error for what is no value.
 fn no_value(expr: &ast::Expr) -> Error {
     match expr {
-        ast::Expr::Tuple(_) => Error::unsupported("a row value outside a comparison", None),
-        ast::Expr::Wildcard(_) | ast::Expr::QualifiedWildcard(..) => Error::Syntax {
+        ast::Expr::Wildcard(_) => Error::Syntax {
             message: "syntax error at or near \"*\"".to_string(),
             position: 0,
         },

@@ -19,7 +19,7 @@ use crate::system::pg_catalog;
 use crate::tree::{
     Column, DependentJoin, Expr, Plan, RelationAlias, SubPlan, SubPlanKind, TableSource, TreeNode,
 };
-use crate::types::SqlType;
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -327,6 +327,7 @@ impl Binder<'_> {
         self.note_locked(table, &known_as, &item.plan)?;
         for relation in &mut item.scope.relations {
             relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
+            relation.row_type = Some(Arc::new(table.row_type()));
         }
         Ok(item)
     }
@@ -370,6 +371,7 @@ impl Binder<'_> {
             may_be_missing: false,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type: None,
         };
         Ok(FromItem {
             plan,
@@ -413,10 +415,18 @@ impl Binder<'_> {
             column.name.clone_from(name);
         }
         let mut item = self.named(bound, &view.name, alias)?;
-        if alias.is_none()
-            && let Some(relation) = item.scope.relations.first_mut()
-        {
-            relation.schema = Some(view.schema.clone());
+        if let Some(relation) = item.scope.relations.first_mut() {
+            if alias.is_none() {
+                relation.schema = Some(view.schema.clone());
+            }
+            let columns = relation.columns.iter().zip(&view.columns);
+            let columns = columns.map(|(column, (name, _))| (name.clone(), column.bound.ty.clone()));
+            relation.row_type = Some(Arc::new(RecordType::of_relation(
+                view.oid(),
+                &view.name,
+                view.version,
+                columns,
+            )));
         }
         Ok(item)
     }
@@ -475,6 +485,7 @@ impl Binder<'_> {
             may_be_missing: false,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type: None,
         };
         Ok(FromItem {
             plan,
@@ -513,6 +524,7 @@ impl Binder<'_> {
             may_be_missing: false,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type: None,
         };
         Ok(FromItem {
             plan: item.plan,

@@ -10,6 +10,7 @@ use super::context_value::is_context_value;
 use super::named_arguments;
 use super::operator::binary;
 use super::overload::{expanded, pick};
+use super::range_type::{bound_type, multirange_of, range_of};
 use super::undefined_function::no_function;
 use super::variadic;
 use crate::error::StatementFault;
@@ -59,6 +60,9 @@ impl Binder<'_> {
     pub(super) fn function(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
         let mut parts = name_parts(&function.name)?;
         let name = parts.pop().unwrap_or_default();
+        if name == "row" && parts.is_empty() {
+            return self.row_value(&listed_items(&function.args)?, place);
+        }
         if name == subscript_assignment::MARK {
             return self.array_assignment(function, place);
         }
@@ -95,8 +99,12 @@ impl Binder<'_> {
             return self.variadic_call(&name, before, place);
         }
         let arguments = self.arguments(&name, &function.args, place)?;
-        if let Some((record, _)) = functions::set_function(&name).and_then(|set| set.record) {
-            let rows = self.resolve_function(record, arguments)?;
+        if let Some(set) = functions::set_function(&name) {
+            let mut columns = Vec::with_capacity(set.columns.len());
+            for (column, function) in set.columns {
+                columns.push((column.to_string(), self.set_column(function, arguments.clone())?));
+            }
+            let rows = self.rows_of_sets(columns);
             let item = element_type(&rows.ty).clone();
             return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
         }
@@ -188,7 +196,6 @@ impl Binder<'_> {
                 self.resolve_function(name, ends)
             }
             "age" if arguments.len() == 1 => self.age_today(arguments),
-            "row" => Err(Error::unsupported("a row value outside a comparison", None)),
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }
@@ -240,12 +247,6 @@ impl Binder<'_> {
         };
         let (mut bound, mut names) = (Vec::with_capacity(list.args.len()), Vec::new());
         for argument in &list.args {
-            if let ast::FunctionArg::Unnamed(argument) = argument
-                && let Some(row) = self.whole_row(name, argument, place)?
-            {
-                bound.push(row);
-                continue;
-            }
             let (named, argument) = named_arguments::parts(argument)?;
             if named.is_none() && !names.is_empty() {
                 return Err(fault(
@@ -261,7 +262,9 @@ impl Binder<'_> {
                 {
                     bound.push(Bound::constant(&Value::Text(form.value.clone()), SqlType::Text)?);
                 }
+                ast::FunctionArgExpr::Expr(expr) if self.is_place_of_output(expr) => {}
                 ast::FunctionArgExpr::Expr(expr) => bound.push(self.expression(expr, place)?),
+                ast::FunctionArgExpr::QualifiedWildcard(row) => bound.push(self.row_of_wildcard(row, place)?),
                 _ => {
                     return Err(Error::UndefinedFunction {
                         signature: format!("{name}()"),
@@ -315,6 +318,11 @@ impl Binder<'_> {
                 (None, T::AnyElement | T::AnyEnum) => {
                     self.convert(argument, &element, CastContext::Implicit)?
                 }
+                (None, T::AnyRange) => self.convert(argument, &range_of(&element)?, CastContext::Implicit)?,
+                (None, T::AnyMultirange) => {
+                    let ty = multirange_of(&element)?;
+                    self.convert(argument, &ty, CastContext::Implicit)?
+                }
                 // The vectors of the catalogs are arrays that count from 0.
                 (None, T::AnyArray) if is_vector_of(&argument.ty, &element) => argument,
                 (None, T::AnyArray) => self.convert(
@@ -328,6 +336,9 @@ impl Binder<'_> {
         let types: Vec<SqlType> = converted.iter().map(|argument| argument.ty.clone()).collect();
         let returns = match row.returns {
             Returns::Type(T::AnyElement | T::AnyEnum) => element,
+            Returns::Type(T::AnyRange) => range_of(&element)?,
+            Returns::Type(T::AnyMultirange) => multirange_of(&element)?,
+            Returns::ArrayOf(T::AnyRange) => SqlType::Array(Box::new(range_of(&element)?)),
             Returns::Type(T::AnyArray) => SqlType::Array(Box::new(element)),
             Returns::Type(T::Any) => types.first().cloned().unwrap_or(SqlType::Text),
             Returns::Type(ty) => ty.sql_type().unwrap_or(SqlType::Text),
@@ -351,12 +362,26 @@ impl Binder<'_> {
         Ok(Bound::new(call, returns))
     }
 
+    /// A column of a function that gives rows: the array of its values.
+    fn set_column(&mut self, function: &str, arguments: Vec<Bound>) -> Result<Bound> {
+        let bound = self.resolve_function(function, arguments)?;
+        Ok(match bound.expr {
+            Expr::Unnest(UnnestExpr { expr }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+            _ => bound,
+        })
+    }
+
     /// Whether one type can stand for what is polymorphic in a registration.
     fn agrees(&self, row: &FunctionDef, types: &[SqlType]) -> bool {
         let Some(wanted) = expanded(row, types.len()) else {
             return false;
         };
-        let is_polymorphic = |wanted: &T| matches!(wanted, T::AnyElement | T::AnyEnum | T::AnyArray);
+        let is_polymorphic = |wanted: &T| {
+            matches!(
+                wanted,
+                T::AnyElement | T::AnyEnum | T::AnyRange | T::AnyMultirange | T::AnyArray
+            )
+        };
         !wanted.iter().any(is_polymorphic) || self.element_type(row.name, &wanted, types).is_ok()
     }
 
@@ -368,9 +393,16 @@ impl Binder<'_> {
             .filter_map(|(wanted, ty)| match wanted {
                 T::AnyElement | T::AnyEnum => Some(ty.clone()),
                 T::AnyArray => ty.item_type().cloned(),
+                T::AnyRange | T::AnyMultirange => match ty {
+                    SqlType::Range(kind) | SqlType::Multirange(kind) => Some(kind.bound_type()),
+                    _ => None,
+                },
                 _ => None,
             })
             .collect();
+        if let Some(bound) = bound_type(wanted, &known) {
+            return bound.ok_or_else(|| no_function(name, types, false));
+        }
         let is_enum = |ty: &SqlType| matches!(ty, SqlType::Enum(_));
         let fits = |ty: &SqlType| is_enum(ty) || !wanted.contains(&T::AnyEnum);
         let common = common_type(&known).filter(fits);
@@ -480,74 +512,18 @@ impl Binder<'_> {
         }
         Ok(best)
     }
+}
 
-    /// Constructs that are syntax for a call.
-    pub(super) fn function_syntax(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
-        use ast::Expr as E;
-        match expr {
-            E::Extract { field, expr, .. } => {
-                let text = Bound::constant(&Value::Text(field.to_string().to_lowercase()), SqlType::Text)?;
-                let argument = self.expression(expr, place)?;
-                self.resolve_function("extract", vec![text, argument])
-            }
-            E::Ceil { expr: operand, .. } | E::Floor { expr: operand, .. } => {
-                let name = if matches!(expr, E::Ceil { .. }) {
-                    "ceil"
-                } else {
-                    "floor"
-                };
-                let argument = self.expression(operand, place)?;
-                self.resolve_function(name, vec![argument])
-            }
-            E::Position { expr, r#in } => {
-                let (part, whole) = (self.expression(expr, place)?, self.expression(r#in, place)?);
-                self.resolve_function("position", vec![whole, part])
-            }
-            E::Substring {
-                expr,
-                substring_from,
-                substring_for,
-                ..
-            } => {
-                let mut arguments = vec![self.expression(expr, place)?];
-                match substring_from {
-                    Some(from) => arguments.push(self.expression(from, place)?),
-                    None => arguments.push(Bound::constant(&Value::Int(1), SqlType::Int4)?),
-                }
-                if let Some(length) = substring_for {
-                    arguments.push(self.expression(length, place)?);
-                }
-                self.resolve_function("substring", arguments)
-            }
-            E::Overlay {
-                expr,
-                overlay_what,
-                overlay_from,
-                overlay_for,
-            } => {
-                let parts = [expr, overlay_what, overlay_from].into_iter().chain(overlay_for);
-                let arguments: Result<Vec<Bound>> = parts.map(|part| self.expression(part, place)).collect();
-                self.resolve_function("overlay", arguments?)
-            }
-            E::IsNormalized { expr, form, negated } => {
-                let mut arguments = vec![self.expression(expr, place)?];
-                if let Some(form) = form {
-                    arguments.push(Bound::constant(&Value::Text(form.to_string()), SqlType::Text)?);
-                }
-                let is_normalized = self.resolve_function("is_normalized", arguments)?;
-                match negated {
-                    true => Ok(Bound::new(Expr::Not(Box::new(is_normalized.expr)), SqlType::Bool)),
-                    false => Ok(is_normalized),
-                }
-            }
-            E::AtTimeZone { timestamp, time_zone } => {
-                let timestamp = self.expression(timestamp, place)?;
-                let zone = self.expression(time_zone, place)?;
-                self.resolve_function("timezone", vec![zone, timestamp])
-            }
-            other => Err(Error::unsupported(format!("the expression {other}"), None)),
-        }
-    }
+/// What stands in a call's parentheses, without names.
+fn listed_items(arguments: &ast::FunctionArguments) -> Result<Vec<ast::FunctionArgExpr>> {
+    let ast::FunctionArguments::List(list) = arguments else {
+        return Ok(Vec::new());
+    };
+    let items = list.args.iter().map(|argument| match argument {
+        ast::FunctionArg::Unnamed(item) => Ok(item.clone()),
+        _ => Err(fault(StatementFault::Syntax, "a column of ROW takes no name")),
+    });
+    items.collect()
 }
 
 /// Whether a word names one of Unicode's normal forms.

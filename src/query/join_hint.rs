@@ -10,19 +10,29 @@ use crate::tree::{Column, Expr, Plan, TreeNode, TreeNodeRecursion, split_conjunc
 
 /// The error with the index that would make the table's join a lookup, if it refuses one that is joined by equality.
 pub(super) fn with_join_hint(error: Error, plan: &Plan) -> Error {
-    let Error::FullScan { table, detail, hint } = error else {
+    let Error::FullScan {
+        table,
+        detail,
+        hint,
+        index,
+    } = error
+    else {
         return error;
     };
     let scans = scans_of(plan, &table);
     let joined = scans.iter().find_map(|scan| joined_column(plan, scan));
-    let index = joined.map(|joined| {
+    let of_join = joined.map(|joined| {
         let (table, joined) = (quote_ident(&table), quote_ident(&joined));
-        format!("CREATE INDEX ON {table} ({joined}) would let the join look its rows up. ")
+        format!("CREATE INDEX ON {table} ({joined})")
     });
+    let told = of_join
+        .as_ref()
+        .map(|index| format!("{index} would let the join look its rows up. "));
     Error::FullScan {
         table,
         detail,
-        hint: index.unwrap_or_default() + &hint,
+        hint: told.unwrap_or_default() + &hint,
+        index: of_join.or(index),
     }
 }
 

@@ -119,6 +119,9 @@ pub(super) fn matches_type(wanted: &impl Takes, ty: &SqlType) -> bool {
         None => match wanted.polymorphic() {
             T::AnyArray => ty.item_type().is_some(),
             T::AnyEnum => matches!(ty, SqlType::Enum(_)),
+            T::AnyRange => matches!(ty, SqlType::Range(_)),
+            T::AnyMultirange => matches!(ty, SqlType::Multirange(_)),
+            T::AnyRecord => matches!(ty, SqlType::Record(_)),
             _ => true,
         },
     }
@@ -131,6 +134,9 @@ pub(super) fn accepts(wanted: &impl Takes, ty: &SqlType) -> bool {
         None => match wanted.polymorphic() {
             T::AnyArray => ty.item_type().is_some() || matches!(ty, SqlType::Unknown | SqlType::Void),
             T::AnyEnum => matches!(ty, SqlType::Enum(_) | SqlType::Unknown | SqlType::Void),
+            T::AnyRange => matches!(ty, SqlType::Range(_) | SqlType::Unknown | SqlType::Void),
+            T::AnyMultirange => matches!(ty, SqlType::Multirange(_) | SqlType::Unknown | SqlType::Void),
+            T::AnyRecord => matches!(ty, SqlType::Record(_)),
             _ => true,
         },
     }

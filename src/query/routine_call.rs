@@ -14,8 +14,9 @@ use crate::catalog::{
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, RoutineForm, T, Volatility};
 use crate::parse;
+use crate::system::StatementContext;
 use crate::tree::{self, Expr, UnnestExpr};
-use crate::types::SqlType;
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 use std::sync::Arc;
 
@@ -103,8 +104,13 @@ impl Binder<'_> {
                 ));
             }
             call.names.extend(named);
-            let ast::FunctionArgExpr::Expr(expr) = argument else {
-                return Err(Error::undefined_function("*".to_string()));
+            let expr = match argument {
+                ast::FunctionArgExpr::Expr(expr) => expr,
+                ast::FunctionArgExpr::QualifiedWildcard(row) => {
+                    call.bound.push(self.row_of_wildcard(row, place)?);
+                    continue;
+                }
+                _ => return Err(Error::undefined_function("*".to_string())),
             };
             let expr = match expr {
                 ast::Expr::Prefixed { prefix, value } if prefix.value.eq_ignore_ascii_case("variadic") => {
@@ -113,7 +119,9 @@ impl Binder<'_> {
                 }
                 expr => expr,
             };
-            call.bound.push(self.expression(expr, place)?);
+            if !self.is_place_of_output(expr) {
+                call.bound.push(self.expression(expr, place)?);
+            }
         }
         Ok(call)
     }
@@ -127,7 +135,7 @@ impl Binder<'_> {
         may_be_built_in: bool,
     ) -> Result<Option<ChosenRoutine>> {
         let types: Vec<SqlType> = call.bound.iter().map(|bound| bound.ty.clone()).collect();
-        let candidates = candidates(name, routines, call, &types, may_be_built_in);
+        let candidates = candidates(self.ctx, name, routines, call, &types, may_be_built_in)?;
         let mut best = choose(candidates, &types);
         if best.len() > 1
             && best
@@ -191,12 +199,7 @@ impl Binder<'_> {
         };
         let mut arguments = Vec::with_capacity(inputs.len());
         for (input, given) in inputs.iter().zip(given) {
-            let ty = concrete(&input.ty, element.as_ref()).ok_or_else(|| {
-                Error::unsupported(
-                    "a whole row as an argument of a function",
-                    Some("Pass its columns."),
-                )
-            })?;
+            let ty = concrete(self.ctx, &input.ty, element.as_ref())?;
             arguments.push(match given {
                 Given::Argument(at) => self.convert(call.bound[*at].clone(), &ty, CastContext::Implicit)?,
                 Given::Default => self.default_argument(input, &ty)?,
@@ -258,17 +261,43 @@ impl Binder<'_> {
         ))
     }
 
+    /// `t.f`, where f is no column of t but a function of its rows.
+    pub(super) fn function_of_row(
+        &mut self,
+        (schema, relation): (Option<&str>, &str),
+        function: &str,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        let routines = self.routines_named(None, function);
+        if routines.is_empty() {
+            return Ok(None);
+        }
+        let Some(row) = self.row_named(schema, relation, place)? else {
+            return Ok(None);
+        };
+        let call = CallArguments {
+            bound: vec![row],
+            names: Vec::new(),
+            is_variadic: false,
+        };
+        match self.chosen_routine(function, routines, &call, false) {
+            Ok(Some(chosen)) => self.routine_value(chosen, place).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// A call in an expression. Errors: 42809 for a procedure, 0A000 for one of several columns.
     pub(super) fn routine_value(&mut self, chosen: ChosenRoutine, place: Place<'_>) -> Result<Bound> {
         let routine = Arc::clone(&chosen.routine);
         check_callable(&routine)?;
-        let Some(ty) = self.value_type(&chosen) else {
+        let Some(ty) = self.value_type(&chosen)? else {
             return Err(Error::unsupported(
                 format!("the row of function {} as a value", routine.name),
-                Some("Call it in FROM: SELECT * FROM function(...)."),
+                Some("Call it in FROM: SELECT * FROM function(...) AS name (column type, ...)."),
             ));
         };
         if !routine.returns_set
+            && !routine.returns.is_row()
             && let Some(inlined) = self.inlined_value(&chosen, &ty, place)?
         {
             return Ok(inlined);
@@ -280,14 +309,32 @@ impl Binder<'_> {
         Ok(self.routine_run(chosen, ty, form))
     }
 
-    /// The type of what a call gives; `None`: several columns.
-    pub(super) fn value_type(&mut self, chosen: &ChosenRoutine) -> Option<SqlType> {
+    /// The type of what a call gives; `None`: rows of columns that the call does not say.
+    pub(super) fn value_type(&mut self, chosen: &ChosenRoutine) -> Result<Option<SqlType>> {
         let routine = &chosen.routine;
-        match &routine.returns {
+        let element = chosen.element.as_ref();
+        Ok(match &routine.returns {
             RoutineResult::Void | RoutineResult::Trigger => Some(SqlType::Text),
-            RoutineResult::Type(ty) => concrete(ty, chosen.element.as_ref()),
-            RoutineResult::Outputs | RoutineResult::Record => None,
-        }
+            RoutineResult::Type(ty) => Some(concrete(self.ctx, ty, element)?),
+            RoutineResult::Outputs => Some(SqlType::Record(Arc::new(RecordType::anonymous(
+                self.output_columns(routine, element)?,
+            )))),
+            RoutineResult::Record => None,
+        })
+    }
+
+    /// The names and types of the columns that a function has arguments for.
+    pub(super) fn output_columns(
+        &self,
+        routine: &RoutineDef,
+        element: Option<&SqlType>,
+    ) -> Result<Vec<(String, SqlType)>> {
+        let outputs = routine.outputs().enumerate();
+        let columns = outputs.map(|(at, output)| {
+            let name = output.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
+            Ok((name, concrete(self.ctx, &output.ty, element)?))
+        });
+        columns.collect()
     }
 
     /// A call that is run for each row.
@@ -300,7 +347,7 @@ impl Binder<'_> {
         };
         let returns = match form {
             RoutineForm::Value => ty.clone(),
-            RoutineForm::Values | RoutineForm::Rows => SqlType::Array(Box::new(ty.clone())),
+            RoutineForm::Values => SqlType::Array(Box::new(ty.clone())),
         };
         let definition = (
             routine.name.as_str(),
@@ -316,19 +363,20 @@ impl Binder<'_> {
         let call = tree::call(definition, arguments, returns, &self.settings);
         match form {
             RoutineForm::Value => Bound::new(call, ty),
-            RoutineForm::Values | RoutineForm::Rows => Bound::new(Expr::Unnest(UnnestExpr::new(call)), ty),
+            RoutineForm::Values => Bound::new(Expr::Unnest(UnnestExpr::new(call)), ty),
         }
     }
 }
 
 /// Those of a name that may be meant, each with what it takes for the arguments that are given.
 fn candidates(
+    ctx: &StatementContext,
     name: &str,
     routines: Vec<Arc<RoutineDef>>,
     call: &CallArguments,
     types: &[SqlType],
     may_be_built_in: bool,
-) -> Vec<(Candidate, Vec<Wanted>)> {
+) -> Result<Vec<(Candidate, Vec<Wanted>)>> {
     let mut candidates: Vec<(Candidate, Vec<Wanted>)> = Vec::new();
     let built_in: Vec<&FunctionDef> = match may_be_built_in {
         true => functions::functions_named(name).collect(),
@@ -354,12 +402,16 @@ fn candidates(
                 Candidate::BuiltIn => false,
             });
             if !is_hidden {
-                let wanted = wanted.into_iter().map(Wanted::Users).collect();
+                let wanted = wanted.into_iter().map(|ty| match ty {
+                    RoutineType::Row(_) => concrete(ctx, &ty, None).map(RoutineType::Sql),
+                    ty => Ok(ty),
+                });
+                let wanted = wanted.map(|ty| ty.map(Wanted::Users)).collect::<Result<_>>()?;
                 candidates.push((Candidate::Users(routine, given), wanted));
             }
         }
     }
-    candidates
+    Ok(candidates)
 }
 
 /// Errors: 42809 for a procedure, 0A000 for a trigger function.
@@ -393,7 +445,7 @@ pub(crate) fn described(routine: &RoutineDef) -> String {
 pub(crate) fn wrong_result(routine: &RoutineDef, detail: &str) -> Error {
     let declared = match &routine.returns {
         RoutineResult::Void => "void".to_string(),
-        RoutineResult::Type(RoutineType::Sql(ty)) => type_name(ty),
+        RoutineResult::Type(RoutineType::Sql(ty)) => ty.full_base_name(),
         RoutineResult::Type(RoutineType::Polymorphic(ty)) => ty.name().to_string(),
         RoutineResult::Type(RoutineType::Row(_)) | RoutineResult::Outputs | RoutineResult::Record => {
             "record".to_string()
@@ -410,16 +462,25 @@ pub(crate) fn wrong_result(routine: &RoutineDef, detail: &str) -> Error {
     .into()
 }
 
-/// The type that a declared one stands for in a call; `None`: a row.
-pub(crate) fn concrete(ty: &RoutineType, element: Option<&SqlType>) -> Option<SqlType> {
-    match ty {
-        RoutineType::Sql(ty) => Some(ty.clone()),
-        RoutineType::Polymorphic(Polymorphic::Element(_)) => element.cloned(),
-        RoutineType::Polymorphic(Polymorphic::Array(_)) => {
-            element.map(|element| SqlType::Array(Box::new(element.clone())))
+/// The type that a declared one stands for in a call. Errors: 42704 for the row of a relation that is gone.
+pub(crate) fn concrete(
+    ctx: &StatementContext,
+    ty: &RoutineType,
+    element: Option<&SqlType>,
+) -> Result<SqlType> {
+    let decided = || element.cloned().unwrap_or(SqlType::Text);
+    Ok(match ty {
+        RoutineType::Sql(ty) => ty.clone(),
+        RoutineType::Polymorphic(Polymorphic::Element(_)) => decided(),
+        RoutineType::Polymorphic(Polymorphic::Array(_)) => SqlType::Array(Box::new(decided())),
+        RoutineType::Row(oid) => {
+            let row = ctx.row_type_by_oid(*oid)?;
+            SqlType::Record(row.ok_or_else(|| Error::UndefinedObject {
+                kind: "type",
+                name: format!("with OID {oid}"),
+            })?)
         }
-        RoutineType::Row(_) => None,
-    }
+    })
 }
 
 /// Where the arguments of a function come from, and what it takes for each that is given. `None`: it does not take these.

@@ -36,7 +36,7 @@ impl Binder<'_> {
         if !self.may_inline(chosen, &query) {
             return Ok(None);
         }
-        let scope = argument_scope(chosen);
+        let scope = self.argument_scope(chosen)?;
         let bound = self.within_routine(routine, |binder| match expression_of(&query) {
             Some(expr) => {
                 let inside = Place {
@@ -72,6 +72,32 @@ impl Binder<'_> {
             return Ok(None);
         }
         Ok(Some(self.unless_null(chosen, bound)))
+    }
+
+    /// The names that a body has for arguments, each what it stands for.
+    pub(super) fn argument_scope(&mut self, chosen: &ChosenRoutine) -> Result<Scope> {
+        let (mut columns, mut rows) = (Vec::new(), Vec::new());
+        for (at, (input, bound)) in chosen.routine.inputs().zip(&chosen.arguments).enumerate() {
+            let bound = Bound::new(bound.expr.clone(), bound.ty.clone());
+            for name in input.name.iter().cloned().chain([format!("${}", at + 1)]) {
+                if bound.ty.record_type().is_some() {
+                    // The columns of a row stand behind its name.
+                    let fields = self.fields_of_record(&bound)?.into_iter();
+                    let fields = fields.map(|(name, bound)| ScopeColumn { name, bound });
+                    rows.push(relation_of(&name, fields.collect()));
+                }
+                columns.push(ScopeColumn {
+                    name,
+                    bound: bound.clone(),
+                });
+            }
+        }
+        let mut relations = vec![relation_of(&chosen.routine.name, columns.clone())];
+        relations.extend(rows);
+        Ok(Scope {
+            visible: columns,
+            relations,
+        })
     }
 
     /// NULL where an argument of a strict function is.
@@ -158,31 +184,19 @@ impl Binder<'_> {
     }
 }
 
-/// The names that a body has for arguments, each what it stands for.
-pub(super) fn argument_scope(chosen: &ChosenRoutine) -> Scope {
-    let mut columns = Vec::new();
-    for (at, (input, bound)) in chosen.routine.inputs().zip(&chosen.arguments).enumerate() {
-        let bound = Bound::new(bound.expr.clone(), bound.ty.clone());
-        let names = input.name.iter().cloned().chain([format!("${}", at + 1)]);
-        columns.extend(names.map(|name| ScopeColumn {
-            name,
-            bound: bound.clone(),
-        }));
-    }
-    let relation = ScopeRelation {
-        name: chosen.routine.name.clone(),
+/// Names behind a name.
+fn relation_of(name: &str, columns: Vec<ScopeColumn>) -> ScopeRelation {
+    ScopeRelation {
+        name: name.to_string(),
         schema: None,
-        columns: columns.clone(),
+        columns,
         hidden: Vec::new(),
         key: Vec::new(),
         is_value: false,
         may_be_missing: false,
         indexed: Vec::new(),
         dynamic_table: None,
-    };
-    Scope {
-        visible: columns,
-        relations: vec![relation],
+        row_type: None,
     }
 }
 

@@ -6,21 +6,19 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
-use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
-use super::routine_inline::argument_scope;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
 use super::set_returning::unnest_columns;
 use super::table_function::TableFunction;
-use crate::catalog::{RoutineDef, RoutineResult, RoutineType};
+use crate::Result;
+use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
 use crate::tree::{self, Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind, UnnestExpr};
-use crate::types::{SqlType, Value};
-use crate::{Error, Result};
+use crate::types::{RecordType, SqlType};
 
 impl Binder<'_> {
     /// The function of a user's that an item of FROM calls, in the midst of the items before it. `None`: it calls none.
@@ -35,6 +33,7 @@ impl Binder<'_> {
         let mut parts = name_parts(name)?;
         let last = parts.pop().unwrap_or_default();
         let schema = parts.pop();
+        let schema = schema.map(|schema| self.ctx.settings.schema_meant(&schema).to_string());
         let routines = self.routines_named(schema.as_deref(), &last);
         if routines.is_empty() {
             return Ok(None);
@@ -82,21 +81,19 @@ impl Binder<'_> {
         let element = chosen.element.as_ref();
         match &routine.returns {
             RoutineResult::Void | RoutineResult::Trigger => Ok(vec![(routine.name.clone(), SqlType::Text)]),
-            RoutineResult::Type(RoutineType::Row(oid)) => self.columns_of_relation(*oid),
             RoutineResult::Type(ty) => {
+                let ty = concrete(self.ctx, ty, element)?;
+                if let SqlType::Record(row) = &ty {
+                    let fields = row.fields.iter();
+                    return Ok(fields
+                        .map(|field| (field.name.clone(), field.ty.clone()))
+                        .collect());
+                }
                 // The only column of RETURNS TABLE has a name.
                 let named = routine.outputs().next().and_then(|output| output.name.clone());
-                let ty = concrete(ty, element).unwrap_or(SqlType::Text);
                 Ok(vec![(named.unwrap_or_else(|| routine.name.clone()), ty)])
             }
-            RoutineResult::Outputs => {
-                let outputs = routine.outputs().enumerate();
-                let columns = outputs.map(|(at, output)| {
-                    let name = output.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
-                    (name, concrete(&output.ty, element).unwrap_or(SqlType::Text))
-                });
-                Ok(columns.collect())
-            }
+            RoutineResult::Outputs => self.output_columns(routine, element),
             RoutineResult::Record => {
                 let listed = call.alias().map_or(&[][..], |alias| &alias.columns);
                 let mut columns = Vec::new();
@@ -115,20 +112,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The columns of the rows of a relation. Errors: 42P01 once it is gone.
-    fn columns_of_relation(&mut self, oid: u32) -> Result<Vec<(String, SqlType)>> {
-        let Some(relation) = self.ctx.relation_by_oid(oid) else {
-            return Err(Error::UndefinedTable {
-                name: oid.to_string(),
-                nearest: None,
-            });
-        };
-        let name = [relation.schema(), relation.name()].map(|part| ast::Ident::with_quote('"', part));
-        let item = self.table(&ast::ObjectName::from(name.to_vec()), None)?;
-        let columns = item.scope.visible.into_iter();
-        Ok(columns.map(|column| (column.name, column.bound.ty)).collect())
-    }
-
     /// The query of the function as an item of FROM.
     fn routine_query(
         &mut self,
@@ -140,7 +123,7 @@ impl Binder<'_> {
         keep_left: bool,
     ) -> Result<FromItem> {
         let routine = &chosen.routine;
-        let scope = argument_scope(chosen);
+        let scope = self.argument_scope(chosen)?;
         let outer = Outer::new(&scope, None, None);
         let bound = self.within_routine(routine, |binder| {
             let bound = binder.query(query, Some(&outer))?;
@@ -193,6 +176,7 @@ impl Binder<'_> {
         bound: BoundQuery,
         columns: &[(String, SqlType)],
     ) -> Result<BoundQuery> {
+        let bound = self.with_columns_of_row(routine, bound)?;
         if bound.columns.len() != columns.len() {
             let detail = match bound.columns.len() > columns.len() {
                 true => "Final statement returns too many columns.",
@@ -236,6 +220,31 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// The columns of the rows that a query of one column gives, where the function gives rows.
+    fn with_columns_of_row(&mut self, routine: &RoutineDef, bound: BoundQuery) -> Result<BoundQuery> {
+        let [only] = bound.columns.as_slice() else {
+            return Ok(bound);
+        };
+        let SqlType::Record(row) = only.ty.clone() else {
+            return Ok(bound);
+        };
+        if !routine.returns.is_row() {
+            return Ok(bound);
+        }
+        let record = Bound::new(Expr::Column(only.column.clone()), only.ty.clone());
+        let mut items = Vec::with_capacity(row.fields.len());
+        for (at, field) in row.fields.iter().enumerate() {
+            items.push(BoundItem {
+                name: field.name.clone(),
+                bound: self.field_at(record.clone(), at)?,
+            });
+        }
+        let exprs: Vec<Expr> = items.iter().map(|item| item.bound.expr.clone()).collect();
+        let visible = items.len();
+        let kept = super::select::Kept::all();
+        self.project(bound.plan, items, exprs, visible, Vec::new(), kept)
+    }
+
     /// The rows of runs of the function.
     fn routine_run_item(
         &mut self,
@@ -246,23 +255,28 @@ impl Binder<'_> {
         keep_left: bool,
     ) -> Result<FromItem> {
         let routine = Arc::clone(&chosen.routine);
-        let is_value = matches!(&routine.returns, RoutineResult::Type(ty) if !matches!(ty, RoutineType::Row(_)))
-            || matches!(routine.returns, RoutineResult::Void);
-        let (ty, form) = match (is_value, columns.first()) {
-            (true, Some((_, ty))) if routine.returns_set => (ty.clone(), RoutineForm::Values),
-            (true, Some((_, ty))) => (ty.clone(), RoutineForm::Value),
-            _ => (SqlType::Text, RoutineForm::Rows),
+        let row_type = self.value_type(&chosen)?;
+        let row_type = row_type.and_then(|ty| ty.record_type().cloned());
+        let is_value = row_type.is_none() && !matches!(routine.returns, RoutineResult::Record);
+        let ty = match (&row_type, columns.first()) {
+            (Some(row), _) => SqlType::Record(Arc::clone(row)),
+            (None, Some((_, ty))) if is_value => ty.clone(),
+            _ => SqlType::Record(Arc::new(RecordType::anonymous(columns.clone()))),
+        };
+        let form = match routine.returns_set {
+            true => RoutineForm::Values,
+            false => RoutineForm::Value,
         };
         let (arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left);
         let mut plan = unnest_columns(plan, arrays)?;
         let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
-        let mut found = match form {
-            RoutineForm::Rows => {
+        let mut found = match is_value {
+            false => {
                 let (with_fields, found) = self.fields_of_rows(plan, row, &columns)?;
                 plan = with_fields;
                 found
             }
-            _ => vec![ScopeColumn {
+            true => vec![ScopeColumn {
                 name: columns
                     .into_iter()
                     .next()
@@ -292,6 +306,7 @@ impl Binder<'_> {
             may_be_missing: keep_left,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type: row_type.filter(|_| !call.has_ordinality()),
         };
         scope.visible.extend(found);
         scope.add_relations(vec![relation])?;
@@ -338,8 +353,8 @@ impl Binder<'_> {
         (arrays, row, ordinality)
     }
 
-    /// The columns of rows that are texts, each under a name of its own.
-    fn fields_of_rows(
+    /// The columns of rows, each under a name of its own.
+    pub(super) fn fields_of_rows(
         &mut self,
         plan: Plan,
         row: Bound,
@@ -348,12 +363,7 @@ impl Binder<'_> {
         let mut outputs = super::set_returning::all_columns(&plan);
         let mut found = Vec::with_capacity(columns.len());
         for (at, (name, ty)) in columns.iter().enumerate() {
-            let place = Bound::constant(&Value::Int(at as i64), SqlType::Int4)?;
-            let definition = ("row_field", functions::ROW_FIELD, true, Volatility::Immutable);
-            let arguments = vec![(row.expr.clone(), SqlType::Text), (place.expr, SqlType::Int4)];
-            let text = tree::call(definition, arguments, SqlType::Text, &self.settings);
-            let text = Bound::new(text, SqlType::Text);
-            let value = self.convert(text, ty, CastContext::Explicit)?;
+            let value = self.field_at(row.clone(), at)?;
             let own = self.unique_name(&format!("?{name}"));
             outputs.push(value.named(&own));
             found.push(ScopeColumn {

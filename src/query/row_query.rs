@@ -174,6 +174,7 @@ impl Binder<'_> {
                 may_be_missing: false,
                 indexed: Vec::new(),
                 dynamic_table: relation.dynamic_table.clone(),
+                row_type: None,
             });
         }
         let number = BoundItem {

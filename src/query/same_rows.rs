@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field};
 use super::binder::{Binder, Bound};
 use crate::functions::value_array::null_of;
 use crate::tree::{Accumulator, AggregateFunction, Case, Column, Expr, FieldMetadata, JoinType, Plan};
-use crate::types::SqlType;
+use crate::types::{RangeKind, SqlType};
 use crate::{Error, Result};
 
 /// Whether values of the type that differ may be equal.
@@ -16,6 +16,8 @@ pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
         SqlType::Jsonb | SqlType::Interval(_) | SqlType::Char(None) => true,
         SqlType::Numeric(_) => ty.is_variable_numeric(),
         SqlType::Array(item) => has_unlike_equals(item),
+        SqlType::Record(_) => true,
+        SqlType::Range(kind) | SqlType::Multirange(kind) => *kind == RangeKind::Numeric,
         _ => false,
     }
 }

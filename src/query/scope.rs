@@ -11,6 +11,7 @@ use super::indexed_column::IndexedColumn;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr, Transformed, TreeNode};
+use crate::types::RecordType;
 use crate::{Error, Result};
 
 /// A named column of a relation or of a join.
@@ -54,6 +55,8 @@ pub(super) struct ScopeRelation {
     pub(super) indexed: Vec<IndexedColumn>,
     /// The table that it is, if that gets columns that writes name.
     pub(super) dynamic_table: Option<Arc<TableDef>>,
+    /// The type of its whole row, where that has a name.
+    pub(super) row_type: Option<Arc<RecordType>>,
 }
 
 /// The FROM of one SELECT.

@@ -15,6 +15,7 @@ use super::scope::{Outer, Scope, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
+use crate::parse::row_expansion::row_expanded;
 use crate::parse::text_place;
 use crate::tree::{
     Column, Expr, OrderKey, Plan, Transformed, TreeNode, TreeNodeRecursion, split_conjunction_owned,
@@ -187,6 +188,11 @@ impl Binder<'_> {
         for item in projection {
             match item {
                 ast::SelectItem::UnnamedExpr(expr) => {
+                    if let Some(row) = row_expanded(expr) {
+                        let columns = self.fields_of(&row, place)?.into_iter();
+                        items.extend(columns.map(|(name, bound)| BoundItem { name, bound }));
+                        continue;
+                    }
                     let bound = self.expression(expr, place)?;
                     items.push(BoundItem {
                         name: column_name(expr),
@@ -213,19 +219,8 @@ impl Binder<'_> {
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
                     _,
                 ) => {
-                    let parts = super::binder::name_parts(name)?;
-                    let (schema, relation) = match parts.as_slice() {
-                        [relation] => (None, relation),
-                        [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
-                        _ => return Err(Error::unsupported(format!("the name {name}"), None)),
-                    };
-                    let Some(relation) = place.scope.get_relation(schema, relation) else {
-                        return Err(Error::MissingFrom {
-                            relation: relation.clone(),
-                            hint: None,
-                        });
-                    };
-                    items.extend(expand(&relation.columns));
+                    let columns = self.columns_behind(name, place)?.into_iter();
+                    items.extend(columns.map(|(name, bound)| BoundItem { name, bound }));
                 }
                 other => return Err(Error::unsupported(format!("the select item {other}"), None)),
             }

@@ -1,6 +1,6 @@
 //! Functions in FROM: the arrays they give become rows, beside those of the items before them when they use these.
 
-use sqlparser::ast;
+use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
@@ -10,6 +10,7 @@ use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
 use crate::functions::Volatility;
+use crate::parse::text_place;
 use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
@@ -28,6 +29,15 @@ impl Binder<'_> {
                 )?,
                 _ => bound,
             };
+            if let SqlType::Multirange(_) = bound.ty {
+                let ranges = self.resolve_function("unnest", vec![bound])?;
+                let item = ranges.ty.clone();
+                let Expr::Unnest(UnnestExpr { expr }) = ranges.expr else {
+                    return Err(Error::internal("a set that gives no rows"));
+                };
+                sets.push(Bound::new(*expr, SqlType::Array(Box::new(item))));
+                continue;
+            }
             if bound.ty.item_type().is_none() {
                 return Err(super::undefined_function::no_function(
                     "unnest",
@@ -68,7 +78,8 @@ impl Binder<'_> {
                 over: None,
                 within_group: Vec::new(),
             };
-            let bound = self.function(&function, place)?;
+            let bound = self.function(&function, place);
+            let bound = self.note_place(bound, |_| text_place::of_span(name.span()))?;
             sets.push(match bound.expr {
                 Expr::Unnest(UnnestExpr { expr, .. }) => {
                     Bound::new(*expr, SqlType::Array(Box::new(bound.ty)))
@@ -96,6 +107,25 @@ impl Binder<'_> {
         let arguments = vec![(set.expr, set.ty.clone())];
         let array = tree::call(definition, arguments, set.ty.clone(), &self.settings);
         Bound::new(array, set.ty)
+    }
+
+    /// Columns of rows as the columns of these.
+    fn rows_as_columns(&mut self, plan: Plan, columns: Vec<ScopeColumn>) -> Result<(Plan, Vec<ScopeColumn>)> {
+        let (mut plan, mut all) = (plan, Vec::with_capacity(columns.len()));
+        for column in columns {
+            let Some(row) = column.bound.ty.record_type() else {
+                all.push(column);
+                continue;
+            };
+            let fields = row.fields.iter();
+            let fields: Vec<_> = fields
+                .map(|field| (field.name.clone(), field.ty.clone()))
+                .collect();
+            let (with_fields, found) = self.fields_of_rows(plan, column.bound, &fields)?;
+            plan = with_fields;
+            all.extend(found);
+        }
+        Ok((plan, all))
     }
 
     /// The rows of a FROM function beside `plan`'s.
@@ -168,6 +198,11 @@ impl Binder<'_> {
             });
         }
         let plan = unnest_columns(plan, arrays)?;
+        let row_type = match columns.as_slice() {
+            [only] => only.bound.ty.record_type().cloned(),
+            _ => None,
+        };
+        let (plan, columns) = self.rows_as_columns(plan, columns)?;
         let columns = renamed(columns, call.alias, &visible_name, is_record_function(&default))?;
         let relation = ScopeRelation {
             name: visible_name,
@@ -175,10 +210,11 @@ impl Binder<'_> {
             columns: columns.clone(),
             hidden: Vec::new(),
             key: Vec::new(),
-            is_value: one_column && !call.ordinality,
+            is_value: one_column && row_type.is_none() && !call.ordinality,
             may_be_missing: false,
             indexed: Vec::new(),
             dynamic_table: None,
+            row_type,
         };
         let mut scope = scope;
         scope.visible.extend(columns);

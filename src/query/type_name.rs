@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use sqlparser::ast::{ArrayElemTypeDef, DataType, Ident, ObjectName};
 
-use crate::catalog::TypeDef;
+use crate::catalog::{RelationName, TypeDef};
 use crate::parse::{names, type_name};
 use crate::system::StatementContext;
-use crate::types::SqlType;
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 /// A type as it is named.
@@ -81,6 +81,16 @@ fn resolve(
         },
     };
     let Some(found) = found else {
+        if let DataType::Custom(..) = element
+            && let Some(row) = row_type(ctx, schema.as_deref(), name.strip_prefix('_').unwrap_or(&name))?
+        {
+            let row = SqlType::Record(row);
+            let brackets = usize::from(row.base_name() != name).max(brackets);
+            return Ok(NamedType {
+                ty: (0..brackets.min(dimensions_max)).fold(row, |ty, _| SqlType::Array(Box::new(ty))),
+                domain: None,
+            });
+        }
         return match type_name::lindorm_type(element).filter(|_| schema.is_none()) {
             Some(ty) => Ok(NamedType {
                 ty: (0..brackets.min(dimensions_max)).fold(ty, |ty, _| SqlType::Array(Box::new(ty))),
@@ -100,6 +110,15 @@ fn resolve(
     Ok(NamedType {
         ty,
         domain: found.domain().is_some().then(|| Arc::clone(&found)),
+    })
+}
+
+/// The type of a relation's rows, which has its name.
+fn row_type(ctx: &StatementContext, schema: Option<&str>, name: &str) -> Result<Option<Arc<RecordType>>> {
+    ctx.row_type(RelationName {
+        schema,
+        name,
+        search_path: &ctx.settings.search_path,
     })
 }
 

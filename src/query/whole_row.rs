@@ -1,79 +1,75 @@
-//! Whole rows as arguments of what makes JSON of any value, or counts: `row_to_json(t)`, `json_agg(t.*)`,
-//! `to_jsonb(ROW(1, 2))`, `count(t)`. Such a row is bound as its JSON, of the type `record`; nowhere else is a row a value.
+//! Names that mean the whole row of a relation: `SELECT t FROM t`, `row_to_json(t)`, `count(t.*)`, here and in queries around.
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fold, name_parts};
+use super::binder::{Binder, Bound, Place, name_parts};
 use super::coercion::null_of;
-use super::expression::row_items;
 use super::operator::binary;
 use super::scope::{ScopeColumn, ScopeRelation, capture};
 use crate::tree::{Case, Expr, Operator};
-use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// The functions that take whole rows.
-const TAKERS: &[&str] = &[
-    "row_to_json",
-    "to_json",
-    "to_jsonb",
-    "json_agg",
-    "jsonb_agg",
-    "json_build_array",
-    "jsonb_build_array",
-    "json_build_object",
-    "jsonb_build_object",
-    "json_object_agg",
-    "jsonb_object_agg",
-    "count",
-];
-
 impl Binder<'_> {
-    /// The argument when it is a whole row, and the function one that takes it.
-    pub(super) fn whole_row(
-        &mut self,
-        function: &str,
-        argument: &ast::FunctionArgExpr,
-        place: Place<'_>,
-    ) -> Result<Option<Bound>> {
-        if !TAKERS.contains(&function) {
-            return Ok(None);
+    /// `t.*` where a value stands. Errors: 42P01.
+    pub(super) fn row_of_wildcard(&mut self, name: &ast::ObjectName, place: Place<'_>) -> Result<Bound> {
+        let mut parts = name_parts(name)?;
+        let name = parts.pop().unwrap_or_default();
+        match self.row_named(parts.pop().as_deref(), &name, place)? {
+            Some(row) => Ok(row),
+            None if self.variable_named(&name, place).is_some() => {
+                self.identifier(&ast::Ident::with_quote('"', &name), place)
+            }
+            None => Err(Error::MissingFrom {
+                relation: name,
+                hint: None,
+            }),
         }
-        match argument {
-            ast::FunctionArgExpr::QualifiedWildcard(name) => {
-                let name = name_parts(name)?.pop().unwrap_or_default();
-                match self.row_named(&name, place)? {
-                    None => Err(Error::MissingFrom {
-                        relation: name,
-                        hint: None,
-                    }),
-                    row => Ok(row),
-                }
+    }
+
+    /// The columns of `t.*`: those of a relation, or of a variable that is a row. Errors: 42P01.
+    pub(super) fn columns_behind(
+        &mut self,
+        name: &ast::ObjectName,
+        place: Place<'_>,
+    ) -> Result<Vec<(String, Bound)>> {
+        let parts = name_parts(name)?;
+        let (schema, relation) = match parts.as_slice() {
+            [relation] => (None, relation),
+            [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
+            _ => return Err(Error::unsupported(format!("the name {name}"), None)),
+        };
+        if let Some(relation) = place.scope.get_relation(schema, relation) {
+            let columns = relation.columns.iter();
+            return Ok(columns
+                .map(|column| (column.name.clone(), column.bound.clone()))
+                .collect());
+        }
+        match self.variable_named(relation, place) {
+            Some(variable) => {
+                let record = self.variable(variable)?;
+                self.fields_of_record(&record)
             }
-            ast::FunctionArgExpr::Expr(ast::Expr::Identifier(name)) => {
-                let name = fold(name);
-                match is_column(&name, place)? {
-                    true => Ok(None),
-                    false => self.row_named(&name, place),
-                }
-            }
-            ast::FunctionArgExpr::Expr(expr) => match row_items(expr) {
-                Some(items) => self.row_of_items(&items, place).map(Some),
-                None => Ok(None),
-            },
-            _ => Ok(None),
+            None => Err(Error::MissingFrom {
+                relation: relation.clone(),
+                hint: None,
+            }),
         }
     }
 
     /// The row of the relation of this name, here or in a query around.
-    fn row_named(&mut self, name: &str, place: Place<'_>) -> Result<Option<Bound>> {
-        if let Some(relation) = place.scope.get_relation(None, name) {
+    pub(super) fn row_named(
+        &mut self,
+        schema: Option<&str>,
+        name: &str,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        if let Some(relation) = place.scope.get_relation(schema, name) {
             let columns = relation.columns.clone();
             return self.row_of(relation, columns).map(Some);
         }
         let (mut outer, mut levels) = (place.outer, 0);
         while let (Some(around), Some(nearest)) = (outer, place.outer) {
-            if let Some(relation) = around.scope.get_relation(None, name) {
+            if let Some(relation) = around.scope.get_relation(schema, name) {
                 let columns = relation.columns.iter().map(|column| ScopeColumn {
                     name: column.name.clone(),
                     bound: capture(nearest, levels, &column.bound),
@@ -101,7 +97,9 @@ impl Binder<'_> {
             .into_iter()
             .map(|column| Expr::IsNull(Box::new(column.bound.expr.clone())));
         let is_missing = are_null.reduce(|all, one| binary(all, Operator::And, one));
-        let row = self.row_object(columns)?;
+        let named = relation.row_type.clone();
+        let columns = columns.into_iter().map(|column| (column.name, column.bound));
+        let row = self.row_of_columns(columns.collect(), named)?;
         match is_missing {
             Some(is_missing) if relation.may_be_missing => {
                 let branch = (Box::new(is_missing), Box::new(null_of(&row.ty)?));
@@ -110,27 +108,6 @@ impl Binder<'_> {
             }
             _ => Ok(row),
         }
-    }
-
-    /// `ROW(a, b)`, whose columns are called f1, f2.
-    fn row_of_items(&mut self, items: &[&ast::Expr], place: Place<'_>) -> Result<Bound> {
-        let mut columns = Vec::with_capacity(items.len());
-        for (number, item) in (1..).zip(items) {
-            columns.push(ScopeColumn {
-                name: format!("f{number}"),
-                bound: self.expression(item, place)?,
-            });
-        }
-        self.row_object(columns)
-    }
-
-    fn row_object(&mut self, columns: Vec<ScopeColumn>) -> Result<Bound> {
-        let mut members = Vec::with_capacity(columns.len() * 2);
-        for column in columns {
-            members.push(Bound::constant(&Value::Text(column.name), SqlType::Text)?);
-            members.push(column.bound);
-        }
-        self.resolve_function("row_object", members)
     }
 }
 

@@ -294,6 +294,11 @@ impl Binder<'_> {
         for item in &spec.order_by {
             let bound = self.expression(&item.expr, place)?;
             let (mut sort, _) = self.sort_item(item, place)?;
+            let by_rows = |frame: &ast::WindowFrame| frame.units == ast::WindowFrameUnits::Rows;
+            if matches!(sort.expr, Expr::Literal(..)) && spec.window_frame.as_ref().is_none_or(by_rows) {
+                // What is the same in all rows orders none: all of them are peers.
+                continue;
+            }
             // A frame in terms of intervals adds to them.
             if !matches!(bound.ty, SqlType::Interval(_)) || spec.window_frame.is_none() {
                 sort.expr = self.order_key(Bound::new(sort.expr, bound.ty.clone()))?;
@@ -456,7 +461,15 @@ fn gives_back(name: &str, ty: &SqlType, is_exact: bool) -> bool {
 fn has_no_range(ty: &SqlType) -> bool {
     matches!(
         ty,
-        SqlType::Bytea | SqlType::Uuid | SqlType::Time(_) | SqlType::Jsonb | SqlType::Enum(_)
+        SqlType::Bytea
+            | SqlType::Uuid
+            | SqlType::Time(_)
+            | SqlType::Jsonb
+            | SqlType::Enum(_)
+            | SqlType::Record(_)
+            | SqlType::Range(_)
+            | SqlType::Multirange(_)
+            | SqlType::Array(_)
     ) || ty.is_variable_numeric()
 }
 

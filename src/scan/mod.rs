@@ -15,5 +15,6 @@ mod rows_of_entries;
 pub mod scan_metrics;
 pub(crate) mod shared_scan;
 pub(crate) mod table_access;
+pub(crate) mod watched_reads;
 
 pub use rows::{OutputColumn, Rows, RowsStream, StoredRows};

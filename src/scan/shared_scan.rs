@@ -12,6 +12,7 @@ use tokio::sync::Notify;
 
 use super::scan_metrics::ScanMetrics;
 use crate::Result;
+use crate::catalog::TableRegions;
 use crate::plan::{AccessClass, AccessPath};
 use crate::scan::executor::{BatchScan, Demand};
 use crate::store::KeyRange;
@@ -140,6 +141,21 @@ impl SharedScan {
         )
     }
 
+    /// The ranges, cut where one region of the table ends and the next begins.
+    async fn by_region(&self, ranges: Vec<KeyRange>) -> Result<Vec<KeyRange>> {
+        if self.path.index != 0 {
+            return Ok(ranges);
+        }
+        let table = &self.path.table;
+        let cuts = TableRegions::read_committed(&self.txn, table).await?.cuts(table);
+        let cut = ranges.into_iter().flat_map(|range| {
+            let inside = |cut: &&Vec<u8>| **cut > range.start && range.contains(cut);
+            let inside: Vec<Vec<u8>> = cuts.iter().filter(inside).cloned().collect();
+            range.split(&inside)
+        });
+        Ok(cut.collect())
+    }
+
     /// How many readers wait for pieces that nobody has made yet.
     fn in_want(&self) -> usize {
         let pieces = self.lock();
@@ -252,6 +268,7 @@ impl Reading {
         let Some(rest) = self.scan.rest() else {
             return Ok(());
         };
+        let rest = self.shared.by_region(rest).await?;
         let pieces = cut(&self.shared.txn, rest, (readers + 1) * PIECES_PER_READER).await?;
         let mut pieces = pieces.into_iter();
         if let (Some(own), true) = (pieces.next(), pieces.len() > 0) {

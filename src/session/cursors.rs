@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::rows::Declared;
+use super::rows::{Declared, RowStream};
 use super::statement_run::{CursorSetup, Run};
 use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
@@ -140,6 +140,23 @@ impl Session {
         Ok(Some(Arc::new(position)))
     }
 
+    /// The rows of a portal of the protocol that no Execute has asked for any. Errors: 55000 for one that has none; its statement's.
+    async fn begin_portal(
+        &mut self,
+        name: &str,
+        prepared: &PreparedStatement,
+        parameters: Parameters,
+    ) -> Result<RowStream> {
+        let (Some(statement), Some(columns)) = (&prepared.parsed, &prepared.description.columns) else {
+            return Err(cannot_be_run(name));
+        };
+        let ran = self.run(statement, parameters, Some(columns));
+        match Box::pin(ran).await? {
+            Reply::Rows(rows) => Ok(rows),
+            _ => Err(cannot_be_run(name)),
+        }
+    }
+
     /// FETCH hands the cursor's own rows out, to be put back by `complete`; MOVE passes over them here.
     pub(super) async fn fetch(&mut self, name: &str, movement: Movement, only_move: bool) -> Result<Reply> {
         let deadline = self.deadline();
@@ -149,11 +166,21 @@ impl Session {
         let mut portal = self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
         // What fails leaves it so: it cannot be run again.
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });
-        let PortalState::Streaming(rows) = state else {
-            self.portals.insert(name.to_string(), portal);
-            return Err(Error::NotInState {
-                message: format!("portal \"{name}\" cannot be run"),
-            });
+        let rows = match state {
+            PortalState::Streaming(rows) => Ok(rows),
+            PortalState::Ready => {
+                let prepared = Arc::clone(&portal.statement);
+                self.begin_portal(name, &prepared, portal.parameters.clone())
+                    .await
+            }
+            PortalState::Done { .. } => Err(cannot_be_run(name)),
+        };
+        let rows = match rows {
+            Ok(rows) => rows,
+            Err(error) => {
+                self.portals.insert(name.to_string(), portal);
+                return Err(error);
+            }
         };
         // A portal of the protocol becomes a cursor that goes forward.
         let mut rows = rows.into_cursor(&settings);
@@ -250,6 +277,12 @@ impl Session {
             }
             None => false,
         });
+    }
+}
+
+fn cannot_be_run(name: &str) -> Error {
+    Error::NotInState {
+        message: format!("portal \"{name}\" cannot be run"),
     }
 }
 

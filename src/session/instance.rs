@@ -42,9 +42,11 @@ impl Instance {
     /// Over a store, with the settings that sessions begin with.
     pub fn new(store: Arc<dyn Store>, settings: Settings) -> Instance {
         crate::functions::note_server_start();
+        let state = Arc::new(ServerState::new(store.lock_table()));
+        state.heat.turn(store.clock().now());
         Instance {
             sequences: Arc::new(Sequences::new(store.clone())),
-            state: Arc::new(ServerState::new(store.lock_table())),
+            state,
             store,
             settings: Arc::new(settings),
             catalog: Mutex::new(None),
@@ -236,6 +238,7 @@ impl Instance {
         TransactionOptions {
             bytes_max: self.settings.transaction_bytes_max,
             memory: Some(Arc::clone(&self.settings.memory)),
+            heat: Some(Arc::clone(&self.state.heat)),
             ..TransactionOptions::default()
         }
     }

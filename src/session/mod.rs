@@ -13,6 +13,10 @@ mod instance;
 mod point_read;
 mod prepared;
 mod prepared_statement;
+mod refusal;
+#[cfg(test)]
+mod region_tests;
+mod regions;
 mod removal;
 mod rows;
 mod run;
@@ -71,6 +75,8 @@ pub struct Session {
     /// Counts portals, to know which are younger than a savepoint.
     portals_made: u64,
     notices: Arc<Mutex<Vec<Notice>>>,
+    /// The statement at hand, if it was refused.
+    refusal: Option<refusal::Refusal>,
 }
 
 /// Who a session belongs to.
@@ -142,6 +148,7 @@ impl Session {
             statement_begun: None,
             portals_made: 0,
             notices: Arc::default(),
+            refusal: None,
         };
         for error in unusable {
             session.warn(error.sqlstate(), &error.to_string());

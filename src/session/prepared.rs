@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// there are is known when the statement runs. An array has the dimensions that it shows, for PostgreSQL has one type for all.
 /// Errors: as `Value::parse`.
 pub fn text_parameter(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
-    match ty.object_kind().is_some() || ty.enum_type().is_some() {
+    match ty.object_kind().is_some() || ty.has_label() {
         true => Value::parse(text, &SqlType::Unknown, format),
         false => Value::parse(text, &ty.with_dimensions(dimensions(text)), format),
     }
@@ -216,7 +216,9 @@ impl Session {
         parsed: &Arc<Statement>,
         types: &[Option<SqlType>],
     ) -> Result<Description> {
-        self.describe_by(parsed, types, Arc::default()).await
+        let described = self.describe_by(parsed, types, Arc::default()).await;
+        self.remember_refusal(&parsed.parsed.text, &described);
+        described
     }
 
     /// The same; `lookups` is told what it depends on, whether it succeeds or fails.

@@ -180,6 +180,7 @@ impl Instance {
     pub(super) fn removal_options(&self) -> TransactionOptions {
         TransactionOptions {
             is_unseen: true,
+            heat: None,
             session: BRIEF_SESSION,
             ..self.transaction_options()
         }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::cursor::Cursor;
 use super::{Interrupt, PreparedStatement};
+use crate::parse::command::Movement;
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{CursorRow, Parameters, Settings, StatementMemory};
 use crate::txn::Transaction;
@@ -246,10 +247,21 @@ impl RowStream {
         }
     }
 
-    /// Goes on after a suspension: the tag counts from here, and so does the time.
-    pub fn resume(&mut self, deadline: Option<Instant>) {
+    /// Goes on after a suspension: the tag counts from here, and so does the time. Errors: the query's.
+    pub async fn resume(&mut self, deadline: Option<Instant>) -> Result<()> {
         self.rows = 0;
         self.deadline = deadline;
+        // The rows of a FETCH are as many as it says.
+        let is_own = self.cursor.is_none();
+        if let Source::Cursor(cursor) = &mut self.source
+            && is_own
+        {
+            // FETCH or MOVE went through it meanwhile: what is behind where they left it is next.
+            let left = cursor.begin(Movement::ForwardAll, false).await?;
+            self.fetch(left);
+            self.tag = RowsTag::Counted("SELECT");
+        }
+        Ok(())
     }
 
     /// Makes it the answer of a FETCH of at most `left` rows, or of the next one.

@@ -56,6 +56,7 @@ impl Session {
         described: Option<&[OutputColumn]>,
     ) -> Result<Reply> {
         let ran = self.run_at_hand(statement, parameters, described).await;
+        self.remember_refusal(&statement.parsed.text, &ran);
         if let Ok(Reply::Done { .. }) = ran {
             self.stop_clock();
         }

@@ -27,7 +27,8 @@ pub(super) struct SettingsMark {
 }
 
 impl SessionSettings {
-    pub(super) fn new(defaults: Arc<Settings>) -> SessionSettings {
+    pub(super) fn new(mut defaults: Arc<Settings>) -> SessionSettings {
+        Arc::make_mut(&mut defaults).begin_anew();
         SessionSettings {
             current: defaults.clone(),
             lasting: defaults.clone(),
@@ -82,9 +83,14 @@ impl SessionSettings {
         if !local {
             let mut lasting = (*self.lasting).clone();
             change(&mut lasting)?;
+            // What is said of one transaction does not outlast it.
+            lasting.begin_anew();
             self.lasting = Arc::new(lasting);
         }
-        self.current = Arc::new(current);
+        self.current = match self.before {
+            None if !local => Arc::clone(&self.lasting),
+            _ => Arc::new(current),
+        };
         Ok(())
     }
 }

@@ -166,6 +166,7 @@ impl Session {
 
     /// An error was reported: a block has failed, any other transaction is rolled back.
     pub fn fail(&mut self) {
+        self.note_refusal();
         self.settings.current().take_requested();
         self.stop_clock();
         match self.transaction.block {

@@ -26,6 +26,15 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             message: format!("column has pseudo-type {ty}"),
             hint: None,
         }),
+        SqlType::Record(row) if row.is_anonymous() => Err(Error::InvalidStatement {
+            state: StatementFault::InvalidTableDefinition,
+            message: format!("column has pseudo-type {ty}"),
+            hint: None,
+        }),
+        SqlType::Record(row) if row.is_of_relation() => Err(Error::unsupported(
+            format!("a column of the row type of {}", row.quoted_name()),
+            Some("Declare a type of its columns with CREATE TYPE ... AS (...), and a column of that."),
+        )),
         SqlType::Catalog(_) => Err(Error::unsupported(
             format!("a column of type {ty}"),
             Some("Use text, with a CHECK constraint for its form."),

@@ -20,7 +20,7 @@ use crate::parse::Hints;
 use crate::plan::{FullScanPolicy, PlanRules};
 use crate::table::Sequences;
 use crate::txn::Transaction;
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{FormatSettings, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// Runs a function: its rows, one for a function that gives no set.
@@ -245,6 +245,34 @@ impl StatementContext {
             .relations
             .iter()
             .find(|relation| relation.oid() == oid)
+    }
+
+    /// The type of the rows of a relation, for a plan. `None`: it is none, or has no rows. Errors: corrupt.
+    pub fn row_type(&self, name: RelationName<'_>) -> Result<Option<Arc<RecordType>>> {
+        Ok(match self.get_relation(name, Access::Name)? {
+            Some(Object::Table(table)) => Some(Arc::new(table.row_type())),
+            Some(Object::View(view)) => {
+                let types = &self.catalog.types;
+                let columns = view.columns.iter();
+                let columns = columns.map(|(name, ty)| Ok((name.clone(), types.of_stored_name(ty)?)));
+                let columns = columns.collect::<Result<Vec<_>>>()?;
+                Some(Arc::new(RecordType::of_relation(
+                    view.oid(),
+                    &view.name,
+                    view.version,
+                    columns,
+                )))
+            }
+            _ => None,
+        })
+    }
+
+    /// The type of the rows of the relation with this oid. Errors: as [`StatementContext::row_type`].
+    pub fn row_type_by_oid(&self, oid: u32) -> Result<Option<Arc<RecordType>>> {
+        let Some(relation) = self.relation_by_oid(oid) else {
+            return Ok(None);
+        };
+        self.row_type(RelationName::in_schema(relation.schema(), relation.name()))
     }
 
     /// Whether an extension was made in a schema.

@@ -9,9 +9,11 @@ use super::catalog_version::version::KnownVersions;
 use super::channels::Channels;
 use super::expiry_figures::ExpiryFigures;
 use super::exported_snapshots::ExportedSnapshots;
+use super::refused_statements::RefusedStatements;
 use super::session_state::SessionState;
 use super::small_scans::SmallScans;
 use crate::store::LockTable;
+use crate::txn::heat::KeyHeat;
 
 /// What statements of all sessions share.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ pub struct ServerState {
     pub snapshots: Arc<ExportedSnapshots>,
     /// What is removed of rows that are over.
     pub expiry: ExpiryFigures,
+    /// What is read and written of keys.
+    pub heat: Arc<KeyHeat>,
+    /// Statements that an index would serve.
+    pub refused: RefusedStatements,
     /// What the system catalogs say of the versions of the catalog that statements see.
     pub catalog_versions: KnownVersions,
     /// Live sessions by process id.
@@ -48,6 +54,8 @@ impl ServerState {
             channels: Arc::default(),
             snapshots: Arc::default(),
             expiry: ExpiryFigures::default(),
+            heat: Arc::default(),
+            refused: RefusedStatements::default(),
             catalog_versions: KnownVersions::default(),
             sessions: Mutex::default(),
         }

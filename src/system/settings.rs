@@ -103,6 +103,8 @@ pub struct Settings {
     pub notify_queue_bytes_max: usize,
     /// synchronous_commit: `false` answers before the commit is durable.
     pub synchronous_commit: bool,
+    /// session_replication_role = replica.
+    pub replays: bool,
     /// transaction_read_only.
     pub transaction_read_only: bool,
     /// keyspan.key_column_bytes_max, keyspan.key_bytes_max, keyspan.value_bytes_max.
@@ -439,6 +441,7 @@ impl Settings {
             advisory_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
+            replays: false,
             transaction_read_only: false,
             limits: Limits::default(),
             result_limits: ResultLimits::default(),
@@ -513,6 +516,7 @@ impl Settings {
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";
+        self.replays = self.value("session_replication_role") == "replica";
         self.transaction_read_only = self.value("transaction_read_only") == "on";
         self.limits = Limits {
             key_column_bytes_max: self.number("keyspan.key_column_bytes_max"),

@@ -9,6 +9,7 @@
 //! the key and stand in the value: then two rows of equal columns have the same key, and the second is refused.
 
 mod arbiter;
+mod bound_text;
 mod build;
 mod carried_times;
 pub mod check;
@@ -20,6 +21,7 @@ mod format;
 mod layout;
 mod limits;
 mod over;
+mod range_figures;
 mod read;
 mod rekeyed;
 mod removal;
@@ -35,6 +37,7 @@ mod update;
 mod write;
 
 pub use arbiter::Arbiter;
+pub use bound_text::{bound_text, bound_values};
 pub use build::{
     BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty,
     scan_rows,
@@ -47,6 +50,7 @@ pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub use layout::{RowLayout, row_schema, write_schema};
 pub use limits::Limits;
+pub use range_figures::{RangeFigures, range_figures};
 pub use read::RowDecoder;
 pub use rekeyed::{
     CurrentRows, current_rows, insert_beside, log_keys, logged_keys, next_keys, remove_beside,

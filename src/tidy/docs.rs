@@ -257,6 +257,9 @@ fn type_name(ty: T) -> String {
     match (ty, ty.sql_type()) {
         (_, Some(ty)) => ty.to_string(),
         (T::AnyEnum, None) => "anyenum".to_string(),
+        (T::AnyRange, None) => "anyrange".to_string(),
+        (T::AnyMultirange, None) => "anymultirange".to_string(),
+        (T::AnyRecord, None) => "record".to_string(),
         (T::AnyElement, None) => "anyelement".to_string(),
         (T::AnyArray, None) => "anyarray".to_string(),
         (_, None) => "any".to_string(),

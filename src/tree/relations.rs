@@ -98,7 +98,7 @@ impl Projection {
         Ok(Projection { expr, input, schema })
     }
 
-    /// The columns of the rows, as these. Both are as many.
+    /// The columns of the rows, as these: by their places, whatever their names. Both are as many.
     pub fn of_columns(input: Arc<Plan>, schema: RowSchemaRef) -> Projection {
         let columns = input.schema().columns().into_iter().map(Expr::Column);
         Projection {

@@ -29,11 +29,13 @@
 
 mod buffer;
 mod change_log;
+pub mod heat;
 mod locking;
 mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod uncounted;
 mod view;
 mod visibility;
 
@@ -51,6 +53,7 @@ use crate::store::{
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
 use change_log::{ChangeLogs, put_logged};
+use heat::{HeatView, KeyHeat, ScanHeat};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -75,6 +78,8 @@ pub struct Transaction {
     /// Of a view: what its reads see.
     view: Option<View>,
     visibility: Visibility,
+    /// What its reads and writes are counted by.
+    heat: Option<HeatView>,
     whole: Arc<Whole>,
 }
 
@@ -119,6 +124,8 @@ pub struct TransactionOptions {
     pub keeps_snapshot: bool,
     /// It commits only where it has read what it would read at its commit, but for its own writes (SERIALIZABLE).
     pub is_serializable: bool,
+    /// Counts what it reads and writes.
+    pub heat: Option<Arc<KeyHeat>>,
     /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
     pub snapshot: Option<SharedSnapshot>,
 }
@@ -176,6 +183,7 @@ impl Transaction {
                 snapshot: shared.snapshot,
                 view: None,
                 visibility: shared.visibility.next(whole.store.clock(), true),
+                heat: whole.heat(),
                 whole,
             }),
             None => Transaction::at_newest_of(whole, None).await,
@@ -190,6 +198,7 @@ impl Transaction {
                 snapshot: Arc::clone(&self.snapshot),
                 view: None,
                 visibility: self.visibility.next(self.whole.store.clock(), true),
+                heat: self.whole.heat(),
                 whole: Arc::clone(&self.whole),
             }),
             false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
@@ -199,14 +208,6 @@ impl Transaction {
     /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
     pub async fn again(&self) -> Result<Transaction> {
         Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await
-    }
-
-    /// Another transaction of the same session, for what is done in several.
-    pub async fn another(&self) -> Result<Transaction> {
-        let options = self.whole.options.clone();
-        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
-        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(other)
     }
 
     /// `before`: what the statement before it judged rows by.
@@ -229,6 +230,7 @@ impl Transaction {
             snapshot,
             view: None,
             visibility,
+            heat: whole.heat(),
             whole,
         })
     }
@@ -264,6 +266,9 @@ impl Transaction {
 
     async fn get_all(&self, keys: &[Vec<u8>]) -> Result<Values> {
         self.note_reads(|reads| reads.add_keys(keys));
+        if let Some(heat) = &self.heat {
+            heat.count_gets(keys);
+        }
         let own = self.lock_buffer().get_many(keys, self.seen());
         if own.is_empty() {
             return self.snapshot.get_many(keys).await;
@@ -349,10 +354,11 @@ impl Transaction {
         self.note_reads(|reads| reads.add_ranges(&request.ranges));
         let first = request.ranges.first();
         let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
+        let heat = ScanHeat::of(self.heat.as_ref(), first.map(|range| &*range.start));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
-            judge,
+            (judge, heat),
             request,
         )
     }
@@ -364,6 +370,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: Some(View::open(&self.whole.buffer)),
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -375,6 +382,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: None,
             visibility: self.visibility.clone(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -530,6 +538,9 @@ impl Transaction {
             unseen: self.whole.options.is_unseen,
             ..Batch::default()
         };
+        if let Some(heat) = &self.heat {
+            heat.count_writes(&batch);
+        }
         self.whole.store.commit(batch).await
     }
 
@@ -553,6 +564,13 @@ impl Transaction {
 
     fn lock_buffer(&self) -> MutexGuard<'_, Buffer> {
         lock(&self.whole.buffer)
+    }
+}
+
+impl Whole {
+    /// What a statement that begins counts by.
+    fn heat(&self) -> Option<HeatView> {
+        self.options.heat.as_ref().map(KeyHeat::view)
     }
 }
 

@@ -34,6 +34,7 @@ impl Transaction {
             snapshot: Arc::clone(&self.snapshot),
             view: None,
             visibility: self.visibility.of_all(),
+            heat: self.heat.clone(),
             whole: Arc::clone(&self.whole),
         }
     }

@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
 use super::buffer::{Buffer, OwnRow};
+use super::heat::ScanHeat;
 use super::lock;
 use super::visibility::Judge;
 use crate::Result;
@@ -24,6 +25,7 @@ pub struct TransactionScan {
     own: Option<OwnRows>,
     /// What judges the rows, where they may be over.
     judge: Option<Judge>,
+    heat: ScanHeat,
     /// A page of the snapshot, and how many of its rows were taken.
     page: Page,
     taken: usize,
@@ -57,7 +59,7 @@ impl TransactionScan {
     pub(super) fn new(
         snapshot: &dyn Snapshot,
         (buffer, mark): (Arc<Mutex<Buffer>>, Option<usize>),
-        judge: Option<Judge>,
+        (judge, heat): (Option<Judge>, ScanHeat),
         mut request: ScanRequest,
     ) -> TransactionScan {
         if judge.is_some() {
@@ -69,6 +71,7 @@ impl TransactionScan {
         TransactionScan {
             own,
             judge,
+            heat,
             page: Page::new(),
             taken: 0,
             stored_is_done: false,
@@ -84,6 +87,7 @@ impl TransactionScan {
     pub async fn next_page(&mut self, page: &mut Page) -> Result<()> {
         loop {
             self.next_stored_page(page).await?;
+            self.heat.count(page);
             let Some(judge) = self.judge.as_ref().filter(|_| !page.is_empty()) else {
                 return Ok(());
             };

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
+use arrow::datatypes::{DataType, Field, Fields, IntervalUnit, TimeUnit};
 
-use super::{CatalogType, NumericSize, SqlType};
+use super::{CatalogType, NumericSize, RecordType, SqlType};
 
 /// The field metadata key that holds the SQL type's name where the Arrow type alone does not tell it.
 pub const TYPE_METADATA_KEY: &str = "keyspan.type";
@@ -33,13 +33,14 @@ impl SqlType {
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => DataType::Utf8,
-            SqlType::Bytea => DataType::Binary,
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => DataType::Binary,
             SqlType::Date => DataType::Date32,
             SqlType::Time(_) => DataType::Time64(TimeUnit::Microsecond),
             SqlType::Timestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),
             SqlType::TimestampTz(_) => DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())),
             SqlType::Interval(_) => DataType::Interval(IntervalUnit::MonthDayNano),
             SqlType::Uuid => DataType::FixedSizeBinary(16),
+            SqlType::Record(ty) => DataType::Struct(columns_of(ty)),
             SqlType::Array(element) => list_of(element.arrow_type()),
             SqlType::Int2Vector => list_of(DataType::Int16),
             SqlType::Catalog(
@@ -110,16 +111,30 @@ impl SqlType {
             | DataType::FixedSizeList(item, _)
             | DataType::ListView(item)
             | DataType::LargeListView(item) => SqlType::Array(Box::new(SqlType::from_field(item))),
+            DataType::Struct(columns) => {
+                let columns = columns.iter().map(|column| {
+                    let ty = SqlType::from_field(column);
+                    (column.name().clone(), ty)
+                });
+                SqlType::Record(Arc::new(RecordType::anonymous(columns)))
+            }
             DataType::Dictionary(_, value) => SqlType::from_arrow(value),
             DataType::RunEndEncoded(_, value) => SqlType::from_field(value),
             DataType::Utf8
             | DataType::LargeUtf8
             | DataType::Utf8View
-            | DataType::Struct(_)
             | DataType::Union(_, _)
             | DataType::Map(_, _) => SqlType::Text,
         }
     }
+}
+
+/// The columns of a row, by their places: rows whose columns are alike are carried by one Arrow type, whatever they are called.
+fn columns_of(ty: &RecordType) -> Fields {
+    let columns = (1..).zip(&ty.fields);
+    columns
+        .map(|(number, field)| Field::new(format!("f{number}"), field.ty.arrow_type(), true))
+        .collect()
 }
 
 fn list_of(element: DataType) -> DataType {

@@ -2,7 +2,10 @@
 
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
-use super::{CatalogType, EnumValue, Interval, Numeric, SqlType, Value, array, json, precision, strings};
+use super::{
+    CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
+    Value, array, json, precision, range_bytes, record_input, strings,
+};
 use crate::error::utf8;
 use crate::{Error, Result};
 
@@ -70,6 +73,9 @@ impl Value {
             }
             SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&text_of(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
+            SqlType::Range(kind) => Value::Range(read_range(bytes, *kind, parameter)?),
+            SqlType::Multirange(kind) => Value::Multirange(read_multirange(bytes, *kind, parameter)?),
+            SqlType::Record(ty) => Value::Record(read_record(bytes, ty, parameter)?),
             SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
             SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
         };
@@ -119,6 +125,91 @@ fn read_path(bytes: &[u8]) -> Option<Result<Value>> {
     let text = bytes.strip_prefix(&[1])?;
     let path = text_of(text).and_then(|text| JsonPath::parse(&text));
     Some(path.map(|path| Value::Text(path.to_string())))
+}
+
+/// A range: PostgreSQL's flags, then each bound that there is behind its length.
+fn read_range(bytes: &[u8], kind: RangeKind, parameter: usize) -> Result<RangeValue> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let (flags, mut rest) = bytes.split_first().ok_or_else(damaged)?;
+    let bounds = range_bytes::bounds_of(*flags, || {
+        let data = cut_data(&mut rest).ok_or_else(damaged)?;
+        Value::from_binary(data, &kind.bound_type(), parameter)
+    })?;
+    if !rest.is_empty() {
+        return Err(damaged());
+    }
+    match bounds {
+        Some((lower, upper)) => RangeValue::new(kind, lower, upper),
+        None => Ok(RangeValue::empty(kind)),
+    }
+}
+
+/// A multirange: how many, then each range behind its length.
+fn read_multirange(bytes: &[u8], kind: RangeKind, parameter: usize) -> Result<MultirangeValue> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let (count, mut rest) = bytes.split_first_chunk::<4>().ok_or_else(damaged)?;
+    let mut ranges = Vec::new();
+    for _ in 0..u32::from_be_bytes(*count) {
+        let data = cut_data(&mut rest).ok_or_else(damaged)?;
+        ranges.push(read_range(data, kind, parameter)?);
+    }
+    match rest.is_empty() {
+        true => Ok(MultirangeValue::new(kind, ranges)),
+        false => Err(damaged()),
+    }
+}
+
+/// What stands behind its length.
+fn cut_data<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, after) = rest.split_first_chunk::<4>()?;
+    let length = usize::try_from(i32::from_be_bytes(*length)).ok()?;
+    let (data, after) = after.split_at_checked(length)?;
+    *rest = after;
+    Some(data)
+}
+
+/// A row: how many columns, then each behind the OID of its type and its length. Errors: 42804 for other columns than the type's.
+fn read_record(bytes: &[u8], ty: &RecordType, parameter: usize) -> Result<Vec<Value>> {
+    let damaged = || Error::InvalidBinary { parameter };
+    let mismatch = |message: String| Error::DatatypeMismatch { message, hint: None };
+    if ty.is_anonymous() {
+        return Err(record_input::of_no_type());
+    }
+    let mut rest = bytes;
+    let word = |rest: &mut &[u8]| {
+        let (word, after) = rest.split_first_chunk::<4>().ok_or_else(damaged)?;
+        *rest = after;
+        Ok::<_, Error>(i32::from_be_bytes(*word))
+    };
+    let count = word(&mut rest)?;
+    if usize::try_from(count) != Ok(ty.fields.len()) {
+        let expected = ty.fields.len();
+        return Err(mismatch(format!(
+            "wrong number of columns: {count}, expected {expected}"
+        )));
+    }
+    let mut values = Vec::with_capacity(ty.fields.len());
+    for (number, field) in (1..).zip(&ty.fields) {
+        let (oid, expected) = (word(&mut rest)?.cast_unsigned(), field.ty.oid());
+        if oid != expected {
+            return Err(mismatch(format!(
+                "binary data has type {oid} instead of expected {expected} in record column {number}"
+            )));
+        }
+        match word(&mut rest)? {
+            -1 => values.push(Value::Null),
+            length => {
+                let length = usize::try_from(length).map_err(|_| damaged())?;
+                let (data, after) = rest.split_at_checked(length).ok_or_else(damaged)?;
+                rest = after;
+                values.push(Value::from_binary(data, &field.ty, parameter)?);
+            }
+        }
+    }
+    match rest.is_empty() {
+        true => Ok(values),
+        false => Err(damaged()),
+    }
 }
 
 /// An array of the element, which may be an array itself: then one of more dimensions.

@@ -8,7 +8,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{EnumValue, Numeric, SqlType, Value};
+use super::{EnumValue, MultirangeValue, Numeric, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -42,6 +42,9 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
             let number = Numeric::from_bytes(array.as_binary::<i32>().value(row));
             Value::Numeric(number.ok_or_else(|| Error::internal("bytes that are no numeric"))?)
         }
+        DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => {
+            range_of(array.as_binary::<i32>().value(row), ty)?
+        }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
         DataType::Time64(TimeUnit::Microsecond) => {
@@ -67,17 +70,41 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
                     .map_err(|_| Error::internal("a uuid of another width than 16 bytes"))?,
             )
         }
-        DataType::List(_) => {
-            let items = array.as_list::<i32>().value(row);
-            let item_type = element_type(ty);
-            Value::Array(
-                (0..items.len())
-                    .map(|item| value_at(&items, item, item_type))
-                    .collect::<Result<_>>()?,
-            )
-        }
+        DataType::Struct(_) => row_at(array, row, ty)?,
+        DataType::List(_) => items_at(array, row, ty)?,
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
+}
+
+/// The columns of a row. An untyped literal is still one.
+fn row_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    let SqlType::Record(ty) = ty else {
+        return Err(Error::internal("a row where none was expected"));
+    };
+    let columns = array.as_struct().columns().iter().zip(&ty.fields);
+    let values = columns.map(|(column, field)| match value_at(column, row, &field.ty)? {
+        Value::Text(text) if field.ty == SqlType::Unknown => Ok(Value::Unknown(text)),
+        value => Ok(value),
+    });
+    values.collect::<Result<_>>().map(Value::Record)
+}
+
+/// The items of an array.
+fn items_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
+    let items = array.as_list::<i32>().value(row);
+    let item_type = element_type(ty);
+    let values = (0..items.len()).map(|item| value_at(&items, item, item_type));
+    values.collect::<Result<_>>().map(Value::Array)
+}
+
+/// The range or multirange that bytes are.
+fn range_of(bytes: &[u8], ty: &SqlType) -> Result<Value> {
+    let value = match ty {
+        SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).map(Value::Range),
+        SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).map(Value::Multirange),
+        _ => None,
+    };
+    value.ok_or_else(|| Error::internal("bytes that are no range"))
 }
 
 /// The type of the items of an array whose type is known to be one.

@@ -14,8 +14,12 @@ use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
 use super::array_quotes::quote_element;
+use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
-use super::{CatalogType, EnumType, FormatSettings, NumericBytes, SqlType};
+use super::{
+    CatalogType, EnumType, FormatSettings, NumericBytes, RangeKind, RecordType, SqlType, Value, range_bytes,
+    value_at,
+};
 use crate::{Error, Result};
 
 /// Appends the elements of one Arrow array in text or binary form.
@@ -55,6 +59,10 @@ pub(super) enum Source {
     TimestampTz(TimestampMicrosecondArray),
     Interval(IntervalMonthDayNanoArray),
     Uuid(FixedSizeBinaryArray),
+    /// Ranges and multiranges of this type, all of which were read once.
+    Range(BinaryArray, SqlType),
+    /// A row: its columns, and the OIDs of their types.
+    Record(Vec<(ColumnEncoder, u32)>),
     List {
         array: ListArray,
         element: Box<ColumnEncoder>,
@@ -96,7 +104,7 @@ impl ColumnEncoder {
         }
         match self.source.scalar(row) {
             Some(scalar) => scalar.put(self.format, &self.settings, out),
-            None => self.source.put_list(row, self.format, out),
+            None => self.source.put_nested(row, (self.format, &self.settings), out),
         }
         true
     }
@@ -121,6 +129,7 @@ fn carried(ty: &SqlType, array: &ArrayRef) -> Result<ArrayRef> {
         // Decimals bring their own scale.
         (DataType::Decimal128(..), DataType::Decimal128(..)) => true,
         (DataType::List(_), DataType::List(_)) => true,
+        (DataType::Struct(columns), DataType::Struct(found)) => columns.len() == found.len(),
         (expected, found) => expected == found,
     };
     if fits || *found == DataType::Null {
@@ -178,6 +187,13 @@ impl Source {
             SqlType::TimestampTz(_) => Source::TimestampTz(array.as_primitive().clone()),
             SqlType::Interval(_) => Source::Interval(array.as_primitive().clone()),
             SqlType::Uuid => Source::Uuid(array.as_fixed_size_binary().clone()),
+            SqlType::Range(_) | SqlType::Multirange(_) => {
+                for row in 0..array.len() {
+                    value_at(array, row, ty)?;
+                }
+                Source::Range(array.as_binary().clone(), ty.clone())
+            }
+            SqlType::Record(ty) => Source::of_record(ty, array, format, settings)?,
             SqlType::Array(element) => {
                 let array: ListArray = array.as_list().clone();
                 let element_oid = element.oid();
@@ -247,7 +263,7 @@ impl Source {
         }
     }
 
-    /// The value of a row, unless it is a list.
+    /// The value of a row, unless it is a list or a row itself.
     #[inline]
     fn scalar(&self, row: usize) -> Option<Scalar<'_>> {
         Some(match self {
@@ -273,7 +289,11 @@ impl Source {
             Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),
             Source::Interval(array) => Scalar::Interval(array.value(row).into()),
             Source::Uuid(array) => Scalar::Uuid(array.value(row)),
-            Source::List { .. } | Source::Vector { .. } | Source::Null => return None,
+            Source::Range(..)
+            | Source::Record(_)
+            | Source::List { .. }
+            | Source::Vector { .. }
+            | Source::Null => return None,
         })
     }
 
@@ -290,9 +310,51 @@ impl Source {
         }
     }
 
-    /// Appends the list of a row.
-    fn put_list(&self, row: usize, format: WireFormat, out: &mut Vec<u8>) {
+    fn of_record(
+        ty: &RecordType,
+        array: &ArrayRef,
+        format: WireFormat,
+        settings: &FormatSettings,
+    ) -> Result<Source> {
+        let columns = array.as_struct().columns().iter().zip(&ty.fields);
+        let columns = columns.map(|(column, field)| {
+            let encoder = ColumnEncoder::new(&field.ty, column, format, settings)?;
+            Ok((encoder, field.ty.oid()))
+        });
+        Ok(Source::Record(columns.collect::<Result<_>>()?))
+    }
+
+    /// Appends the list or row of a row.
+    fn put_nested(&self, row: usize, (format, settings): (WireFormat, &FormatSettings), out: &mut Vec<u8>) {
         match (self, format) {
+            (Source::Range(array, ty), format) => {
+                if let Ok(value) = value_at(array, row, ty) {
+                    match format {
+                        WireFormat::Text => value.put_text(out, settings),
+                        WireFormat::Binary => put_binary_range(out, &value, settings),
+                    }
+                }
+            }
+            (Source::Record(columns), WireFormat::Text) => {
+                out.push(b'(');
+                for (i, (column, _)) in columns.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let start = out.len();
+                    if column.encode(row, out) {
+                        quote_field(out, start);
+                    }
+                }
+                out.push(b')');
+            }
+            (Source::Record(columns), WireFormat::Binary) => {
+                out.extend_from_slice(&(columns.len() as i32).to_be_bytes());
+                for (column, oid) in columns {
+                    out.extend_from_slice(&oid.to_be_bytes());
+                    column.encode_field(row, out);
+                }
+            }
             (Source::List { array, element, .. }, WireFormat::Text) => {
                 out.push(b'{');
                 // A list inside a list is another dimension, not a text.
@@ -317,6 +379,58 @@ impl Source {
             _ => {}
         }
     }
+}
+
+/// A range: PostgreSQL's flags, then each bound behind its length. A multirange: how many, then each range behind its length.
+fn put_binary_range(out: &mut Vec<u8>, value: &Value, settings: &FormatSettings) {
+    let behind_length = |out: &mut Vec<u8>, put: &dyn Fn(&mut Vec<u8>)| {
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        put(out);
+        let length = (out.len() - start - 4) as i32;
+        out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+    };
+    match value {
+        Value::Range(range) => {
+            out.push(range_bytes::flags(range));
+            let bounds = range
+                .bounds
+                .as_deref()
+                .into_iter()
+                .flat_map(|(lower, upper)| [lower, upper]);
+            for bound in bounds.filter_map(|bound| bound.value.as_ref()) {
+                behind_length(out, &|out| put_binary_bound(out, bound, range.kind, settings));
+            }
+        }
+        Value::Multirange(ranges) => {
+            out.extend_from_slice(&(ranges.ranges.len() as i32).to_be_bytes());
+            for range in &ranges.ranges {
+                let range = Value::Range(range.clone());
+                behind_length(out, &|out| put_binary_range(out, &range, settings));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn put_binary_bound(out: &mut Vec<u8>, value: &Value, kind: RangeKind, settings: &FormatSettings) {
+    let mut number = Vec::new();
+    let scalar = match value {
+        Value::Int(value) if kind == RangeKind::Int4 => Scalar::Int4(*value as i32),
+        Value::Int(value) => Scalar::Int8(*value),
+        Value::Date(days) => Scalar::Date(*days),
+        Value::Timestamp(micros) => Scalar::Timestamp(*micros),
+        Value::TimestampTz(micros) => Scalar::TimestampTz(*micros),
+        Value::Numeric(value) => {
+            value.put_bytes(&mut number);
+            match NumericBytes::read(&number) {
+                Some(number) => Scalar::Numeric(number),
+                None => return,
+            }
+        }
+        _ => return,
+    };
+    scalar.put(WireFormat::Binary, settings, out);
 }
 
 /// The positions in the list's values that a row's elements take.
@@ -410,7 +524,7 @@ mod tests {
     use chrono_tz::Tz;
 
     use super::*;
-    use crate::types::{Numeric, Value};
+    use crate::types::Numeric;
 
     /// What the column's first two rows print, by the type that its Arrow type stands for.
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
@@ -465,10 +579,7 @@ mod tests {
                 Arc::new(DurationMicrosecondArray::from(vec![Some(90_000_000), None])),
                 [Some("00:01:30"), None],
             ),
-            (
-                Arc::new(StructArray::from(fields)),
-                [Some("{x: 1}"), Some("{x: 2}")],
-            ),
+            (Arc::new(StructArray::from(fields)), [Some("(1)"), Some("(2)")]),
             (Arc::new(NullArray::new(2)), [None, None]),
         ];
         for (array, expected) in cases {

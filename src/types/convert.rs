@@ -4,7 +4,8 @@
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, SqlType, Value, array, floats, precision, strings,
+    CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, RecordType, SqlType, Value, array,
+    floats, precision, strings,
 };
 use crate::{Error, Result};
 
@@ -60,6 +61,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         }
         _ => {}
     }
+    let is_cast = kind == Kind::Cast;
     let converted = match ty {
         SqlType::Bool => to_bool(value, kind).map(Ok),
         SqlType::Int2 => to_integer(
@@ -118,11 +120,41 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             }))),
             _ => None,
         },
+        SqlType::Range(kind) => match value {
+            Value::Range(range) if range.kind == *kind => Some(Ok(Value::Range(range))),
+            _ => None,
+        },
+        SqlType::Multirange(kind) => match value {
+            Value::Multirange(ranges) if ranges.kind == *kind => Some(Ok(Value::Multirange(ranges))),
+            Value::Range(range) if range.kind == *kind && is_cast => {
+                Some(Ok(Value::Multirange(MultirangeValue::new(*kind, [range]))))
+            }
+            _ => None,
+        },
+        SqlType::Record(ty) => to_record(value, ty, settings, kind),
         SqlType::Json | SqlType::Jsonb => None,
         SqlType::Array(element) => to_array(value, element, settings, kind),
         SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
     };
     converted.map(|value| precision::fit(value?, ty))
+}
+
+/// A row as one of another type: column by column.
+fn to_record(value: Value, ty: &RecordType, settings: &FormatSettings, kind: Kind) -> Option<Result<Value>> {
+    let Value::Record(values) = value else {
+        return None;
+    };
+    if values.len() != ty.fields.len() {
+        return None;
+    }
+    let mut converted = Vec::with_capacity(values.len());
+    for (value, field) in values.into_iter().zip(&ty.fields) {
+        match convert(value, &field.ty, settings, kind)? {
+            Ok(value) => converted.push(value),
+            Err(error) => return Some(Err(error)),
+        }
+    }
+    Some(Ok(Value::Record(converted)))
 }
 
 fn to_string_type(text: String, ty: &SqlType, kind: Kind) -> Result<Value> {

@@ -70,13 +70,7 @@ impl EnumType {
 
     /// Its name as SQL text has it: in quotes, unless it is in lower case and plain.
     pub fn quoted_name(&self) -> String {
-        let is_plain = |(at, c): (usize, char)| {
-            c.is_ascii_lowercase() || c == '_' || at > 0 && (c.is_ascii_digit() || c == '$')
-        };
-        match self.name.chars().enumerate().all(is_plain) {
-            true => self.name.clone(),
-            false => format!("\"{}\"", self.name.replace('"', "\"\"")),
-        }
+        super::type_quotes::quoted(&self.name)
     }
 
     /// All its values from one to another, both included; from the first, or to the last, where none is given.

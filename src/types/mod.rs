@@ -28,7 +28,6 @@ mod datetime_tokens;
 mod datetime_words;
 mod digits;
 mod encoding;
-mod enum_carrier;
 mod enum_type;
 mod floats;
 mod format_settings;
@@ -39,12 +38,20 @@ mod json;
 pub(crate) mod json_path;
 mod numeric;
 mod precision;
+mod range;
+mod range_bytes;
+mod range_kind;
+mod range_text;
+mod record_input;
+mod record_quotes;
 mod scalar;
 mod spaces;
 mod sql_type;
 mod strings;
 mod text_input;
+mod type_label;
 mod type_names;
+mod type_quotes;
 mod type_table;
 mod value;
 
@@ -69,11 +76,16 @@ pub(crate) use json::normalize as jsonb_text;
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
 pub(crate) use precision::keeps_all as keeps_all_times;
+pub use range_bytes::{multirange_key, range_key};
+pub use range_kind::RangeKind;
 pub use scalar::{Scalar, WireFormat};
 pub(crate) use sql_type::SECOND_DIGITS_MAX;
-pub use sql_type::{CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, SqlType};
+pub use sql_type::{
+    CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
+};
+pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
-pub use value::Value;
+pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
 
 #[cfg(test)]
 mod tests;

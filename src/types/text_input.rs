@@ -6,7 +6,7 @@ use super::json_path::JsonPath;
 use super::spaces::is_space;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats,
-    json, precision, strings,
+    json, precision, range_text, record_input, strings,
 };
 use crate::{Error, Result};
 
@@ -29,6 +29,7 @@ impl Value {
             SqlType::Catalog(CatalogType::JsonPath) => {
                 Value::Text(JsonPath::parse(&strings::checked(text)?)?.to_string())
             }
+            SqlType::Catalog(CatalogType::Record) => return Err(record_input::of_no_type()),
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)
             }
@@ -70,6 +71,14 @@ impl Value {
                 Value::Interval(Interval::parse(&text, settings.interval_style)?)
             }
             SqlType::Enum(ty) => Value::Enum(EnumValue::parse(text, ty)?),
+            SqlType::Range(kind) => Value::Range(range_text::parse_range(text, *kind, settings)?),
+            SqlType::Multirange(kind) => {
+                Value::Multirange(range_text::parse_multirange(text, *kind, settings)?)
+            }
+            SqlType::Record(ty) => {
+                let read = |word: &str, place: usize| Value::parse(word, &ty.fields[place].ty, settings);
+                Value::Record(record_input::parse(text, ty, read)?)
+            }
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::Json => {
                 json::check(text)?;

@@ -2,7 +2,7 @@
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
 use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, SECOND_DIGITS_MAX};
-use super::type_table::{ENUM, TYPES, TypeRow};
+use super::type_table::{ENUM, RECORD, TYPES, TypeRow};
 use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, NumericSize, SqlType};
 use crate::{Error, Result};
 
@@ -20,6 +20,8 @@ const ALL_DIGITS: i32 = 0xFFFF;
 
 /// The OID that undecided and missing types are sent with.
 const TEXT_OID: u32 = 25;
+/// PostgreSQL's OID of void, as which a client declares a parameter that holds the place of an OUT parameter.
+pub const VOID_OID: u32 = 2278;
 /// The OID of char(n).
 const BPCHAR_OID: u32 = 1042;
 
@@ -29,9 +31,11 @@ impl SqlType {
         match self {
             SqlType::Array(element) => match element.innermost() {
                 SqlType::Enum(ty) => ty.array_oid,
+                SqlType::Record(ty) => ty.array_oid,
                 element => element.type_row().array_oid,
             },
             SqlType::Enum(ty) => ty.oid,
+            SqlType::Record(ty) => ty.oid,
             SqlType::Unknown | SqlType::Void => TEXT_OID,
             other => other.type_row().oid,
         }
@@ -72,6 +76,7 @@ impl SqlType {
         match self {
             SqlType::Array(element) => format!("{}[]", element.name()),
             SqlType::Enum(ty) => ty.quoted_name(),
+            SqlType::Record(ty) => ty.quoted_name(),
             SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
             SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
@@ -101,6 +106,7 @@ impl SqlType {
         match self {
             SqlType::Array(element) => element.base_name(),
             SqlType::Enum(ty) => &ty.name,
+            SqlType::Record(ty) => &ty.name,
             other => other.type_row().sql_name,
         }
     }
@@ -110,6 +116,7 @@ impl SqlType {
         match self {
             SqlType::Array(element) => format!("{}[]", element.innermost().full_base_name()),
             SqlType::Enum(ty) => ty.quoted_name(),
+            SqlType::Record(ty) => ty.quoted_name(),
             other => other.base_name().to_string(),
         }
     }
@@ -119,6 +126,7 @@ impl SqlType {
         match self {
             SqlType::Array(element) => format!("_{}", element.innermost().catalog_name()),
             SqlType::Enum(ty) => ty.name.clone(),
+            SqlType::Record(ty) => ty.name.clone(),
             other => other.type_row().catalog_name.to_string(),
         }
     }
@@ -196,6 +204,7 @@ impl SqlType {
         let family = match self {
             SqlType::Array(element) => return element.type_row(),
             SqlType::Enum(_) => return &ENUM,
+            SqlType::Record(_) => return &RECORD,
             SqlType::Numeric(_) => &SqlType::Numeric(None),
             SqlType::Varchar(_) => &SqlType::Varchar(None),
             SqlType::Char(_) => &SqlType::Char(Some(1)),

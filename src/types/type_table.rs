@@ -1,7 +1,7 @@
 //! The one table of types: OIDs, names, aliases and widths are read from here and stand nowhere else. `sql_type` looks
 //! types up in it; `pg_type` is made of it.
 
-use super::{CatalogType, SqlType};
+use super::{CatalogType, RangeKind, SqlType};
 
 /// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
 #[derive(Debug)]
@@ -51,8 +51,19 @@ const fn catalog_row(
     row(SqlType::Catalog(ty), oids, catalog_name, sql_name, length, &[])
 }
 
+const fn range_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -> TypeRow {
+    row(SqlType::Range(kind), oids, name, name, -1, &[])
+}
+
+const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -> TypeRow {
+    row(SqlType::Multirange(kind), oids, name, name, -1, &[])
+}
+
 /// What all enum types have in common; names and OIDs are each one's own.
 pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
+
+/// What all row types have in common; names and OIDs are each one's own.
+pub(super) static RECORD: TypeRow = row(SqlType::Void, (2249, 2287), "record", "record", -1, &[]);
 
 /// Every type but the arrays, which are `array_oid` of their element. Lindorm's names stand among the aliases.
 pub static TYPES: &[TypeRow] = &[
@@ -240,6 +251,18 @@ pub static TYPES: &[TypeRow] = &[
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
+    range_row(RangeKind::Int4, (3904, 3905), "int4range"),
+    multirange_row(RangeKind::Int4, (4451, 6150), "int4multirange"),
+    range_row(RangeKind::Numeric, (3906, 3907), "numrange"),
+    multirange_row(RangeKind::Numeric, (4532, 6151), "nummultirange"),
+    range_row(RangeKind::Timestamp, (3908, 3909), "tsrange"),
+    multirange_row(RangeKind::Timestamp, (4533, 6152), "tsmultirange"),
+    range_row(RangeKind::TimestampTz, (3910, 3911), "tstzrange"),
+    multirange_row(RangeKind::TimestampTz, (4534, 6153), "tstzmultirange"),
+    range_row(RangeKind::Date, (3912, 3913), "daterange"),
+    multirange_row(RangeKind::Date, (4535, 6155), "datemultirange"),
+    range_row(RangeKind::Int8, (3926, 3927), "int8range"),
+    multirange_row(RangeKind::Int8, (4536, 6157), "int8multirange"),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
 ];

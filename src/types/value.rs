@@ -1,11 +1,14 @@
 //! `Value`: one SQL constant (a literal, a bound parameter, a default). Used where there is one value, never a row of
-//! many: rows travel as Arrow arrays. Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
+//! many: rows travel as Arrow arrays. Ranges are defined here, because they hold values; what is done with them stands in `range`.
+//! Reading text stands in `text_input`, binary in `binary_input`, conversions in `convert`.
 
 use std::sync::Arc;
 
 use super::array_quotes::quote_element;
+use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, Numeric, SqlType, datetime_output, digits, floats, interval_output,
+    EnumValue, FormatSettings, Interval, Numeric, RangeKind, RecordType, SqlType, datetime_output, digits,
+    floats, interval_output,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -43,8 +46,51 @@ pub enum Value {
     Uuid([u8; 16]),
     /// A value of an enum type.
     Enum(EnumValue),
+    /// A range.
+    Range(RangeValue),
+    /// A multirange.
+    Multirange(MultirangeValue),
+    /// A row, one value a column.
+    Record(Vec<Value>),
     /// A one-dimensional array (of a parameter or constant, for `= ANY`).
     Array(Vec<Value>),
+}
+
+/// A bound of a range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeBound {
+    /// `None`: there is none on this side.
+    pub value: Option<Value>,
+    /// Whether the bound itself is in the range; never where there is none.
+    pub inclusive: bool,
+}
+
+impl RangeBound {
+    /// No bound.
+    pub fn none() -> RangeBound {
+        RangeBound {
+            value: None,
+            inclusive: false,
+        }
+    }
+}
+
+/// A range.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeValue {
+    /// What its bounds are.
+    pub kind: RangeKind,
+    /// Lower and upper; `None`: it is empty.
+    pub bounds: Option<Box<(RangeBound, RangeBound)>>,
+}
+
+/// Several ranges, none of which touches another, in order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MultirangeValue {
+    /// What their bounds are.
+    pub kind: RangeKind,
+    /// None of them is empty.
+    pub ranges: Vec<RangeValue>,
 }
 
 impl Value {
@@ -77,6 +123,22 @@ impl Value {
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
+            Value::Range(range) => put_range(out, range, settings),
+            Value::Multirange(ranges) => put_multirange(out, ranges, settings),
+            Value::Record(fields) => {
+                out.push(b'(');
+                for (i, field) in fields.iter().enumerate() {
+                    if i > 0 {
+                        out.push(b',');
+                    }
+                    let start = out.len();
+                    if *field != Value::Null {
+                        field.put_text(out, settings);
+                        quote_field(out, start);
+                    }
+                }
+                out.push(b')');
+            }
             Value::Array(elements) => {
                 out.push(b'{');
                 for (i, element) in elements.iter().enumerate() {
@@ -121,6 +183,13 @@ impl Value {
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
             Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
+            Value::Range(range) => SqlType::Range(range.kind),
+            Value::Multirange(ranges) => SqlType::Multirange(ranges.kind),
+            Value::Record(fields) => {
+                let columns = (1..).zip(fields);
+                let columns = columns.map(|(number, field)| (format!("f{number}"), field.natural_type()));
+                SqlType::Record(Arc::new(RecordType::anonymous(columns)))
+            }
             Value::Array(elements) => {
                 let element = elements.iter().find(|element| **element != Value::Null);
                 SqlType::Array(Box::new(element.map_or(
@@ -133,4 +202,45 @@ impl Value {
             }
         }
     }
+}
+
+/// Appends a range.
+fn put_range(out: &mut Vec<u8>, range: &RangeValue, settings: &FormatSettings) {
+    let Some((lower, upper)) = range.bounds.as_deref() else {
+        return out.extend_from_slice(b"empty");
+    };
+    out.push(if lower.inclusive { b'[' } else { b'(' });
+    put_bound(out, lower, settings);
+    out.push(b',');
+    put_bound(out, upper, settings);
+    out.push(if upper.inclusive { b']' } else { b')' });
+}
+
+fn put_bound(out: &mut Vec<u8>, bound: &RangeBound, settings: &FormatSettings) {
+    let Some(value) = &bound.value else { return };
+    let start = out.len();
+    value.put_text(out, settings);
+    let is_special = |byte: &u8| {
+        matches!(
+            byte,
+            b'(' | b')' | b'[' | b']' | b',' | b'"' | b'\\' | b' ' | b'\t'..=b'\r'
+        )
+    };
+    if out[start..].iter().any(is_special) {
+        // No bound of a type that there is has a quote or backslash in it.
+        out.insert(start, b'"');
+        out.push(b'"');
+    }
+}
+
+/// Appends a multirange.
+fn put_multirange(out: &mut Vec<u8>, ranges: &MultirangeValue, settings: &FormatSettings) {
+    out.push(b'{');
+    for (at, range) in ranges.ranges.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        put_range(out, range, settings);
+    }
+    out.push(b'}');
 }

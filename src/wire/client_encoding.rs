@@ -26,7 +26,7 @@ pub(super) fn decoded_binary<'b>(
     if encoding.is_own() || !holds_text(ty) {
         return Ok(Cow::Borrowed(bytes));
     }
-    if matches!(ty, SqlType::Array(_)) {
+    if matches!(ty, SqlType::Array(_) | SqlType::Record(_)) {
         return match bytes.iter().all(|byte| byte.is_ascii() || *byte == 0xFF) {
             true => Ok(Cow::Borrowed(bytes)),
             false => Err(Error::unsupported(
@@ -44,13 +44,15 @@ pub(super) fn decoded_binary<'b>(
 
 /// Whether the client's text stands in a value of this type, sent in this format.
 pub(super) fn is_recoded(ty: &SqlType, format: WireFormat) -> bool {
-    format == WireFormat::Text || holds_text(ty)
+    // A row in binary form is not cut apart.
+    format == WireFormat::Text || holds_text(ty) && ty.record_type().is_none()
 }
 
 /// Whether the binary form of a type holds text.
 fn holds_text(ty: &SqlType) -> bool {
     match ty {
         SqlType::Array(element) => holds_text(element),
+        SqlType::Record(row) => row.fields.iter().any(|field| holds_text(&field.ty)),
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)

@@ -18,7 +18,9 @@ use super::statement_log::log_duration;
 use crate::session::{Portal, PortalState, PreparedStatement, Reply, text_parameter};
 use crate::sql::PARAMETER_BYTES_MAX;
 use crate::system::{Parameters, query_threads};
-use crate::types::{CharacterEncoding, FormatSettings, SqlType, Value, WireFormat, binary_dimensions};
+use crate::types::{
+    CharacterEncoding, FormatSettings, SqlType, VOID_OID, Value, WireFormat, binary_dimensions,
+};
 use crate::{Error, Result};
 
 impl Responder {
@@ -28,7 +30,11 @@ impl Responder {
             return self.sync().await;
         }
         if self.state == State::Failed {
-            return Ok(());
+            // Who flushes waits, for the error as well.
+            return match message {
+                Message::Flush => self.drain().await,
+                _ => Ok(()),
+            };
         }
         let answered = match message {
             Message::Parse { name, text, types } => self.parse(&name, &text, &types).await,
@@ -134,7 +140,11 @@ impl Responder {
         parameters: Vec<Value>,
     ) -> Result<()> {
         let columns = self.session.statement_columns(&statement);
-        let formats = result_formats(&bind.result_formats, columns.map_or(0, |columns| columns.len()))?;
+        // What gives no rows has no columns that a format could be wrong for.
+        let formats = match columns {
+            Some(columns) => result_formats(&bind.result_formats, columns.len())?,
+            None => Vec::new(),
+        };
         self.session.bind(&bind.portal, statement, parameters, formats)?;
         self.output
             .message(&PgWireBackendMessage::BindComplete(BindComplete::new()))
@@ -148,6 +158,7 @@ impl Responder {
             .map(|ty| match ty {
                 // What nothing decides reads as text, as in PostgreSQL.
                 SqlType::Unknown => SqlType::Text.oid(),
+                SqlType::Void => VOID_OID,
                 ty => ty.oid(),
             })
             .collect();
@@ -238,7 +249,7 @@ impl Responder {
             .parsed
             .as_ref()
             .and_then(|statement| statement.parsed.hints.timeout_ms);
-        rows.resume(self.session.deadline_of(own_ms));
+        rows.resume(self.session.deadline_of(own_ms)).await?;
         let formats = portal.formats.clone();
         if self.send_rows(&mut rows, &formats, rows_max).await? {
             let tag = self.session.complete(rows).await?;

@@ -118,6 +118,7 @@ pub struct Server {
     reclaiming: JoinHandle<()>,
     building: JoinHandle<()>,
     removing: JoinHandle<()>,
+    tending: JoinHandle<()>,
 }
 
 impl Server {
@@ -170,6 +171,7 @@ impl Server {
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let building = tokio::spawn(instance.clone().build_indexes());
         let removing = tokio::spawn(instance.clone().remove_over());
+        let tending = tokio::spawn(instance.clone().tend_regions());
         let listening = Arc::new(Listening::new(instance, limits));
         let accepting = tokio::spawn(listener::accept(Arc::clone(&listening), listener));
         Ok(Server {
@@ -179,6 +181,7 @@ impl Server {
             reclaiming,
             building,
             removing,
+            tending,
         })
     }
 
@@ -229,11 +232,13 @@ impl Server {
         self.reclaiming.abort();
         self.building.abort();
         self.removing.abort();
+        self.tending.abort();
         // The tasks end by themselves or by the abort; there is nothing to learn from how.
         let _ = self.accepting.await;
         let _ = self.reclaiming.await;
         let _ = self.building.await;
         let _ = self.removing.await;
+        let _ = self.tending.await;
         self.listening.instance.store().close().await
     }
 }

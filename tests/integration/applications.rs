@@ -143,10 +143,7 @@ async fn django_does_the_same_on_postgresql() {
 }
 
 /// What scripts of Node print otherwise on Keyspan, by script and the step's name, and why.
-const NODE_DIFFERENCES: &[(&str, &str)] = &[
-    // It makes a function that answers a whole row of a table.
-    ("sequelize", "findOrCreate"),
-];
+const NODE_DIFFERENCES: &[(&str, &str)] = &[];
 
 /// What a script of the folder prints, step by step; `None` where Node or its libraries are absent.
 fn run_node(script: &str, place: &Place) -> Option<Vec<String>> {
@@ -180,7 +177,7 @@ fn place_of(target: &Target) -> Place {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn libraries_of_node_do_as_on_postgresql() {
-    for script in ["knex", "sequelize", "typeorm", "drizzle"] {
+    for script in ["knex", "sequelize", "typeorm", "drizzle", "sessions", "others"] {
         let data_dir = TempDir::new().unwrap();
         let server = ServerProcess::start(data_dir.path(), &["--set", "keyspan.full_scan=allow"]);
         let addr = server.addr();
@@ -195,7 +192,7 @@ async fn libraries_of_node_do_as_on_postgresql() {
             .await
             .unwrap();
         let Some(ran) = ran else { return };
-        assert!(ran.len() > 15, "{script}: {ran:?}");
+        assert!(ran.len() > 5, "{script}: {ran:?}");
         let differs =
             |line: &&String| NODE_DIFFERENCES.contains(&(script, line.split(' ').next().unwrap_or_default()));
         let failed: Vec<_> = ran
@@ -221,4 +218,212 @@ async fn libraries_of_node_do_as_on_postgresql() {
             assert_eq!(line, expected, "{script}");
         }
     }
+}
+
+/// The exit code of a script that misses what it needs.
+const ABSENT: i32 = 77;
+
+/// A script that prints its steps, given host, port, user and database.
+struct Script {
+    name: &'static str,
+    folder: &'static str,
+    command: &'static [&'static str],
+    /// It takes a minute and more: only with KEYSPAN_SLOW_APPLICATIONS.
+    is_slow: bool,
+    /// What lines hold that differ, each with the reason.
+    differs: &'static [(&'static str, &'static str)],
+}
+
+const SCRIPTS: &[Script] = &[
+    Script {
+        name: "activerecord",
+        folder: "rails",
+        command: &["ruby", "-W0", "records.rb"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "pgjdbc",
+        folder: "java",
+        command: &["bash", "run.sh", "Drivers"],
+        is_slow: false,
+        differs: DRIVERS_DIFFER,
+    },
+    Script {
+        name: "pgjdbc_modes",
+        folder: "java",
+        command: &["bash", "run.sh", "Drivers", "all"],
+        is_slow: true,
+        differs: DRIVERS_DIFFER,
+    },
+    Script {
+        name: "spring",
+        folder: "java",
+        command: &["bash", "run.sh", "Spring"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "liquibase",
+        folder: "liquibase",
+        command: &["bash", "run.sh"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "asyncpg",
+        folder: "python",
+        command: &["python3", "-W", "ignore", "frames.py", "asyncpg"],
+        is_slow: false,
+        differs: &[("introspection", "ROW(…) as a value")],
+    },
+    Script {
+        name: "psycopg",
+        folder: "python",
+        command: &["python3", "-W", "ignore", "frames.py", "psycopg"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "pandas",
+        folder: "python",
+        command: &["python3", "-W", "ignore", "frames.py", "pandas"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "polars",
+        folder: "python",
+        command: &["python3", "-W", "ignore", "frames.py", "polars"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "duckdb",
+        folder: "python",
+        command: &["python3", "-W", "ignore", "frames.py", "duckdb"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "dbt",
+        folder: "dbt",
+        command: &["bash", "run.sh"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "pdo",
+        folder: "php",
+        command: &["php", "-d", "display_errors=0", "pdo.php"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "psqlodbc",
+        folder: "odbc",
+        command: &["/usr/bin/python3", "odbc.py"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "go",
+        folder: "go",
+        command: &["bash", "run.sh"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "pooler",
+        folder: "pooler",
+        command: &["bash", "pooler.sh"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "dumps",
+        folder: "dumps",
+        command: &["bash", "dumps.sh"],
+        is_slow: false,
+        differs: &[],
+    },
+];
+
+const DRIVERS_DIFFER: &[(&str, &str)] = &[
+    (
+        "altered under",
+        "a prepared SELECT * goes on with the columns that it had",
+    ),
+    ("ref cursor", "there is no type refcursor"),
+    ("large object", "there are no large objects"),
+];
+
+/// What a script prints. `None`: what it needs is absent.
+fn run_script(script: &Script, place: &Place) -> Option<Vec<String>> {
+    let (program, arguments) = script.command.split_first().expect("a command has a program");
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder(script.folder));
+    command.args([&place.host, &place.port.to_string(), &place.user, &place.name]);
+    command.env("PYTHONDONTWRITEBYTECODE", "1");
+    let Ok(output) = command.output() else {
+        eprintln!("skipped: {}: {program} is not installed", script.name);
+        return None;
+    };
+    let faults = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(ABSENT) {
+        eprintln!("skipped: {}: {faults}", script.name);
+        return None;
+    }
+    assert!(output.status.success(), "{}: {faults}", script.name);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    Some(printed.lines().map(str::to_string).collect())
+}
+
+/// Every script prints on Keyspan what it prints on PostgreSQL; KEYSPAN_APPLICATION names one of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn scripts_of_applications_do_as_on_postgresql() {
+    let Some(admin) = postgresql::admin() else {
+        eprintln!("skipped: PG_URI is not set");
+        return;
+    };
+    let asked = std::env::var("KEYSPAN_APPLICATION").ok();
+    let takes_slow = std::env::var_os("KEYSPAN_SLOW_APPLICATIONS").is_some();
+    let is_run = |script: &&Script| match &asked {
+        Some(asked) => script.name == asked,
+        None => takes_slow || !script.is_slow,
+    };
+    for script in SCRIPTS.iter().filter(is_run) {
+        let database = Database::create(&admin, script.name).await;
+        let place = place_of(&database.target());
+        let expected = tokio::task::spawn_blocking(move || run_script(script, &place))
+            .await
+            .unwrap();
+        database.drop().await;
+        let Some(expected) = expected else { continue };
+        let data_dir = TempDir::new().unwrap();
+        let server = ServerProcess::start(data_dir.path(), &["--set", "keyspan.full_scan=allow"]);
+        let place = Place {
+            host: server.addr().ip().to_string(),
+            port: server.addr().port(),
+            user: "app".to_string(),
+            name: "app".to_string(),
+            test_name: (String::new(), false),
+        };
+        let ran = tokio::task::spawn_blocking(move || run_script(script, &place))
+            .await
+            .unwrap();
+        assert_same(script, &expected, &ran.expect("it was there before"));
+    }
+}
+
+/// Lines that differ although none of the script's reasons says why.
+fn assert_same(script: &Script, expected: &[String], ran: &[String]) {
+    assert!(expected.len() > 4, "{}: {expected:?}", script.name);
+    let is_told = |line: &&String| !script.differs.iter().any(|(part, _)| line.contains(part));
+    let expected: Vec<_> = expected.iter().filter(is_told).collect();
+    let ran: Vec<_> = ran.iter().filter(is_told).collect();
+    let pairs = expected.iter().zip(&ran);
+    let other: Vec<_> = pairs.filter(|(expected, ran)| expected != ran).collect();
+    assert!(other.is_empty(), "{}: {other:#?}", script.name);
+    assert_eq!(ran.len(), expected.len(), "{}: {ran:#?}", script.name);
 }

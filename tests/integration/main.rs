@@ -38,6 +38,7 @@ mod postgresql;
 mod predicates;
 mod protocol;
 mod random;
+mod regions;
 mod rekey;
 mod resources;
 mod server;

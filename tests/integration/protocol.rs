@@ -466,6 +466,71 @@ async fn bind_and_portal_errors_are_postgresqls() {
     assert_eq!(sqlstate(&raw.until('Z').await), "42P05");
 }
 
+/// asyncpg moves in a portal that is bound and not run, goes on by Execute, and waits for the errors of Parse behind Flush.
+#[tokio::test]
+async fn a_portal_is_moved_in_before_it_is_run_and_flush_brings_errors() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.run("CREATE TABLE t (id int PRIMARY KEY); INSERT INTO t VALUES (1), (2), (3), (4), (5), (6)")
+        .await;
+    raw.send('P', b"q\0SELECT id FROM t ORDER BY id\0\0\0").await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    raw.run("BEGIN").await;
+    bind_named(&mut raw, "p", "q").await;
+    raw.send('S', b"").await;
+    raw.until('Z').await;
+    let moved = raw.run("MOVE FORWARD 2 p").await;
+    assert_eq!(
+        (kinds(&moved).as_str(), moved[0].text().as_str()),
+        ("CZ", "MOVE 2")
+    );
+    let value = |messages: &[Message]| {
+        let row = messages.iter().find(|message| message.kind == 'D');
+        row.and_then(|row| row.body.last().copied())
+    };
+    assert_eq!(value(&execute_named(&mut raw, "p", 1).await), Some(b'3'));
+    assert_eq!(value(&raw.run("FETCH 1 FROM p").await), Some(b'4'));
+    let rest = execute_named(&mut raw, "p", 0).await;
+    assert_eq!((kinds(&rest).as_str(), value(&rest)), ("DDCZ", Some(b'5')));
+    raw.run("ROLLBACK").await;
+    raw.send('P', b"\0SELECT nothing\0\0\0").await;
+    raw.send('D', b"S\0").await;
+    raw.send('H', b"").await;
+    assert_eq!(sqlstate(&raw.until('E').await), "42703");
+    raw.send('S', b"").await;
+    assert_kinds(&raw.until('Z').await, "Z");
+}
+
+/// Formats for what gives no columns, and parameters of type void where a driver keeps the place of an OUT parameter.
+#[tokio::test]
+async fn what_is_said_of_nothing_is_passed_over() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
+    raw.send('P', b"\0SET search_path = public\0\0\0").await;
+    raw.send('B', b"\0\0\0\0\0\0\0\x02\0\x01\0\x01").await;
+    raw.execute(0).await;
+    raw.send('S', b"").await;
+    assert_kinds(&raw.until('Z').await, "12CZ");
+    raw.run("CREATE FUNCTION half(n int, OUT h int) LANGUAGE sql AS 'SELECT n / 2'")
+        .await;
+    for (sql, answer) in [
+        ("SELECT * FROM half($2, $1)", "2"),
+        ("SELECT half($2, $1)", "2"),
+        ("SELECT sign($1, $2)", "1"),
+    ] {
+        let parse = [b"\0", sql.as_bytes(), b"\0\0\x02\0\0\x08\xe6\0\0\0\x17"].concat();
+        raw.send('P', &parse).await;
+        raw.send('B', b"\0\0\0\0\0\x02\xff\xff\xff\xff\0\0\0\x015\0\0")
+            .await;
+        raw.execute(0).await;
+        raw.send('S', b"").await;
+        let messages = raw.until('Z').await;
+        assert_kinds(&messages, "12DCZ");
+        assert_eq!(messages[2].body[6..], *answer.as_bytes(), "{sql}");
+    }
+}
+
 #[tokio::test]
 async fn a_portal_is_suspended_resumed_and_ends_with_the_transaction() {
     let server = TestServer::start("memory").await;

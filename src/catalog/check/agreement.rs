@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::records::{Counter, Records, key_name};
-use super::{FaultKind, Faults};
+use super::{FaultKind, Faults, hex};
 use crate::catalog::{
     BUILTIN_SCHEMAS, ColumnDef, FIRST_OID, IndexDef, NO_SEQUENCE, Relation, SequenceDef, TableDef, TrashedBy,
     TrashedSequence,
@@ -34,6 +34,27 @@ pub(super) fn compare(records: &Records, faults: &mut Faults) {
     compare_counters(records, faults);
     compare_dropped(records, faults);
     compare_trash(records, faults);
+    compare_regions(records, faults);
+}
+
+/// Regions are of tables that are there, and their bounds are of the keys of these.
+fn compare_regions(records: &Records, faults: &mut Faults) {
+    for regions in &records.regions {
+        let key = key_name(&Keyspace::Regions { oid: regions.oid });
+        match records.tables().find(|table| table.oid == regions.oid) {
+            None if records.unreadable.is_empty() => {
+                faults.add(FaultKind::Record, None, key, "its table does not exist");
+            }
+            None => {}
+            Some(table) => {
+                if let Some(bound) = regions.damaged_bound(table) {
+                    let name = format!("{}.{}", table.schema, table.name);
+                    let reason = format!("its bound {} is no key of the table", hex(bound));
+                    faults.add(FaultKind::Record, Some(&name), key, reason);
+                }
+            }
+        }
+    }
 }
 
 /// The catalog's version, and the next number above that of each record.

@@ -14,6 +14,7 @@
 //!    goes with, and a sequence that a default takes of, are there.
 //! 6. A range that is recorded as dropped belongs to no table or index that is still there, nor to a table in the trash.
 //! 7. A table in the trash is under an id of its own, and so is what its record holds.
+//! 8. Regions are of a table that exists, in order, and begin with fields of its key.
 
 mod agreement;
 mod faults;
@@ -95,4 +96,4 @@ pub async fn check_catalog(snapshot: &dyn Snapshot, faults: &mut Faults) -> Resu
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

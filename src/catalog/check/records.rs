@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
 use crate::catalog::{
-    Relation, SchemaDef, TableDef, TrashedTable, UserTypes, extension, record, routine_record, trash,
-    type_record,
+    Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region,
+    routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
 use crate::codec::row::ColumnId;
@@ -38,6 +38,8 @@ pub(super) struct Records {
     pub(super) names: Vec<(String, String, u32)>,
     /// The oids of what something was made to depend on.
     pub(super) depended_on: Vec<u32>,
+    /// Where tables are split.
+    pub(super) regions: Vec<TableRegions>,
     /// The numbers of tables' rows.
     pub(super) row_counts: BTreeMap<TableId, u64>,
 }
@@ -218,6 +220,13 @@ impl Records {
                     return Err(damaged(format!("it is that of {}", owner.key_text())));
                 }
             }
+            Keyspace::Regions { oid } => {
+                let regions = region::decode(value)?;
+                if regions.oid != oid {
+                    return Err(damaged(format!("it is that of oid {}", regions.oid)));
+                }
+                self.regions.push(regions);
+            }
             Keyspace::Dropped { table, index } => {
                 if kind.encode().get(ENTRY_PREFIX_BYTES..) != Some(value) {
                     return Err(damaged(format!("it names {} instead", hex(value))));
@@ -280,6 +289,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
     match kind {
         Keyspace::Format => "format".to_string(),
         Keyspace::Clock => "clock".to_string(),
+        Keyspace::Regions { oid } => format!("regions of the table with oid {oid}"),
         Keyspace::CatalogVersion => "catalog version".to_string(),
         Keyspace::CatalogPart { part } => format!("version of part {part} of the catalog"),
         Keyspace::NextTableId => "next table id".to_string(),

@@ -33,7 +33,7 @@ fn column(id: u16, name: &str) -> ColumnDef {
 }
 
 /// `public.t (a bigint PRIMARY KEY, b bigserial)`, relation 1, with index 2's number for its key.
-fn table() -> TableDef {
+pub(in crate::catalog) fn table() -> TableDef {
     let serial = ColumnDef {
         default: Some(ColumnDefault::Sequence { oid: NO_SEQUENCE }),
         ..column(2, "b")

@@ -200,7 +200,11 @@ impl InnerJoins {
         let in_order = within.is_sorted();
         let plan = match in_order {
             true => Arc::unwrap_or_clone(joined),
-            false => Plan::Projection(Projection::of_columns(joined, self.schema)),
+            false => {
+                // By name: those of the joins stand in another order.
+                let columns = self.schema.columns().into_iter().map(Expr::Column);
+                Plan::Projection(Projection::with_schema(columns.collect(), joined, self.schema))
+            }
         };
         filtered(plan, self.above)
     }

@@ -19,6 +19,7 @@ use crate::scan::RowsStream;
 use crate::scan::executor::{Demand, scan_batches, scan_stored};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::table_access::plan_conditions;
+use crate::scan::watched_reads::watch_reads;
 use crate::system::StatementContext;
 use crate::table::RowLayout;
 use crate::tree::{Expr, fold_constants};
@@ -270,7 +271,8 @@ impl Access<'_> {
     ) -> BoxStream<'static, Result<RecordBatch>> {
         let columns = self.columns().to_vec();
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
-        scan_batches(txn, path, columns, demand, metrics)
+        let batches = scan_batches(txn, Arc::clone(&path), columns, demand, Arc::clone(&metrics));
+        watch_reads(batches, ctx, &path, &metrics)
     }
 }
 

@@ -234,13 +234,9 @@ impl<P: Probe> TreeCheck<P> {
             }
             SelectItem::QualifiedWildcard(of, options) => {
                 match of {
-                    SelectItemQualifiedWildcardKind::ObjectName(_) => {}
-                    SelectItemQualifiedWildcardKind::Expr(_) => {
-                        return Flow::Break(Unread::Lacking(
-                            "the expansion of a row expression",
-                            "Name the columns that are wanted.",
-                        ));
-                    }
+                    // An expression is looked at on its own.
+                    SelectItemQualifiedWildcardKind::ObjectName(_)
+                    | SelectItemQualifiedWildcardKind::Expr(_) => {}
                 }
                 self.wildcard(options)
             }

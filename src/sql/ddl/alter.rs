@@ -15,8 +15,8 @@ use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
-    drop_column, expiry, foreign_key, generation, identity, notice, options, rekey, rekey_build, retype,
-    rewrite, role, sequence, upkeep, view_text, wildcard,
+    drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey, rekey_build,
+    retype, rewrite, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
@@ -274,6 +274,7 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
             rekey::apply(ctx, change, columns, buckets.as_deref()).await
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
+        AlterAction::SplitAt(_) | AlterAction::UnsplitAt(_) => region::alter(ctx, table, action).await,
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }
@@ -337,6 +338,8 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false))
         }
+        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
+        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),
         other => alter_asked::apply(ctx, table, other),
     }
 }

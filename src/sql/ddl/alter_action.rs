@@ -28,6 +28,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             AlterAction::DropWildcard { .. } => "DROP COLUMN",
             AlterAction::PrimaryKey { .. } => "ALTER PRIMARY KEY",
             AlterAction::Compact => "COMPACT",
+            AlterAction::SplitAt(_) => "SPLIT AT",
+            AlterAction::UnsplitAt(_) => "UNSPLIT",
             AlterAction::Refused { .. } => return Access::Alter,
         });
     }

@@ -1,8 +1,8 @@
 //! Actions of ALTER TABLE that ask for what is so already, or that there is nothing of. Called by `alter`.
 
-use sqlparser::ast::{AlterTableOperation, Ident, ReplicaIdentity};
+use sqlparser::ast::{AlterTableOperation, ReplicaIdentity};
 
-use super::{role, storage, upkeep};
+use super::{role, storage, triggers, upkeep};
 use crate::catalog::TableDef;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -12,10 +12,8 @@ use crate::{Error, Result};
 pub(super) fn apply(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
     match operation {
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
-        AlterTableOperation::EnableTrigger { name }
-        | AlterTableOperation::DisableTrigger { name }
-        | AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => check_triggers(table, name),
+        AlterTableOperation::EnableAlwaysTrigger { name }
+        | AlterTableOperation::EnableReplicaTrigger { name } => triggers::check(table, name),
         AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
             Err(Error::unsupported(
                 "row level security",
@@ -39,17 +37,5 @@ pub(super) fn apply(ctx: &StatementContext, table: &TableDef, operation: &AlterT
             Ok(())
         }
         other => Err(Error::unsupported(format!("ALTER TABLE ... {other}"), None)),
-    }
-}
-
-/// There are no triggers: ALL and USER are none, as the names of foreign keys' are. Errors: 42704 for a trigger by its name.
-fn check_triggers(table: &TableDef, name: &Ident) -> Result<()> {
-    let lower = names::fold(name);
-    match name.quote_style.is_none() && (lower == "all" || lower == "user") {
-        true => Ok(()),
-        false => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{lower}\" for table \"{}", table.name),
-        }),
     }
 }

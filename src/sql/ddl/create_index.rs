@@ -6,7 +6,7 @@ use super::index::{Completion, NewIndex, add};
 use super::index_expression::{self, Key};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{alter, free_name, notice, storage};
+use super::{advice, alter, free_name, notice, storage};
 use crate::catalog::{Access, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
@@ -68,6 +68,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         }
     };
     storage::tell(ctx, options.unused());
+    advice::advise_index(ctx, &changed, (&name, &columns))?;
     let new = NewIndex {
         name,
         columns,

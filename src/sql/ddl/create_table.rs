@@ -13,7 +13,7 @@ use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
-use super::{advice, expiry, generation, options, sequence, storage, wildcard};
+use super::{advice, expiry, generation, options, region, sequence, storage, wildcard};
 use crate::catalog::{
     CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache,
     TableDef, TableOptions,
@@ -134,7 +134,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
     let options = table_options(ctx, create, &new)?;
     let description = describe(ctx, &new.name, create, options).await?;
     let table = create_described(ctx, new, description).await?;
-    advice::advise(ctx, &table);
+    advice::advise(ctx, &table)?;
     Ok("CREATE TABLE".to_string())
 }
 
@@ -518,6 +518,7 @@ pub(super) async fn create_described(
     table.options.expiry.by_row = false;
     expiry::settle(ctx, &mut table, &Expiry::default())?;
     let table = writer.put_table(table)?;
+    region::begin(ctx, &table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)

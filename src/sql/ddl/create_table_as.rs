@@ -153,7 +153,7 @@ pub(super) async fn create_filled(
         true => None,
         false => Some(dml::insert_query(ctx, &table, plan, observation).await?),
     };
-    advice::advise(ctx, &table);
+    advice::advise(ctx, &table)?;
     Ok(rows)
 }
 

@@ -15,6 +15,7 @@ use crate::catalog::{
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::parse::quoting::quote_ident;
 use crate::sql::dml;
 use crate::sql::relation::relation;
 use crate::store::LockMode;
@@ -505,7 +506,7 @@ fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: 
         .columns
         .iter()
         .filter_map(|id| table.columns.get(table.column_index_by_id(*id)?));
-    let named: Vec<&str> = named.map(|column| column.name.as_str()).collect();
+    let named: Vec<String> = named.map(|column| quote_ident(&column.name)).collect();
     ctx.notice(Notice {
         severity: "NOTICE",
         sqlstate: "00000".into(),
@@ -516,7 +517,7 @@ fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: 
         ),
         hint: Some(format!(
             "CREATE INDEX ON {} ({}) would lead to the rows that refer to it.",
-            table.name,
+            quote_ident(&table.name),
             named.join(", ")
         )),
     });

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use futures::future::try_join_all;
 
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, TableDef, TableRegions};
 use crate::codec::KeyRange;
 use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::store::Page;
@@ -122,21 +122,21 @@ impl SortedEntries {
 
 /// The keys of the rows in so many parts, or fewer.
 async fn slices(rows: &RowsRead, parts: usize) -> Result<Vec<KeyRange>> {
-    let KeyRange { mut start, end } = rows_range(&rows.table);
-    let cuts = match parts {
-        0 | 1 => Vec::new(),
-        parts => rows.txn.split_points(rows_range(&rows.table), parts).await?,
-    };
-    let mut slices = Vec::with_capacity(cuts.len() + 1);
-    for cut in cuts {
-        let begun = std::mem::replace(&mut start, cut.clone());
-        slices.push(KeyRange {
-            start: begun,
-            end: Some(cut),
-        });
+    let whole = rows_range(&rows.table);
+    if parts < 2 {
+        return Ok(vec![whole]);
     }
-    slices.push(KeyRange { start, end });
-    Ok(slices)
+    let regions = TableRegions::read_committed(&rows.txn, &rows.table).await?;
+    let cuts = regions.cuts(&rows.table);
+    // Where there are more regions than readers, each has about as many.
+    let cuts = match cuts.len() + 1 > parts {
+        true => {
+            let cut = |part: usize| cuts[part * (cuts.len() + 1) / parts - 1].clone();
+            (1..parts).map(cut).collect()
+        }
+        false => rows.txn.split_points(whole.clone(), parts).await?,
+    };
+    Ok(whole.split(&cuts))
 }
 
 async fn read_slice(

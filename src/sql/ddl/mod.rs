@@ -13,6 +13,7 @@ mod check;
 mod column;
 mod column_users;
 mod comment;
+mod composite;
 mod constraint;
 mod constraint_name;
 mod create_index;
@@ -45,6 +46,8 @@ mod new_relation;
 mod operator_class;
 mod options;
 mod plain_column;
+mod region;
+mod region_bounds;
 mod rekey;
 mod rekey_build;
 mod rename_schema;
@@ -68,6 +71,7 @@ mod table_change;
 mod table_index;
 mod temporary;
 mod trash;
+mod triggers;
 mod truncate;
 mod type_dependents;
 mod type_lookup;
@@ -191,7 +195,8 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             change,
         } => alter_index::execute(ctx, (name, table.as_ref()), *if_exists, change).await,
         Definition::CreateEnum { name, labels } => user_type::create_enum(ctx, name, labels).await,
-        Definition::AlterType { name, change } => user_type::alter(ctx, name, change).await,
+        Definition::CreateComposite { name, attributes } => composite::create(ctx, name, attributes).await,
+        Definition::AlterType { name, change } => composite::alter_type(ctx, name, change).await,
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,

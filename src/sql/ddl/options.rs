@@ -16,6 +16,9 @@ use crate::{Error, Result};
 /// An option and its value; `None` where it is reset.
 pub(super) type NewOption = (String, Option<String>);
 
+/// The options that say where a new table is split.
+const SPLIT_OPTIONS: [&str; 4] = ["numregions", "startkey", "endkey", "splitkeys"];
+
 /// The longest value of an option that is only kept, in bytes.
 const VALUE_BYTES_MAX: usize = 1024;
 
@@ -46,6 +49,17 @@ pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[New
     let mut names = changes.iter().map(|(name, _)| name);
     if names.any(|name| name.eq_ignore_ascii_case(WILDCARD_COLUMN)) {
         return Err(wildcard::refused());
+    }
+    let is_split = |name: &str| {
+        SPLIT_OPTIONS
+            .iter()
+            .any(|option| option.eq_ignore_ascii_case(name))
+    };
+    if changes.iter().any(|(name, _)| is_split(name)) {
+        return Err(Error::unsupported(
+            "a table option that splits a table which is there",
+            Some("Write ALTER TABLE ... SPLIT AT VALUES (...), or UNSPLIT ALL."),
+        ));
     }
     let unused = change(&mut table.options, changes)?;
     storage::tell(ctx, unused);

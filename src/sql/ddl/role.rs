@@ -4,6 +4,7 @@ use sqlparser::ast::{Ident, Owner};
 
 use crate::parse::names;
 use crate::system::StatementContext;
+use crate::system::catalog_version::objects::OWNER_NAME;
 use crate::{Error, Result};
 
 /// OWNER TO. Errors: 42704 for a role that does not exist.
@@ -17,7 +18,8 @@ pub(super) fn check_owner(ctx: &StatementContext, owner: &Owner) -> Result<()> {
 /// A role by its name. Errors: 42704.
 pub(super) fn check(ctx: &StatementContext, name: &Ident) -> Result<()> {
     let name = names::fold(name);
-    match *name == *ctx.user {
+    // Whatever is made belongs to the owner, as the catalogs say and dumps repeat.
+    match *name == *ctx.user || name == OWNER_NAME {
         true => Ok(()),
         false => Err(Error::UndefinedObject { kind: "role", name }),
     }

@@ -173,12 +173,6 @@ fn arguments(ctx: &StatementContext, new: &NewRoutine) -> Result<Vec<RoutineArgu
                 ));
             }
         };
-        if matches!(ty, RoutineType::Row(_)) {
-            return Err(Error::unsupported(
-                "a whole row as an argument of a function",
-                Some("Pass its columns, or its key."),
-            ));
-        }
         let is_array = matches!(&ty, RoutineType::Sql(ty) if ty.item_type().is_some())
             || matches!(
                 ty,

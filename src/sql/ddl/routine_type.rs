@@ -1,14 +1,11 @@
 //! The types of a function's arguments and results as CREATE writes them.
 
-use sqlparser::ast::DataType;
-
-use crate::catalog::{Access, Object, Polymorphic, RoutineType};
+use crate::Result;
+use crate::catalog::{Polymorphic, RoutineType};
 use crate::parse::routine::WrittenType;
 use crate::sql::plpgsql::type_of;
-use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::types::SqlType;
-use crate::{Error, Result};
 
 /// What a type of CREATE FUNCTION is.
 pub(super) enum Resolved {
@@ -40,18 +37,9 @@ pub(super) fn resolve(ctx: &StatementContext, written: &WrittenType) -> Result<R
         }
     }
     match type_of(ctx, written) {
+        // The row of a relation has the columns that this has when the function is called.
+        Ok(SqlType::Record(row)) if row.is_of_relation() => Ok(Resolved::Type(RoutineType::Row(row.oid))),
         Ok(ty) => Ok(Resolved::Type(RoutineType::Sql(bare(ty)))),
-        Err(undefined @ Error::UndefinedObject { .. }) => {
-            let DataType::Custom(name, modifiers) = named else {
-                return Err(undefined);
-            };
-            match get_relation(ctx, name, Access::Name)? {
-                Some(found @ (Object::Table(_) | Object::View(_))) if modifiers.is_empty() => {
-                    Ok(Resolved::Type(RoutineType::Row(found.oid())))
-                }
-                _ => Err(undefined),
-            }
-        }
         Err(error) => Err(error),
     }
 }
@@ -60,7 +48,7 @@ pub(super) fn resolve(ctx: &StatementContext, written: &WrittenType) -> Result<R
 fn bare(ty: SqlType) -> SqlType {
     match &ty {
         SqlType::Array(item) => SqlType::Array(Box::new(bare(item.as_ref().clone()))),
-        SqlType::Enum(_) | SqlType::Catalog(_) => ty,
+        SqlType::Enum(_) | SqlType::Record(_) | SqlType::Catalog(_) => ty,
         plain => SqlType::from_oid(plain.oid(), -1).unwrap_or(ty),
     }
 }

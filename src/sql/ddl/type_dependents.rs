@@ -8,8 +8,8 @@ use sqlparser::ast::Statement;
 
 use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, IndexDef, Relation, RoutineDef, TableDef, TypeDef, ViewDef,
-    stored_name,
+    CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef, TypeDef,
+    TypeKind, ViewDef, stored_name,
 };
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
@@ -17,6 +17,7 @@ use crate::parse::names;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
+use crate::types::{RecordField, RecordType, Value};
 use crate::{Error, Result};
 
 /// Something that cannot stay without a type, or a function.
@@ -28,6 +29,7 @@ pub(super) enum Dependent<'a> {
     Check(&'a TableDef, &'a str),
     View(&'a Arc<ViewDef>),
     Type(&'a Arc<TypeDef>),
+    Attribute(&'a Arc<TypeDef>, &'a RecordField),
 }
 
 /// Runs DROP TYPE or DROP DOMAIN. Errors: 42704, 42809, 2BP01 without CASCADE.
@@ -84,7 +86,9 @@ pub(super) async fn drop_of_schemas(
             | Dependent::Check(table, _) => table.oid,
             Dependent::View(view) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
-            Dependent::Type(ty) => return dropped.iter().all(|dropped| dropped.oid != ty.oid),
+            Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
+                return dropped.iter().all(|dropped| dropped.oid != ty.oid);
+            }
         };
         gone.iter().all(|relation| relation.oid() != oid)
     };
@@ -106,10 +110,12 @@ pub(super) async fn remove<'a>(
     found: impl Iterator<Item = &'a Dependent<'a>>,
 ) -> Result<()> {
     let mut tables: Vec<(&TableDef, Vec<String>)> = Vec::new();
+    let mut attributes: Vec<(&Arc<TypeDef>, &RecordField)> = Vec::new();
     for dependent in found {
         match dependent {
             Dependent::View(view) => writer.drop_view(view)?,
             Dependent::Type(ty) => writer.drop_type(ty)?,
+            Dependent::Attribute(ty, field) => attributes.push((ty, field)),
             Dependent::Routine(routine) => writer.drop_routine(routine)?,
             Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
             Dependent::Column(table, _) | Dependent::Default(table, _) | Dependent::Check(table, _) => {
@@ -128,6 +134,7 @@ pub(super) async fn remove<'a>(
             }
         }
     }
+    remove_attributes(ctx, writer, &attributes)?;
     for (table, actions) in tables {
         let text = format!(
             "ALTER TABLE {} {}",
@@ -148,6 +155,46 @@ pub(super) async fn remove<'a>(
     Ok(())
 }
 
+/// Removes attributes of composite types. Errors: 0A000 where none would be left, or a constant holds them.
+fn remove_attributes(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    removed: &[(&Arc<TypeDef>, &RecordField)],
+) -> Result<()> {
+    let mut done: Vec<u32> = Vec::new();
+    for (ty, _) in removed {
+        let TypeKind::Composite(composite) = &ty.kind else {
+            continue;
+        };
+        if done.contains(&ty.oid) {
+            continue;
+        }
+        done.push(ty.oid);
+        users_of_attributes(ctx, ty)?.check_constants(ty)?;
+        let mut row = RecordType::clone(&composite.row);
+        let is_left = |field: &RecordField| {
+            let is_it =
+                |(of, gone): &(&Arc<TypeDef>, &RecordField)| of.oid == ty.oid && gone.number == field.number;
+            !removed.iter().any(is_it)
+        };
+        row.fields.retain(is_left);
+        if row.fields.is_empty() {
+            return Err(Error::unsupported(
+                format!("composite type {} without its last attribute", ty.name),
+                Some("Drop the type as well."),
+            ));
+        }
+        writer.put_type(&TypeDef {
+            kind: TypeKind::Composite(CompositeDef {
+                row: Arc::new(row),
+                last_number: composite.last_number,
+            }),
+            ..TypeDef::clone(ty)
+        })?;
+    }
+    Ok(())
+}
+
 /// Errors: 0A000 where the text of something stored names the type, which another name would break.
 pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<()> {
     // Nor may anybody be making such a thing.
@@ -161,7 +208,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
         Dependent::Column(_, column) => column
             .generation()
             .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
-        Dependent::Type(_) => false,
+        Dependent::Type(_) | Dependent::Attribute(..) => false,
     });
     match named {
         None => Ok(()),
@@ -181,7 +228,7 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
     ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
     let literal = format!("'{}'", label.replace('\'', "''"));
     let names = |sql: &str| sql.contains(&literal);
-    let rests = |column: &ColumnDef| column.ty.enum_type().is_some_and(|labels| labels.oid == ty.oid);
+    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
     let mut named = None;
     for table in ctx
         .catalog
@@ -227,6 +274,116 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
         None => Ok(()),
         Some(what) => Err(Error::FeatureNotSupported {
             feature: format!("another name for the label \"{label}\" while {what} names it"),
+            hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
+        }),
+    }
+}
+
+/// The columns that hold values of a composite type, at any depth.
+pub(super) struct AttributeUsers {
+    /// The first, as messages name it.
+    first: Option<String>,
+    /// The first whose default is a constant.
+    constant: Option<String>,
+}
+
+impl AttributeUsers {
+    /// Errors: 0A000 for a column whose values would have to be of another type.
+    pub(super) fn check_none(&self, ty: &TypeDef) -> Result<()> {
+        match &self.first {
+            None => Ok(()),
+            Some(column) => Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: format!(
+                    "cannot alter type \"{}\" because column \"{column}\" uses it",
+                    ty.name
+                ),
+                hint: Some("Add an attribute of the other type, and drop this one.".to_string()),
+            }),
+        }
+    }
+
+    /// Errors: 0A000 for a column whose default was worked out with the attributes that there were.
+    pub(super) fn check_constants(&self, ty: &TypeDef) -> Result<()> {
+        match &self.constant {
+            None => Ok(()),
+            Some(column) => Err(Error::FeatureNotSupported {
+                feature: format!(
+                    "another set of attributes of type {} while column {column} has a constant of it as its default",
+                    ty.name
+                ),
+                hint: Some("Drop the column's default first, and set it again afterwards.".to_string()),
+            }),
+        }
+    }
+}
+
+/// See [`AttributeUsers`]. From now on nobody makes another in this transaction's time.
+pub(super) fn users_of_attributes(ctx: &StatementContext, ty: &TypeDef) -> Result<AttributeUsers> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let mut oids = vec![ty.oid];
+    let mut at = 0;
+    while let Some(oid) = oids.get(at).copied() {
+        let over = ctx.catalog.types.iter();
+        let over = over
+            .filter(|over| over.rests_on().contains(&oid))
+            .map(|over| over.oid);
+        let new: Vec<u32> = over.filter(|over| !oids.contains(over)).collect();
+        oids.extend(new);
+        at += 1;
+    }
+    let mut users = AttributeUsers {
+        first: None,
+        constant: None,
+    };
+    for table in ctx.catalog.tables() {
+        for column in table.columns.iter().chain(&table.wildcards) {
+            if !column.types_used().any(|used| oids.contains(&used)) {
+                continue;
+            }
+            let name = || format!("{}.{}", table.name, column.name);
+            users.first.get_or_insert_with(name);
+            let is_constant = matches!(&column.default, Some(ColumnDefault::Constant { value, .. }) if *value != Value::Null);
+            if is_constant || column.missing != Value::Null {
+                users.constant.get_or_insert_with(name);
+            }
+        }
+    }
+    Ok(users)
+}
+
+/// Errors: 0A000 where the text of something stored may name the attribute, which another name, or none, would break.
+pub(super) fn check_attribute_not_in_text(
+    ctx: &StatementContext,
+    ty: &TypeDef,
+    attribute: &str,
+) -> Result<()> {
+    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
+    let names = |sql: &str| mentions_word(sql, attribute);
+    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
+    let mut named = None;
+    for table in ctx
+        .catalog
+        .tables()
+        .filter(|table| table.columns.iter().any(rests))
+    {
+        let check = table.checks.iter().find(|check| names(&check.sql));
+        named = named.or(check.map(|check| format!("constraint {} on table {}", check.name, table.name)));
+        let column = table.columns.iter().find(|column| match &column.default {
+            Some(ColumnDefault::Expression { sql, .. }) => names(sql),
+            _ => column
+                .generation()
+                .is_some_and(|generation| names(&generation.sql)),
+        });
+        named = named.or(column.map(|column| format!("column {} of table {}", column.name, table.name)));
+        let mut views = ctx.catalog.queries_reading(table.oid);
+        let view = views.find(|view| view.query().is_some_and(|(query, _)| names(query)));
+        named = named.or(view.map(|view| format!("view {}", view.name())));
+    }
+    match named {
+        None => Ok(()),
+        Some(what) => Err(Error::FeatureNotSupported {
+            feature: format!("a change of attribute \"{attribute}\" while {what} may name it"),
             hint: Some("Drop what names it first, and create it again afterwards.".to_string()),
         }),
     }
@@ -308,8 +465,15 @@ fn dependents<'a>(
     ty: &TypeDef,
 ) -> Vec<Dependent<'a>> {
     let mut found: Vec<Dependent<'a>> = Vec::new();
-    let over = types.iter().filter(|over| over.rests_on().contains(&ty.oid));
-    found.extend(over.map(Dependent::Type));
+    for over in types.iter().filter(|over| over.rests_on().contains(&ty.oid)) {
+        let TypeKind::Composite(composite) = &over.kind else {
+            found.push(Dependent::Type(over));
+            continue;
+        };
+        let is_of = |field: &&RecordField| field.ty.user_types().iter().any(|(used, _)| *used == ty.oid);
+        let fields = composite.row.fields.iter().filter(is_of);
+        found.extend(fields.map(|field| Dependent::Attribute(over, field)));
+    }
     for table in catalog.tables() {
         for column in table.columns.iter().chain(&table.wildcards) {
             let generates = column.generation();
@@ -361,6 +525,13 @@ impl Dependent<'_> {
             Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
             Dependent::View(view) => format!("view {}", view.name),
             Dependent::Type(ty) => described(ty),
+            Dependent::Attribute(ty, field) => {
+                format!(
+                    "column {} of composite type {}",
+                    field.name,
+                    quote_ident(&ty.name)
+                )
+            }
         }
     }
 
@@ -383,7 +554,7 @@ impl Dependent<'_> {
                 format!("{} {}", table.oid, self.described())
             }
             Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
-            Dependent::Type(_) => self.described(),
+            Dependent::Type(_) | Dependent::Attribute(..) => self.described(),
         }
     }
 
@@ -398,9 +569,11 @@ impl Dependent<'_> {
                 format!("ALTER COLUMN {} DROP DEFAULT", quote_ident(&column.name))
             }
             Dependent::Check(_, name) => format!("DROP CONSTRAINT {}", quote_ident(name)),
-            Dependent::View(_) | Dependent::Type(_) | Dependent::Routine(_) | Dependent::Index(..) => {
-                String::new()
-            }
+            Dependent::View(_)
+            | Dependent::Type(_)
+            | Dependent::Attribute(..)
+            | Dependent::Routine(_)
+            | Dependent::Index(..) => String::new(),
         }
     }
 }

@@ -92,13 +92,14 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
             type_dependents::check_label_not_in_text(ctx, &ty, from)?;
             put_labels(ctx, &ty, renamed)
         }
-        (TypeKind::Domain(_), TypeChange::AddValue { .. } | TypeChange::RenameValue { .. }) => {
-            Err(Error::InvalidStatement {
-                state: StatementFault::WrongObjectType,
-                message: format!("{} is not an enum", ty.name),
-                hint: None,
-            })
-        }
+        (
+            TypeKind::Domain(_) | TypeKind::Composite(_),
+            TypeChange::AddValue { .. } | TypeChange::RenameValue { .. },
+        ) => Err(Error::InvalidStatement {
+            state: StatementFault::WrongObjectType,
+            message: format!("{} is not an enum", ty.name),
+            hint: None,
+        }),
         (_, change) => alter_any(ctx, &ty, change),
     }
 }
@@ -118,8 +119,11 @@ pub(super) fn alter_any(ctx: &StatementContext, ty: &Arc<TypeDef>, change: &Type
         }
         TypeChange::Owner(RoleName::Named(name)) => return role::check(ctx, &Ident::with_quote('"', name)),
         TypeChange::Owner(RoleName::Current | RoleName::All) => return Ok(()),
-        TypeChange::AddValue { .. } | TypeChange::RenameValue { .. } => {
-            return Err(Error::internal("a change of labels of what has none"));
+        TypeChange::AddValue { .. }
+        | TypeChange::RenameValue { .. }
+        | TypeChange::Attributes(_)
+        | TypeChange::RenameAttribute { .. } => {
+            return Err(Error::internal("a change of what a type has not"));
         }
     }
     if changed.schema == ty.schema && changed.name == ty.name {

@@ -14,6 +14,7 @@ use crate::catalog::{
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::Persistence;
 use crate::parse::names;
+use crate::parse::row_expansion::row_expanded;
 use crate::parse::row_locks::without_row_locks;
 use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
@@ -214,7 +215,8 @@ fn has_wildcard(query: &Query) -> bool {
         type Break = ();
         fn pre_visit_select(&mut self, select: &ast::Select) -> ControlFlow<()> {
             let is_wildcard = |item: &SelectItem| {
-                matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
+                let is_row = matches!(item, SelectItem::UnnamedExpr(expr) if row_expanded(expr).is_some());
+                is_row || matches!(item, SelectItem::Wildcard(_) | SelectItem::QualifiedWildcard(..))
             };
             if select.projection.iter().any(is_wildcard) {
                 ControlFlow::Break(())

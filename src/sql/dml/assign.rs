@@ -16,6 +16,14 @@ pub(super) fn check_assignable(from: &SqlType, column: &ColumnDef) -> Result<()>
     if is_assignable(from, &column.ty) {
         return Ok(());
     }
+    if let (SqlType::Record(row), SqlType::Record(_)) = (from, &column.ty)
+        && row.is_anonymous()
+    {
+        return Err(Error::CannotCoerce {
+            from: from.full_base_name(),
+            to: column.ty.full_base_name(),
+        });
+    }
     let error = Error::DatatypeMismatch {
         message: format!(
             "column \"{}\" is of type {} but expression is of type {}",

@@ -18,6 +18,7 @@ use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_search::reads_table;
+use super::row_values;
 use super::set;
 use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
@@ -259,6 +260,7 @@ impl Source {
             return Ok(Source::Defaults);
         };
         if let Some(rows) = plain_values(source) {
+            let rows = &row_values::expanded(ctx, rows);
             let values = ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types)?;
             return Ok(Source::Values(values));
         }

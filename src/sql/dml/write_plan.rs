@@ -8,6 +8,7 @@ use super::conflict::OnConflict;
 use super::delete::DeletePlan;
 use super::insert::{InsertPlan, Mode, Source};
 use super::merge::MergePlan;
+use super::part_columns;
 use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
@@ -86,9 +87,9 @@ impl WritePlan {
         let mut types = known_types(ctx);
         let noticed = ctx.notices_count();
         let write = match statement {
-            ast::Statement::Insert(insert) => {
-                Write::Insert(InsertPlan::bind_for_run(ctx, insert, &mut types).await?)
-            }
+            ast::Statement::Insert(insert) => Write::Insert(
+                InsertPlan::bind_for_run(ctx, part_columns::whole(ctx, insert)?.as_ref(), &mut types).await?,
+            ),
             ast::Statement::Update(update) => {
                 Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types).await?)
             }
@@ -111,9 +112,11 @@ impl WritePlan {
         let mut types = parameters.to_vec();
         let noticed = ctx.notices_count();
         let write = match statement {
-            ast::Statement::Insert(insert) => {
-                Write::Insert(InsertPlan::bind_for_describe(ctx, insert, &mut types)?)
-            }
+            ast::Statement::Insert(insert) => Write::Insert(InsertPlan::bind_for_describe(
+                ctx,
+                part_columns::whole(ctx, insert)?.as_ref(),
+                &mut types,
+            )?),
             ast::Statement::Update(update) => {
                 match UpdatePlan::bind_for_describe(ctx, update, &mut types)? {
                     Some(plan) => Write::Update(plan),

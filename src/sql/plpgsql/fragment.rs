@@ -21,7 +21,7 @@ impl Frame {
         let prepared = self
             .program
             .prepared(place, || Ok(Prepared::new(format!("{before}{text}"))))?;
-        let (variables, values) = self.visible(&prepared.words)?;
+        let (variables, values) = self.visible(&prepared)?;
         let (variables, statement) = prepared.statement(variables)?;
         self.ctx.variables = Some(variables);
         self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
@@ -40,13 +40,12 @@ impl Frame {
     }
 
     /// The variables that a text may name, and their values: the arguments first, which it may name by number.
-    fn visible(&self, words: &BTreeSet<String>) -> Result<(Variables, Vec<(Value, SqlType)>)> {
+    fn visible(&self, prepared: &Prepared) -> Result<(Variables, Vec<(Value, SqlType)>)> {
+        let words = &prepared.words;
         let mut values: Vec<(Value, SqlType)> = Vec::new();
         if words.iter().any(|word| word.starts_with('$')) {
             for at in &self.inputs {
-                if let Holder::Scalar { ty, value } = &self.variables[*at].holder {
-                    values.push((value.clone(), ty.clone()));
-                }
+                values.extend(self.variables[*at].holder.whole());
             }
         }
         let mut all: Vec<Variable> = Vec::new();
@@ -78,6 +77,11 @@ impl Frame {
                         .filter(|(at, field)| *at == 0 || is_named(field));
                     for (_, field) in named {
                         add(Some(&name.name), &field.name, &field.value, &field.ty);
+                    }
+                    if prepared.rows.contains(&name.name)
+                        && let Some((value, ty)) = self.variables[name.at].holder.whole()
+                    {
+                        add(None, &name.name, &value, &ty);
                     }
                 }
                 Holder::Record(None) => {

@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::name_in_context;
-use super::program::{Program, concrete};
+use super::program::Program;
 use super::variable::{Holder, Variable};
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, VariableConflict};
-use crate::sql::routine_run::returned_types;
+use crate::query;
+use crate::sql::routine_run::{element_of, returned_types};
 use crate::system::{RoutineCall, StatementContext};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -120,7 +121,7 @@ impl Frame {
                 false => (frame.output_type(&routine, &argument.ty), Value::Null),
             };
             let at = frame.variables.len();
-            frame.variables.push(Variable::of(Holder::Scalar { ty, value }));
+            frame.variables.push(Variable::of(Holder::new(ty, value)));
             if argument.mode.is_input() {
                 frame.inputs.push(at);
             }
@@ -154,7 +155,8 @@ impl Frame {
     }
 
     fn output_type(&self, routine: &RoutineDef, ty: &RoutineType) -> SqlType {
-        concrete(routine, ty, &self.types).unwrap_or(SqlType::Text)
+        let element = element_of(routine, &self.types);
+        query::concrete_type(&self.ctx, ty, element.as_ref()).unwrap_or(SqlType::Text)
     }
 
     /// Adds a variable with its name; answers its place.
@@ -233,9 +235,11 @@ impl Frame {
 
     /// The values of OUT.
     pub(super) fn output_row(&self) -> Vec<Value> {
-        let value = |at: &usize| match &self.variables[*at].holder {
-            Holder::Scalar { value, .. } => value.clone(),
-            Holder::Row(_) | Holder::Record(_) => Value::Null,
+        let value = |at: &usize| {
+            self.variables[*at]
+                .holder
+                .whole()
+                .map_or(Value::Null, |(value, _)| value)
         };
         self.outputs.iter().map(value).collect()
     }

@@ -13,6 +13,8 @@ use crate::{Error, Result};
 pub(super) struct Prepared {
     /// The words in it.
     pub(super) words: BTreeSet<String>,
+    /// Those that no name stands behind: as a record's they mean all of it.
+    pub(super) rows: BTreeSet<String>,
     /// The statement, for these variables.
     statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
     text: String,
@@ -28,6 +30,7 @@ impl Prepared {
         // What stands in quotes is what it is.
         words.extend(text.split('"').skip(1).step_by(2).map(str::to_string));
         Prepared {
+            rows: bare_words(&text),
             words,
             statement: Mutex::default(),
             text,
@@ -46,6 +49,37 @@ impl Prepared {
         *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
         Ok(made)
     }
+}
+
+/// The words of a text behind which no point and name stand.
+fn bare_words(text: &str) -> BTreeSet<String> {
+    let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$');
+    let mut words = BTreeSet::new();
+    let (mut rest, mut in_quotes) = (text, false);
+    while let Some(start) = rest.find(|c: char| is_of_word(c) || c == '"') {
+        rest = &rest[start..];
+        if let Some(after) = rest.strip_prefix('"') {
+            (rest, in_quotes) = (after, !in_quotes);
+            if !in_quotes {
+                continue;
+            }
+        }
+        let end = match in_quotes {
+            true => rest.find('"'),
+            false => rest.find(|c: char| !is_of_word(c)),
+        };
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        let behind = after.trim_start_matches('"').trim_start();
+        let behind = behind.strip_prefix('.').map(str::trim_start);
+        if behind.is_none_or(|behind| !behind.starts_with(|c: char| is_of_word(c) || c == '"')) {
+            words.insert(match in_quotes {
+                true => word.to_string(),
+                false => word.to_lowercase(),
+            });
+        }
+        rest = after;
+    }
+    words
 }
 
 /// The statement of a text. Errors: 42601 for several.

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::prepared::Prepared;
+use crate::Error;
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::{Raised, StatementFault};
 use crate::parse::plpgsql;
 use crate::parse::plpgsql::tree::{Block, Body, DeclarationKind, Fragment, Kind, Source, Statement};
 use crate::system::StatementContext;
-use crate::{Error, query};
 
 /// A body, ready to run.
 #[derive(Debug)]
@@ -374,14 +374,4 @@ fn mismatch(message: &str) -> Error {
         message: message.to_string(),
         hint: None,
     }
-}
-
-/// The type that a name stands for in a call.
-pub(super) fn concrete(
-    routine: &RoutineDef,
-    ty: &crate::catalog::RoutineType,
-    types: &[crate::types::SqlType],
-) -> Option<crate::types::SqlType> {
-    let element = crate::sql::routine_run::element_of(routine, types);
-    query::concrete_type(ty, element.as_ref())
 }

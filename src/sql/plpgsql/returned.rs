@@ -1,8 +1,9 @@
 //! RETURN, RETURN NEXT and RETURN QUERY.
 
+use std::sync::Arc;
+
 use super::frame::Frame;
 use super::variable::{Field, Holder};
-use crate::catalog::{RoutineResult, RoutineType};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Fragment, Source};
 use crate::sql::routine_run::assigned;
@@ -39,26 +40,35 @@ impl Frame {
 
     /// Whether the function gives rows of several columns.
     fn gives_rows(&self) -> bool {
-        self.routine.as_ref().is_some_and(|routine| {
-            matches!(
-                routine.returns,
-                RoutineResult::Record | RoutineResult::Outputs | RoutineResult::Type(RoutineType::Row(_))
-            )
-        })
+        self.routine
+            .as_ref()
+            .is_some_and(|routine| routine.returns.is_row())
     }
 
-    /// The row that an expression is: a record, or NULL.
+    /// The row that an expression is: a record, or of no values where it is NULL.
     async fn row_of(&mut self, value: &Fragment) -> Result<Vec<Value>> {
         if let Some(record) = self.record_named(&value.text) {
             return match record {
                 Holder::Row(fields) | Holder::Record(Some(fields)) => self.wanted_row(fields),
-                _ => Ok(vec![Value::Null; self.wanted.as_ref().map_or(1, Vec::len)]),
+                _ => Ok(Vec::new()),
             };
         }
         let row = self.run_made("SELECT ", &unwrapped(&value.text)).await?;
         let mut ran = row;
         let columns = super::rows::columns_of(&ran);
         let values = ran.rows.next().await?.unwrap_or_default();
+        if let ([(_, SqlType::Record(row))], [value]) = (columns.as_slice(), values.as_slice()) {
+            let ty = SqlType::Record(Arc::clone(row));
+            return match (value, Holder::new(ty, value.clone())) {
+                (Value::Record(_), Holder::Row(fields)) => self.wanted_row(fields),
+                _ => Ok(Vec::new()),
+            };
+        }
+        if let ([(_, SqlType::Unknown | SqlType::Text)], [Value::Null]) =
+            (columns.as_slice(), values.as_slice())
+        {
+            return Ok(Vec::new());
+        }
         let fields = columns
             .into_iter()
             .zip(values)
@@ -111,7 +121,7 @@ impl Frame {
         let bytes = |value: &Value| match value {
             Value::Text(text) => text.len(),
             Value::Bytes(bytes) => bytes.len(),
-            Value::Array(items) => VALUE_BYTES * items.len(),
+            Value::Array(items) | Value::Record(items) => VALUE_BYTES * items.len(),
             _ => 0,
         };
         let bytes = row.iter().map(|value| VALUE_BYTES + bytes(value)).sum();

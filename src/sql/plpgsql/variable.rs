@@ -9,8 +9,9 @@ use crate::query::type_name;
 use crate::sql::relation::relation;
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +38,40 @@ pub(super) struct Variable {
     pub(super) holder: Holder,
     pub(super) constant: bool,
     pub(super) not_null: bool,
+}
+
+impl Holder {
+    /// Of a value of a type: a row's columns are held one by one.
+    pub(super) fn new(ty: SqlType, value: Value) -> Holder {
+        let SqlType::Record(row) = &ty else {
+            return Holder::Scalar { ty, value };
+        };
+        let mut values = match value {
+            Value::Record(values) => values,
+            _ => Vec::new(),
+        }
+        .into_iter();
+        let fields = row.fields.iter().map(|field| Field {
+            name: field.name.clone(),
+            ty: field.ty.clone(),
+            value: values.next().unwrap_or(Value::Null),
+        });
+        Holder::Row(fields.collect())
+    }
+
+    /// All of it as one value; `None`: nothing was assigned to the record.
+    pub(super) fn whole(&self) -> Option<(Value, SqlType)> {
+        match self {
+            Holder::Scalar { ty, value } => Some((value.clone(), ty.clone())),
+            Holder::Row(fields) | Holder::Record(Some(fields)) => {
+                let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
+                let ty = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
+                let values = fields.iter().map(|field| field.value.clone());
+                Some((Value::Record(values.collect()), ty))
+            }
+            Holder::Record(None) => None,
+        }
+    }
 }
 
 impl Variable {
@@ -75,11 +110,7 @@ pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Hol
             {
                 return fields_of(ctx, name).map(Holder::Row);
             }
-            let ty = type_of(ctx, written)?;
-            Ok(Holder::Scalar {
-                ty,
-                value: Value::Null,
-            })
+            Ok(Holder::new(type_of(ctx, written)?, Value::Null))
         }
     }
 }
@@ -181,6 +212,17 @@ pub(super) fn assign(
         Holder::Record(held) if value == Value::Null => {
             *held = None;
             Ok(())
+        }
+        Holder::Row(_) | Holder::Record(_) if matches!(value, Value::Record(_)) => {
+            let (Value::Record(values), SqlType::Record(row)) = (&value, from) else {
+                return Err(Error::internal("a row of no type"));
+            };
+            let columns = row
+                .fields
+                .iter()
+                .map(|field| (field.name.clone(), field.ty.clone()));
+            let columns: Vec<_> = columns.collect();
+            assign_row(ctx, &mut variable.holder, &columns, Some(values.clone()))
         }
         Holder::Row(_) | Holder::Record(_) => Err(Error::DatatypeMismatch {
             message: "cannot assign non-composite value to a record variable".to_string(),

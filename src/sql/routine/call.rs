@@ -47,7 +47,7 @@ pub(in crate::sql) async fn execute_call(
         returns: Vec::new(),
         routine: Arc::clone(&routine),
     };
-    let columns = output_columns(&routine, &call.types);
+    let columns = output_columns(ctx, &routine, &call.types);
     let savepoint = ctx.txn.savepoint();
     let given = call_routine(ctx, call).await;
     let given = given.inspect_err(|_| ctx.txn.rollback_to(savepoint))?;
@@ -67,12 +67,12 @@ fn written_arguments(routine: &RoutineDef) -> Vec<bool> {
     written.map(|argument| argument.mode.is_input()).collect()
 }
 
-fn output_columns(routine: &RoutineDef, types: &[SqlType]) -> Vec<OutputColumn> {
+fn output_columns(ctx: &StatementContext, routine: &RoutineDef, types: &[SqlType]) -> Vec<OutputColumn> {
     let element = element_of(routine, types);
     let outputs = routine.outputs().enumerate();
     let columns = outputs.map(|(at, output)| OutputColumn {
         name: output.name.clone().unwrap_or_else(|| format!("column{}", at + 1)),
-        ty: concrete_type(&output.ty, element.as_ref()).unwrap_or(SqlType::Text),
+        ty: concrete_type(ctx, &output.ty, element.as_ref()).unwrap_or(SqlType::Text),
         table_oid: 0,
         attribute: 0,
     });
@@ -109,7 +109,7 @@ pub(in crate::sql) fn describe_call(
         .filter(|(_, is_input)| *is_input)
         .map(|(column, _)| column.ty.clone())
         .collect();
-    let columns = output_columns(&routine, &types);
+    let columns = output_columns(ctx, &routine, &types);
     Ok((query.parameters, columns))
 }
 

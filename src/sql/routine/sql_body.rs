@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{RoutineDef, RoutineResult};
+use crate::catalog::{RoutineDef, RoutineResult, RoutineType};
 use crate::parse::parameters;
-use crate::query::{RoutineBody, wrong_result};
+use crate::query::{RoutineBody, concrete_type, wrong_result};
 use crate::scan::OutputColumn;
 use crate::sql::routine_run::statement_run::{Ran, run_statement};
 use crate::sql::routine_run::{assigned, inner_context, returned_types};
 use crate::sql::{Statement, describe_here};
 use crate::system::{NameConflict, RoutineCall, StatementContext, Variable, Variables};
-use crate::types::{SqlType, Value};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// What a value in memory takes besides its bytes.
@@ -58,8 +58,13 @@ async fn take_rows(
     mut ran: Ran,
     wanted: Option<&[SqlType]>,
 ) -> Result<Vec<Vec<Value>>> {
-    if let Some(wanted) = wanted.filter(|wanted| wanted.len() != ran.columns.len()) {
-        let detail = match ran.columns.len() {
+    let row_type = row_of_one_column(routine, &ran.columns);
+    let found: Vec<SqlType> = match &row_type {
+        Some(row) => row.fields.iter().map(|field| field.ty.clone()).collect(),
+        None => ran.columns.iter().map(|column| column.ty.clone()).collect(),
+    };
+    if let Some(wanted) = wanted.filter(|wanted| wanted.len() != found.len()) {
+        let detail = match found.len() {
             0 => "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
             found if found > wanted.len() => "Final statement returns too many columns.",
             _ => "Final statement returns too few columns.",
@@ -68,10 +73,16 @@ async fn take_rows(
     }
     let mut rows = Vec::new();
     while let Some(row) = ran.rows.next().await? {
+        let row = match (row.as_slice(), &row_type) {
+            ([Value::Record(values)], Some(_)) => values.clone(),
+            // NULL is a row of no values.
+            (_, Some(_)) => Vec::new(),
+            _ => row,
+        };
         let mut values = Vec::with_capacity(row.len());
-        for (at, (value, column)) in row.into_iter().zip(&ran.columns).enumerate() {
+        for (at, (value, from)) in row.into_iter().zip(&found).enumerate() {
             values.push(match wanted.and_then(|wanted| wanted.get(at)) {
-                Some(ty) => assigned(ctx, value, &column.ty, ty)?,
+                Some(ty) => assigned(ctx, value, from, ty)?,
                 None => value,
             });
         }
@@ -82,6 +93,14 @@ async fn take_rows(
         }
     }
     Ok(rows)
+}
+
+/// The type of the rows that the only column of a statement holds, where the function gives rows.
+fn row_of_one_column(routine: &RoutineDef, columns: &[OutputColumn]) -> Option<Arc<RecordType>> {
+    match columns {
+        [only] if routine.returns.is_row() => only.ty.record_type().cloned(),
+        _ => None,
+    }
 }
 
 /// The statements of a body, each with the plan that it keeps.
@@ -117,7 +136,10 @@ fn variables(routine: &RoutineDef, types: &[SqlType]) -> Variables {
 pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
     let types: Option<Vec<SqlType>> = routine
         .inputs()
-        .map(|input| input.ty.sql_type().cloned())
+        .map(|input| match &input.ty {
+            RoutineType::Polymorphic(_) => None,
+            ty => concrete_type(ctx, ty, None).ok(),
+        })
         .collect();
     let Some(types) = types else {
         // Each call decides the types, and binds the body.
@@ -173,21 +195,24 @@ fn check_result(
             "Function's final statement must be SELECT or INSERT/UPDATE/DELETE RETURNING.",
         ));
     };
-    if columns.len() != wanted.len() {
-        let detail = match (wanted.len(), columns.len() > wanted.len()) {
+    let found: Vec<SqlType> = match row_of_one_column(routine, columns) {
+        Some(row) => row.fields.iter().map(|field| field.ty.clone()).collect(),
+        None => columns.iter().map(|column| column.ty.clone()).collect(),
+    };
+    if found.len() != wanted.len() {
+        let detail = match (wanted.len(), found.len() > wanted.len()) {
             (1, _) => "Final statement must return exactly one column.",
             (_, true) => "Final statement returns too many columns.",
             (_, false) => "Final statement returns too few columns.",
         };
         return Err(wrong_result(routine, detail));
     }
-    for (at, (column, ty)) in columns.iter().zip(&wanted).enumerate() {
-        if column.ty != *ty && !crate::query::is_assignable(&column.ty, ty) {
+    for (at, (found, ty)) in found.iter().zip(&wanted).enumerate() {
+        if found != ty && !crate::query::is_assignable(found, ty) {
             let detail = match wanted.len() {
-                1 => format!("Actual return type is {}.", column.ty),
+                1 => format!("Actual return type is {found}."),
                 _ => format!(
-                    "Final statement returns {} instead of {ty} at column {}.",
-                    column.ty,
+                    "Final statement returns {found} instead of {ty} at column {}.",
                     at + 1
                 ),
             };

@@ -43,17 +43,17 @@ pub(in crate::sql) fn element_of(routine: &RoutineDef, types: &[SqlType]) -> Opt
 pub(in crate::sql) fn returned_types(ctx: &StatementContext, call: &RoutineCall) -> Option<Vec<SqlType>> {
     let routine = &call.routine;
     let element = element_of(routine, &call.types);
+    let concrete = |ty| concrete_type(ctx, ty, element.as_ref()).ok();
     match &routine.returns {
-        RoutineResult::Type(RoutineType::Row(oid)) => {
-            let table = ctx.catalog.table_by_oid(*oid)?;
-            Some(table.visible_columns().map(|column| column.ty.clone()).collect())
-        }
-        RoutineResult::Type(ty) => concrete_type(ty, element.as_ref()).map(|ty| vec![ty]),
-        RoutineResult::Outputs => routine
-            .outputs()
-            .map(|output| concrete_type(&output.ty, element.as_ref()))
-            .collect(),
-        RoutineResult::Void | RoutineResult::Record | RoutineResult::Trigger => None,
+        RoutineResult::Type(ty) => match concrete(ty)? {
+            SqlType::Record(row) if routine.returns.is_row() => {
+                Some(row.fields.iter().map(|field| field.ty.clone()).collect())
+            }
+            ty => Some(vec![ty]),
+        },
+        RoutineResult::Outputs => routine.outputs().map(|output| concrete(&output.ty)).collect(),
+        RoutineResult::Record => Some(call.returns.clone()).filter(|types| !types.is_empty()),
+        RoutineResult::Void | RoutineResult::Trigger => None,
     }
 }
 

@@ -23,12 +23,74 @@ pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -
             let named = used.iter().fold(sql.clone(), |sql, oid| {
                 sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(sequences, *oid))
             });
-            Some(named)
+            Some(folded(&named))
         }
-        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(sql.clone()),
+        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(folded(sql)),
         Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(sequences, *oid))),
         Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
     }
+}
+
+/// Words of the syntax, which PostgreSQL prints in capitals.
+const WORDS: &[&str] = &[
+    "ARRAY",
+    "CAST",
+    "CURRENT_CATALOG",
+    "CURRENT_DATE",
+    "CURRENT_ROLE",
+    "CURRENT_SCHEMA",
+    "CURRENT_TIME",
+    "CURRENT_TIMESTAMP",
+    "CURRENT_USER",
+    "LOCALTIME",
+    "LOCALTIMESTAMP",
+    "SESSION_USER",
+];
+
+/// Words that are so in front of a parenthesis alone.
+const CALLS: &[&str] = &[
+    "COALESCE", "EXTRACT", "GREATEST", "LEAST", "NULLIF", "OVERLAY", "POSITION", "ROW", "TRIM",
+];
+
+/// An expression as it was written, with names of functions and types in the case that they have: who compares definitions finds
+/// `now()` for `NOW()`.
+fn folded(sql: &str) -> String {
+    let mut shown = String::with_capacity(sql.len());
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        let end = match first {
+            '\'' | '"' => quoted_bytes(rest, shown.ends_with(['E', 'e'])),
+            first if first.is_alphabetic() || first == '_' => rest
+                .find(|c: char| !c.is_alphanumeric() && c != '_' && c != '$')
+                .unwrap_or(rest.len()),
+            first => first.len_utf8(),
+        };
+        let (part, behind) = rest.split_at(end);
+        let capitals = part.to_ascii_uppercase();
+        let is_call = behind.starts_with('(');
+        let is_word = WORDS.contains(&capitals.as_str()) || is_call && CALLS.contains(&capitals.as_str());
+        match (is_word, is_call || shown.ends_with("::")) {
+            (true, _) => shown.push_str(&capitals),
+            (false, true) if !part.starts_with(['\'', '"']) => shown.push_str(&part.to_ascii_lowercase()),
+            (false, _) => shown.push_str(part),
+        }
+        rest = behind;
+    }
+    shown
+}
+
+/// How long what is quoted is that the text begins with.
+fn quoted_bytes(text: &str, has_escapes: bool) -> usize {
+    let quote = text.as_bytes()[0];
+    let mut bytes = text.bytes().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        if byte == b'\\' && has_escapes {
+            bytes.next();
+        } else if byte == quote {
+            return at + 1;
+        }
+    }
+    text.len()
 }
 
 /// A sequence as a default names it. (Which search path the reader has is not known here: the standard one is taken, which what is
@@ -60,9 +122,32 @@ fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
     let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
     match value {
         // The label may have been renamed.
-        value if ty.enum_type().is_some() => label_sql(value, ty),
+        value if ty.has_label() => label_sql(value, ty),
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
         _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folded;
+
+    #[test]
+    fn names_of_functions_and_types_are_lower_and_words_of_the_syntax_upper() {
+        for (written, shown) in [
+            ("NOW()", "now()"),
+            ("current_date + Position", "CURRENT_DATE + Position"),
+            ("Lower('NOW()')::TEXT", "lower('NOW()')::text"),
+            (
+                "E'it\\'s NOW()' || \"Upper\"('x')",
+                "E'it\\'s NOW()' || \"Upper\"('x')",
+            ),
+            ("coalesce(position(a in b), 1)", "COALESCE(POSITION(a in b), 1)"),
+            ("'ä'::\"Mood\"", "'ä'::\"Mood\""),
+            ("'open", "'open"),
+        ] {
+            assert_eq!(folded(written), shown);
+        }
     }
 }

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
+use super::definitions::{Definition, definitions};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, UserTypes,
-    ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, TypeKind,
+    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
-use crate::types::SqlType;
+use crate::types::{RecordField, SqlType};
 
 pub(crate) use super::system_objects::{
     SYSTEM, SystemObject, is_in_catalog, read, system_schema_oid, type_facts,
@@ -28,7 +29,7 @@ pub(crate) const OWNER_OID: i64 = 10;
 pub(crate) const OWNER_NAME: &str = "postgres";
 
 /// The schema of Keyspan's own relations.
-const OWN_SCHEMA: &str = "keyspan";
+pub(crate) const OWN_SCHEMA: &str = "keyspan";
 
 /// A table, view or sequence.
 #[derive(Debug)]
@@ -37,7 +38,7 @@ pub(crate) struct UserRelation {
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r`, `v`, `m` or `S`.
+    /// pg_class.relkind: `r`, `v`, `m`, `S` or `c`.
     pub(crate) kind: char,
     /// pg_class.relpersistence, of its indexes too: `p`, `u` or `t`.
     pub(crate) persistence: char,
@@ -117,15 +118,16 @@ impl Objects {
     /// Numbers everything in the catalog.
     pub(crate) fn new(catalog: &Catalog) -> Objects {
         let sequences = sequences_by_oid(catalog);
-        let relations: Vec<UserRelation> = catalog
-            .relations
-            .iter()
-            .map(|relation| match relation {
-                Relation::Table(table) => user_table(catalog, &sequences, table),
-                Relation::View(view) => user_view(catalog, view),
-                Relation::Sequence(sequence) => user_sequence(catalog, sequence),
-            })
-            .collect();
+        let relations = catalog.relations.iter().map(|relation| match relation {
+            Relation::Table(table) => user_table(catalog, &sequences, table),
+            Relation::View(view) => user_view(catalog, view),
+            Relation::Sequence(sequence) => user_sequence(catalog, sequence),
+        });
+        let own = definitions().iter().filter(|system| system.schema == OWN_SCHEMA);
+        let own = own.map(|system| own_view(catalog, system));
+        let types = catalog.types.iter().filter_map(|ty| composite_type(catalog, ty));
+        let mut relations: Vec<UserRelation> = relations.chain(own).chain(types).collect();
+        relations.sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
         let mut by_oid = HashMap::new();
         let (mut by_name, mut constraints) = (HashMap::new(), HashMap::new());
         for (position, relation) in relations.iter().enumerate() {
@@ -143,10 +145,6 @@ impl Objects {
             .schemas
             .values()
             .filter(|schema| !is_system_schema(&schema.name) || is_temporary_schema(&schema.name))
-            // Our own schema is listed once something is in it: until then it would only puzzle PostgreSQL's tools.
-            .filter(|schema| {
-                schema.name != OWN_SCHEMA || relations.iter().any(|relation| relation.schema == OWN_SCHEMA)
-            })
             .map(|schema| (i64::from(schema.oid), schema.name.clone(), schema.comment.clone()))
             .collect();
         let types = catalog
@@ -376,6 +374,42 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
     }
 }
 
+/// A relation of our own schema, as a view whose query is nobody's business.
+fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
+    let fields = system.fields.fields().iter();
+    let column = |name: &String, ty: SqlType| UserColumn {
+        name: name.clone(),
+        ty,
+        domain: None,
+        not_null: false,
+        default: None,
+        sequences: Vec::new(),
+        identity: "",
+        is_generated: false,
+        options: Vec::new(),
+        comment: None,
+    };
+    UserRelation {
+        oid: system.oid,
+        namespace: namespace_oid(catalog, OWN_SCHEMA),
+        schema: OWN_SCHEMA.to_string(),
+        name: system.name.to_string(),
+        kind: 'v',
+        persistence: 'p',
+        comment: None,
+        columns: fields
+            .map(|field| column(field.name(), SqlType::from_field(field)))
+            .collect(),
+        indexes: Vec::new(),
+        constraints: Vec::new(),
+        options: Vec::new(),
+        on_commit: None,
+        is_populated: true,
+        query: None,
+        sequence: None,
+    }
+}
+
 fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
     let columns = view
         .columns
@@ -449,6 +483,42 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         query: None,
         sequence: Some(sequence.clone()),
     }
+}
+
+/// The relation that a composite type is in pg_class.
+fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
+    let TypeKind::Composite(composite) = &ty.kind else {
+        return None;
+    };
+    let column = |field: &RecordField| UserColumn {
+        name: field.name.clone(),
+        ty: field.ty.clone(),
+        domain: None,
+        not_null: false,
+        default: None,
+        sequences: Vec::new(),
+        identity: "",
+        is_generated: false,
+        options: Vec::new(),
+        comment: None,
+    };
+    Some(UserRelation {
+        oid: i64::from(ty.oid),
+        namespace: namespace_oid(catalog, &ty.schema),
+        schema: ty.schema.clone(),
+        name: ty.name.clone(),
+        kind: 'c',
+        persistence: persistence(&ty.schema, false),
+        comment: None,
+        columns: composite.row.fields.iter().map(column).collect(),
+        indexes: Vec::new(),
+        constraints: Vec::new(),
+        options: Vec::new(),
+        on_commit: None,
+        is_populated: true,
+        query: None,
+        sequence: None,
+    })
 }
 
 /// pg_class.relpersistence of what is in the schema.

@@ -166,6 +166,11 @@ pub(crate) fn type_facts(ty: &SqlType) -> &'static SystemType {
         element: 0,
         is_array: false,
     });
+    static ROW: LazyLock<SystemType> = LazyLock::new(|| SystemType {
+        align: "d".to_string(),
+        is_array: false,
+        ..ENUM_ARRAY.clone()
+    });
     static ENUM_ARRAY: LazyLock<SystemType> = LazyLock::new(|| SystemType {
         length: -1,
         by_value: false,
@@ -173,6 +178,11 @@ pub(crate) fn type_facts(ty: &SqlType) -> &'static SystemType {
         is_array: true,
         ..ENUM.clone()
     });
+    match (ty, ty.innermost()) {
+        (SqlType::Record(_), _) => return &ROW,
+        (_, SqlType::Record(_)) => return &ENUM_ARRAY,
+        _ => {}
+    }
     match (ty.enum_type(), ty) {
         (Some(_), SqlType::Enum(_)) => &ENUM,
         (Some(_), _) => &ENUM_ARRAY,

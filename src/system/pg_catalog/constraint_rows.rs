@@ -1,5 +1,6 @@
 //! Rows of the catalogs that tell of constraints: `pg_constraint`, and information_schema's.
 
+use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
 use super::type_rows::domain_checks;
 use crate::catalog::ReferentialAction;
@@ -69,6 +70,51 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ("connoinherit", boolean(false)),
             ("conbin", text(&check.text)),
         ]);
+    }
+}
+
+/// What constraints need, in `pg_depend`: their columns, and of foreign keys what these refer to, with the index by which it is found.
+/// Parallel restores go by it.
+pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
+    let mut push = |(class, object): (i64, i64), (of, referenced): (i64, i64), column: Cell, kind: &str| {
+        rows.push(&[
+            ("classid", text(class)),
+            ("objid", text(object)),
+            ("objsubid", text(0)),
+            ("refclassid", text(of)),
+            ("refobjid", text(referenced)),
+            ("refobjsubid", column),
+            ("deptype", text(kind)),
+        ]);
+    };
+    for relation in &source.objects.relations {
+        let table = (CLASS_CLASS, relation.oid);
+        for index in relation.indexes.iter().filter(|index| index.constraint) {
+            let constraint = (CONSTRAINT_CLASS, index.oid);
+            push((CLASS_CLASS, index.oid), constraint, text(0), "i");
+            for key in &index.keys {
+                push(constraint, table, text(key.attribute), "a");
+            }
+        }
+        for constraint in &relation.constraints {
+            let own = (CONSTRAINT_CLASS, constraint.oid);
+            for column in &constraint.columns {
+                push(own, table, text(column), "a");
+            }
+            match &constraint.kind {
+                ConstraintKind::Check { .. } => {
+                    for column in &constraint.columns {
+                        push(own, table, text(column), "n");
+                    }
+                }
+                ConstraintKind::ForeignKey(key) => {
+                    for column in &key.columns {
+                        push(own, (CLASS_CLASS, key.table), text(column), "n");
+                    }
+                    push(own, (CLASS_CLASS, key.index), text(0), "n");
+                }
+            }
+        }
     }
 }
 

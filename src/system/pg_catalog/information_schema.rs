@@ -15,7 +15,7 @@ use super::session_rows::role_names;
 use super::type_cells::type_cells;
 use super::{routine_rows, type_rows};
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, UserColumn};
+use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn};
 use crate::types::SqlType;
 
 /// Every relation of information_schema with rows.
@@ -82,7 +82,10 @@ fn is_table(system: &Definition) -> bool {
 }
 
 fn system_relations() -> impl Iterator<Item = &'static Definition> {
-    definitions().iter().filter(|system| system.oid != 0)
+    definitions()
+        .iter()
+        // Those of our own stand among the views of the catalog.
+        .filter(|system| system.oid != 0 && system.schema != OWN_SCHEMA)
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {
@@ -100,7 +103,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
         ]);
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&relation.schema)),
@@ -180,7 +183,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
         }
     }
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let name = (relation.schema.as_str(), relation.name.as_str());
             column_row(source, rows, name, position + 1, column, relation.kind == 'r');
@@ -261,7 +264,7 @@ const ELEMENT_TYPE: Constants = &[("object_type", "TABLE")];
 fn element_types(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'c')) {
         for (position, column) in relation.columns.iter().enumerate() {
             let SqlType::Array(_) = &column.ty else {
                 continue;
@@ -298,7 +301,7 @@ const PRIVILEGE: Constants = &[
 fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for privilege in [
             "INSERT",
             "SELECT",
@@ -322,7 +325,7 @@ fn table_privileges(source: &Source<'_>, rows: &mut RelationRows) {
 fn column_privileges(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
     let relations = source.standard_relations();
-    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm')) {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for column in &relation.columns {
             for privilege in ["INSERT", "SELECT", "UPDATE", "REFERENCES"] {
                 rows.push(&[

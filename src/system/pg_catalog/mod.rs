@@ -24,7 +24,7 @@ pub(crate) mod ddl_text;
 mod information_schema;
 pub(crate) mod naming;
 pub(crate) mod object_class;
-mod own_relations;
+pub(crate) mod own_relations;
 mod relation_rows;
 pub(crate) mod relations;
 mod routine_rows;
@@ -34,12 +34,13 @@ pub(crate) mod shown_names;
 pub(crate) mod table_text;
 mod type_cells;
 mod type_rows;
+mod view_rows;
 
 #[cfg(test)]
 pub(crate) mod tests;
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
 use arrow::compute::concat_batches;
@@ -113,13 +114,24 @@ impl CatalogContext {
         if !counts_rows && !is_of_statement(relation, &self.statement.catalog) {
             return self.version().rows(relation.full_name, || self.make(relation));
         }
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rows) = own.get(relation.full_name) {
+        if let Some(rows) = self.lock_own().get(relation.full_name) {
             return Ok(Arc::clone(rows));
         }
-        let rows = Arc::new(self.make(relation)?);
-        own.insert(relation.full_name, Arc::clone(&rows));
-        Ok(rows)
+        let rows = match relation.schema {
+            "keyspan" => finish(
+                relation,
+                &own_relations::batches(&self.statement, relation).await?,
+            )?,
+            _ => self.make(relation)?,
+        };
+        let rows = Arc::new(rows);
+        let mut own = self.lock_own();
+        Ok(Arc::clone(own.entry(relation.full_name).or_insert(rows)))
+    }
+
+    /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.
+    fn lock_own(&self) -> MutexGuard<'_, HashMap<&'static str, Arc<CatalogRows>>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many rows the store says that each table has, by oid.
@@ -153,15 +165,9 @@ impl CatalogContext {
         };
         let parts = match relation.schema {
             "pg_catalog" => relations::batches(&source, relation),
-            "keyspan" => own_relations::batches(&source, relation),
             _ => information_schema::batches(&source, relation),
         };
-        let rows = concat_batches(&relation.fields, &parts).map_err(Error::arrow)?;
-        let oids = Int64Array::from_value(relation.oid, rows.num_rows());
-        let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
-        columns.push(Arc::new(oids));
-        let rows = RecordBatch::try_new(with_table_oid(relation), columns);
-        rows.map(CatalogRows::new).map_err(Error::arrow)
+        finish(relation, &parts)
     }
 
     fn version(&self) -> &CatalogVersion {
@@ -203,6 +209,16 @@ impl CatalogContext {
     pub(crate) fn process_id(&self) -> i32 {
         self.statement.process_id
     }
+}
+
+/// The rows of a relation with the column that says whose they are.
+fn finish(relation: &'static Definition, parts: &[RecordBatch]) -> Result<CatalogRows> {
+    let rows = concat_batches(&relation.fields, parts).map_err(Error::arrow)?;
+    let oids = Int64Array::from_value(relation.oid, rows.num_rows());
+    let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
+    columns.push(Arc::new(oids));
+    let rows = RecordBatch::try_new(with_table_oid(relation), columns);
+    rows.map(CatalogRows::new).map_err(Error::arrow)
 }
 
 /// Whether the rows of a relation are of the statement that reads them: of its session, or of the server now.

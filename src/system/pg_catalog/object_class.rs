@@ -14,6 +14,8 @@ pub(super) const LANGUAGE_CLASS: i64 = 2612;
 pub(crate) const EXTENSION_CLASS: i64 = 3079;
 /// pg_namespace.
 pub(super) const NAMESPACE_CLASS: i64 = 2615;
+/// pg_rewrite.
+pub(super) const REWRITE_CLASS: i64 = 2618;
 /// pg_attrdef.
 pub(super) const DEFAULT_CLASS: i64 = 2604;
 

@@ -75,6 +75,18 @@ impl RelationRows {
         self.rows.push(row);
     }
 
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The rows as a batch, which are not among those that follow.
+    pub(crate) fn take(&mut self) -> RecordBatch {
+        let batch = self.finish();
+        self.rows.clear();
+        batch
+    }
+
     /// The rows as a batch.
     pub(crate) fn finish(&self) -> RecordBatch {
         cells::batch(&self.definition.fields, &self.rows)

@@ -6,12 +6,17 @@ use std::collections::HashSet;
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
-use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid};
+use super::object_class::{
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid,
+};
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
-use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows};
+use super::session_rows::DATABASE_OWNER;
+use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWNER_NAME, SYSTEM, UserColumn, UserIndex, type_facts};
+use crate::system::catalog_version::objects::{
+    OWN_SCHEMA, OWNER_NAME, OWNER_OID, SYSTEM, UserColumn, UserIndex, type_facts,
+};
 use crate::types::SqlType;
 
 /// Fills the rows that are ours, beside those that every database has.
@@ -22,7 +27,7 @@ pub(super) type Filled = (&'static str, Constants, Fill);
 
 /// Those of pg_catalog whose rows are the same for all statements that see one version of the catalog, row counts aside.
 static RELATIONS: &[Filled] = &[
-    ("pg_namespace", &[("nspowner", "10")], namespaces),
+    ("pg_namespace", &[], namespaces),
     ("pg_class", CLASS, classes),
     ("pg_attribute", ATTRIBUTE, attributes),
     ("pg_attrdef", &[], column_defaults),
@@ -35,7 +40,7 @@ static RELATIONS: &[Filled] = &[
         constraint_rows::constraints,
     ),
     ("pg_description", &[], descriptions),
-    ("pg_rewrite", REWRITE, view_rules),
+    ("pg_rewrite", view_rows::RULE, view_rows::rules),
     ("pg_sequence", &[], sequence_rows::sequences),
     ("pg_depend", &[], dependencies),
     ("pg_proc", routine_rows::PROCEDURE, routine_rows::procedures),
@@ -129,9 +134,21 @@ pub(super) fn batches(source: &Source<'_>, relation: &Definition) -> Vec<RecordB
     batches
 }
 
+/// Who may do what in the schema public, as in a new database of PostgreSQL.
+const PUBLIC_ACCESS: &str = "{pg_database_owner=UC/pg_database_owner,=U/pg_database_owner}";
+
 fn namespaces(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name, _) in &source.objects.schemas {
-        rows.push(&[("oid", text(oid)), ("nspname", text(name))]);
+        let (owner, access) = match name == "public" {
+            true => (DATABASE_OWNER.0, text(PUBLIC_ACCESS)),
+            false => (OWNER_OID, None),
+        };
+        rows.push(&[
+            ("oid", text(oid)),
+            ("nspname", text(name)),
+            ("nspowner", text(owner)),
+            ("nspacl", access),
+        ]);
     }
 }
 
@@ -412,24 +429,30 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
 fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     sequence_rows::dependencies(source, rows);
     routine_rows::dependencies(source, rows);
+    view_rows::dependencies(source, rows);
+    constraint_rows::dependencies(source, rows);
+    own_members(source, rows);
 }
 
-const REWRITE: Constants = &[
-    ("rulename", "_RETURN"),
-    ("ev_type", "1"),
-    ("ev_enabled", "O"),
-    ("is_instead", "t"),
-];
-
-fn view_rules(source: &Source<'_>, rows: &mut RelationRows) {
-    for view in source
-        .objects
-        .relations
-        .iter()
-        .filter(|relation| matches!(relation.kind, 'v' | 'm'))
-    {
-        rows.push(&[("oid", text(view.oid)), ("ev_class", text(view.oid))]);
+/// Our own schema and what is in it count as parts of an extension that is always there: who copies a database (pg_dump) leaves them out.
+fn own_members(source: &Source<'_>, rows: &mut RelationRows) {
+    let mut push = |class: i64, object: i64| {
+        rows.push(&[
+            ("classid", text(class)),
+            ("objid", text(object)),
+            ("objsubid", text(0)),
+            ("refclassid", text(EXTENSION_CLASS)),
+            ("refobjid", text(routine_rows::PLPGSQL_OID)),
+            ("refobjsubid", text(0)),
+            ("deptype", text("e")),
+        ]);
+    };
+    let schemas = source.objects.schemas.iter();
+    for (oid, _, _) in schemas.filter(|(_, name, _)| name == OWN_SCHEMA) {
+        push(NAMESPACE_CLASS, *oid);
     }
+    let own = definitions().iter().filter(|system| system.schema == OWN_SCHEMA);
+    own.for_each(|system| push(CLASS_CLASS, system.oid));
 }
 
 fn tables(source: &Source<'_>, rows: &mut RelationRows) {
@@ -477,7 +500,8 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     // How the system's views are made is our own business: they have no definition to show.
     for system in definitions()
         .iter()
-        .filter(|system| system.oid != 0 && !SYSTEM_TABLES.contains(&system.oid))
+        .filter(|system| system.oid != 0 && system.schema != OWN_SCHEMA)
+        .filter(|system| !SYSTEM_TABLES.contains(&system.oid))
     {
         rows.push(&[
             ("schemaname", text(system.schema)),

@@ -15,7 +15,9 @@ use crate::system::catalog_version::routine_text::{default_text, result_oid, sql
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL};
 
 /// The oid of plpgsql among extensions.
-const PLPGSQL_OID: i64 = 13_559;
+pub(super) const PLPGSQL_OID: i64 = 13_559;
+/// The oids of the functions that PostgreSQL runs plpgsql by: none of ours, but what lists languages asks whether there are such.
+const PLPGSQL_HANDLERS: [i64; 3] = [13_560, 13_561, 13_562];
 
 /// What all rows of `pg_proc` have in common.
 pub(super) const PROCEDURE: Constants = &[("proowner", "10"), ("prosupport", "0")];
@@ -170,9 +172,9 @@ pub(super) fn languages(_: &Source<'_>, rows: &mut RelationRows) {
         ("lanowner", text(10)),
         ("lanispl", boolean(true)),
         ("lanpltrusted", boolean(true)),
-        ("lanplcallfoid", text(0)),
-        ("laninline", text(0)),
-        ("lanvalidator", text(0)),
+        ("lanplcallfoid", text(PLPGSQL_HANDLERS[0])),
+        ("laninline", text(PLPGSQL_HANDLERS[1])),
+        ("lanvalidator", text(PLPGSQL_HANDLERS[2])),
     ]);
 }
 
@@ -260,6 +262,19 @@ pub(super) fn comments(source: &Source<'_>) -> Vec<(i64, i64, Option<String>)> {
 
 /// What functions depend on, in `pg_depend`.
 pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
+    let language = (LANGUAGE_CLASS, i64::from(Language::Plpgsql.oid()));
+    let handlers = PLPGSQL_HANDLERS.map(|oid| (PROCEDURE_CLASS, oid));
+    for (class, oid) in handlers.into_iter().chain([language]) {
+        rows.push(&[
+            ("classid", text(class)),
+            ("objid", text(oid)),
+            ("objsubid", text(0)),
+            ("refclassid", text(EXTENSION_CLASS)),
+            ("refobjid", text(PLPGSQL_OID)),
+            ("refobjsubid", text(0)),
+            ("deptype", text("e")),
+        ]);
+    }
     for routine in source.ctx.catalog.routines.iter() {
         let mut push = |class: i64, object: i64| {
             rows.push(&[
@@ -295,7 +310,7 @@ fn specific_name(routine: &RoutineDef) -> String {
 fn type_cells(source: &Source<'_>, ty: &RoutineType) -> [Cell; 3] {
     let oid = i64::from(type_oid(ty));
     match ty {
-        RoutineType::Sql(ty) if ty.enum_type().is_none() => {
+        RoutineType::Sql(ty) if !ty.has_label() => {
             let system = SYSTEM.types.get(&oid);
             let name = system.map(|system| system.name.clone());
             let shown = if ty.item_type().is_some() {

@@ -28,25 +28,13 @@ pub(crate) fn role_names(user: &str) -> Vec<(i64, String)> {
     roles
 }
 
-pub(crate) const ROLE: Constants = &[
-    ("rolsuper", "t"),
-    ("rolinherit", "t"),
-    ("rolcreaterole", "t"),
-    ("rolcreatedb", "t"),
-    ("rolcanlogin", "t"),
-    ("rolreplication", "t"),
-    ("rolbypassrls", "t"),
-    ("rolconnlimit", "-1"),
-];
+/// The role that PostgreSQL gives the schema public: nobody can be it.
+pub(crate) const DATABASE_OWNER: (i64, &str) = (6171, "pg_database_owner");
+
+pub(crate) const ROLE: Constants = &[("rolinherit", "t"), ("rolconnlimit", "-1")];
 
 pub(crate) const ROLE_WITH_PASSWORD: Constants = &[
-    ("rolsuper", "t"),
     ("rolinherit", "t"),
-    ("rolcreaterole", "t"),
-    ("rolcreatedb", "t"),
-    ("rolcanlogin", "t"),
-    ("rolreplication", "t"),
-    ("rolbypassrls", "t"),
     ("rolconnlimit", "-1"),
     ("rolpassword", "********"),
 ];
@@ -56,9 +44,23 @@ pub(crate) fn authid(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 pub(crate) fn roles(source: &Source<'_>, rows: &mut RelationRows) {
+    let mut push = |oid: i64, name: &str, may_all: bool| {
+        rows.push(&[
+            ("oid", text(oid)),
+            ("rolname", text(name)),
+            ("rolsuper", boolean(may_all)),
+            ("rolcreaterole", boolean(may_all)),
+            ("rolcreatedb", boolean(may_all)),
+            ("rolcanlogin", boolean(may_all)),
+            ("rolreplication", boolean(may_all)),
+            ("rolbypassrls", boolean(may_all)),
+        ]);
+    };
     for (oid, name) in role_names(&source.ctx.user) {
-        rows.push(&[("oid", text(oid)), ("rolname", text(name))]);
+        push(oid, &name, true);
     }
+    let (oid, name) = DATABASE_OWNER;
+    push(oid, name, false);
 }
 
 pub(crate) const USER: Constants = &[

@@ -77,7 +77,7 @@ static OUTPUTS: LazyLock<HashMap<String, [Cell; 3]>> = LazyLock::new(|| {
 /// `pg_type`: the row types of tables, the types that users made, and their arrays.
 pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
     let relations = source.objects.relations.iter();
-    for relation in relations.filter(|relation| relation.kind != 'S') {
+    for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'c')) {
         rows.push(&[
             ("oid", text(relation.oid)),
             ("typname", text(&relation.name)),
@@ -96,6 +96,8 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
         match &ty.kind {
             TypeKind::Enum(_) => cells.extend(constants(ENUM)),
             TypeKind::Domain(domain) => cells.extend(domain_cells(domain)),
+            // What it has in common with rows of tables.
+            TypeKind::Composite(_) => cells.push(("typrelid", text(ty.oid))),
         }
         rows.push(&cells);
         let mut cells = constants(ARRAY);
@@ -104,7 +106,14 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
             ("typname", text(format!("_{}", ty.name))),
             ("typnamespace", text(namespace)),
             ("typelem", text(ty.oid)),
-            ("typalign", text(if facts.align == "d" { "d" } else { "i" })),
+            (
+                "typalign",
+                text(match ty.kind {
+                    TypeKind::Composite(_) => "d",
+                    _ if facts.align == "d" => "d",
+                    _ => "i",
+                }),
+            ),
             ("typcollation", text(facts.collation)),
         ]);
         rows.push(&cells);

@@ -119,6 +119,24 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         number(0, 10_000_000, Unit::None),
         "Most rows a second that the background removes of those that are over (TTL); 0: none. ALTER SYSTEM changes it at once.",
     ),
+    user(
+        "keyspan.key_rules",
+        "notice",
+        Enum(&["notice", "refuse", "off"]),
+        "What happens to a key of CREATE TABLE or CREATE INDEX that invites trouble (a hotspot, many columns, texts of any length): a NOTICE, an error, nothing.",
+    ),
+    server(
+        "keyspan.region_bytes",
+        "8589934592",
+        number(0, i64::MAX, Unit::Bytes),
+        "Bytes of a region above which the server splits it; 0: never. Two that it has split and that hold less than a quarter are merged. ALTER SYSTEM changes it at once.",
+    ),
+    server(
+        "keyspan.region_hot_per_second",
+        "10000",
+        number(0, 1_000_000_000, Unit::None),
+        "Rows read and written a second above which a region is hot, and the server splits it; 0: none ever is. ALTER SYSTEM changes it at once.",
+    ),
     server(
         "keyspan.cache_bytes",
         "268435456",

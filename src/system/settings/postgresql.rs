@@ -268,7 +268,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "session_replication_role",
         "origin",
         Enum(&["origin", "replica", "local"]),
-        NO_EFFECT,
+        "replica: writes ask nothing of foreign keys, as those of a restore.",
     ),
     user("synchronize_seqscans", "on", Bool, NO_EFFECT),
     user("temp_buffers", "1024", PAGES, NO_EFFECT),

@@ -1,7 +1,7 @@
 //! What settings say of a transaction: its [`Isolation`], and whether it may write. Asked by `session` before a statement, and by
 //! functions that write.
 
-use super::Settings;
+use super::{Settings, find};
 use crate::{Error, Result};
 
 /// The levels that there are; READ UNCOMMITTED is the first of them.
@@ -27,6 +27,18 @@ impl Isolation {
 }
 
 impl Settings {
+    /// Has the settings of a transaction say what the next one begins with, as they do while there is none.
+    pub fn begin_anew(&mut self) {
+        for mode in ["isolation", "read_only", "deferrable"] {
+            let own = find(&format!("transaction_{mode}"));
+            let default = find(&format!("default_transaction_{mode}"));
+            if let (Some((own, _)), Some((default, _))) = (own, default) {
+                self.values[own] = self.values[default].clone();
+            }
+        }
+        self.derive();
+    }
+
     /// Errors: 25006, naming `what` was to be done, where a statement's transaction may not write: that of a block, or its own.
     pub fn require_writable(&self, in_block: bool, what: &str) -> Result<()> {
         let by_default = || self.get("default_transaction_read_only").as_deref() == Some("on");

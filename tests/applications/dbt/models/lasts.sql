@@ -1,0 +1,1 @@
+{{ config(materialized='materialized_view') }} select customer, max(at) as last from {{ ref('orders') }} group by customer

@@ -1,0 +1,1 @@
+select c.name, d.day, row_number() over (partition by c.id order by o.at) as nth from {{ source('raw', 'orders') }} o join {{ ref('customers') }} c on c.id = o.customer join {{ ref('daily') }} d on d.day = o.at::date

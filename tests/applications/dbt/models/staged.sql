@@ -1,0 +1,1 @@
+{{ config(materialized='view') }} select id, name, since from {{ ref('customers') }}
