@@ -16,7 +16,7 @@ use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
     drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey, rekey_build,
-    retype, rewrite, sequence, triggers, upkeep, view_text, wildcard,
+    retype, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
