@@ -86,6 +86,7 @@ mod stored_query;
 mod table_def;
 mod table_options;
 mod trash;
+mod trash_change;
 mod type_def;
 mod type_record;
 mod wildcard;

@@ -11,10 +11,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Head};
-use super::{CatalogWriter, SequenceDef, TableDef, UserTypes, written_key};
+use super::{SequenceDef, TableDef, UserTypes};
 use crate::Result;
-use crate::codec::keyspace::{IndexId, Keyspace, TableId};
-use crate::store::{LockMode, Write};
+use crate::codec::keyspace::TableId;
 
 /// What stands before a record's JSON.
 const KIND: u8 = b'R';
@@ -124,64 +123,15 @@ impl TrashedTable {
     }
 }
 
-impl CatalogWriter<'_> {
-    /// Removes a table's record, as `drop_table` does, and puts it into the trash with the sequences of its columns.
-    pub fn trash_table(&self, table: &TableDef, trashed: &TrashedTable) -> Result<()> {
-        self.forget_table(table)?;
-        for sequence in &trashed.sequences {
-            self.forget_sequence(&sequence.def)?;
-        }
-        self.put_trashed(trashed)
-    }
-
-    /// Gives a table other, empty keys, as `replace_table` does, and puts the old ones into the trash.
-    pub fn trash_keys(
-        &self,
-        table: &TableDef,
-        new: TableDef,
-        trashed: &TrashedTable,
-    ) -> Result<std::sync::Arc<TableDef>> {
-        let emptied = self.move_table(table, new, LockMode::AccessExclusive)?;
-        self.put_trashed(trashed)?;
-        Ok(emptied)
-    }
-
-    /// Takes a table out of the trash; its keys are the caller's.
-    pub fn take_from_trash(&self, trashed: &TrashedTable) -> Result<()> {
-        self.write_record(Keyspace::Trash { id: trashed.id }, None)
-    }
-
-    /// Takes a table out of the trash, and leaves its keys to `reclaim_dropped`.
-    pub fn purge(&self, trashed: &TrashedTable) -> Result<()> {
-        self.take_from_trash(trashed)?;
-        let mut keys = vec![
-            Keyspace::NextRowId { table: trashed.id }.encode(),
-            written_key(trashed.id),
-        ];
-        if trashed.by == TrashedBy::Drop {
-            keys.extend(
-                trashed
-                    .sequences
-                    .iter()
-                    .map(|sequence| sequence.def.counter_key()),
-            );
-        }
-        for key in keys {
-            self.txn().write(Write::Delete { key }, None)?;
-        }
-        self.drop_keys(trashed.id, IndexId::MAX)
-    }
-
-    fn put_trashed(&self, trashed: &TrashedTable) -> Result<()> {
-        let value = record::encode(KIND, self.version(), trashed.id, trashed)?;
-        self.write_record(Keyspace::Trash { id: trashed.id }, Some(value))
-    }
-}
-
 /// A table in the trash. Errors: corrupt.
 pub(super) fn decode(bytes: &[u8]) -> Result<TrashedTable> {
     match record::open(bytes)? {
         Head { kind: KIND, json, .. } => record::parse(json),
         Head { kind, .. } => Err(record::corrupt(format!("kind {kind} is no table in the trash"))),
     }
+}
+
+/// A record's bytes.
+pub(super) fn encode(trashed: &TrashedTable, version: u64) -> Result<Vec<u8>> {
+    record::encode(KIND, version, trashed.id, trashed)
 }

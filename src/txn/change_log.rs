@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Transaction;
+use super::buffer::Buffer;
+use crate::Result;
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, TableId, entry_prefix};
+use crate::store::Write;
 
 /// Which tables have logs.
 #[derive(Debug, Default)]
@@ -33,7 +36,22 @@ impl ChangeLogs {
     }
 }
 
+/// A row that is logged is written.
+pub(super) fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
+    let value = Vec::new();
+    match key {
+        None => Ok(()),
+        Some(key) => buffer.write(Write::Put { key, value }, None),
+    }
+}
+
 impl Transaction {
+    /// Rows are logged by what another transaction has loaded.
+    pub(super) fn log_changes_as(&self, other: &Transaction) {
+        let logs = &other.whole.change_logs.logs;
+        self.log_changes(logs.read().unwrap_or_else(PoisonError::into_inner).as_ref());
+    }
+
     /// From now on rows of these tables are logged when they are written.
     pub fn log_changes(&self, logs: Option<&Arc<BTreeMap<TableId, IndexId>>>) {
         let own = &self.whole.change_logs;

@@ -52,7 +52,7 @@ use crate::store::{
 };
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
-use change_log::ChangeLogs;
+use change_log::{ChangeLogs, put_logged};
 use heat::{HeatView, KeyHeat, ScanHeat};
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
@@ -208,28 +208,6 @@ impl Transaction {
     /// The same transaction at the newest snapshot, even if it keeps one: for a statement that is the only one and begins again.
     pub async fn again(&self) -> Result<Transaction> {
         Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await
-    }
-
-    /// Another transaction of the same session, for what is done in several.
-    pub async fn another(&self) -> Result<Transaction> {
-        let options = self.whole.options.clone();
-        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
-        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(other)
-    }
-
-    /// Another transaction of the same session, at the snapshot of this one, that goes on with rows as they are where others have changed
-    /// them since.
-    pub async fn beside(&self) -> Result<Transaction> {
-        let options = TransactionOptions {
-            keeps_snapshot: false,
-            is_serializable: false,
-            snapshot: Some(self.share_snapshot()),
-            ..self.whole.options.clone()
-        };
-        let other = Transaction::begin_with(Arc::clone(&self.whole.store), options).await?;
-        other.set_lock_policy(*self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner));
-        Ok(other)
     }
 
     /// `before`: what the statement before it judged rows by.
@@ -613,18 +591,4 @@ fn lock(buffer: &Mutex<Buffer>) -> MutexGuard<'_, Buffer> {
 /// A write after the end of the transaction: a bug of the caller.
 fn finished() -> Error {
     Error::internal("a write to a transaction that has ended")
-}
-
-/// A row that is logged is written.
-fn put_logged(buffer: &mut Buffer, key: Option<Vec<u8>>) -> Result<()> {
-    match key {
-        None => Ok(()),
-        Some(key) => buffer.write(
-            Write::Put {
-                key,
-                value: Vec::new(),
-            },
-            None,
-        ),
-    }
 }

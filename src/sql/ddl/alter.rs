@@ -188,15 +188,8 @@ async fn carry_out(
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
     if let Some(rewrite) = rewrite {
-        for index in indexes {
-            let oid = ctx.sequences.object_ids().take_oid().await?;
-            index::define(&mut new, &index, oid, false);
-        }
-        let alone = operations == 1 && !ctx.in_block;
-        return match beside.filter(|beside| alone && beside.can_run(old)) {
-            Some(_) => rekey_build::run(ctx, old, new).await,
-            None => rewrite::run(ctx, old, new, &rewrite).await,
-        };
+        let beside = beside.filter(|_| operations == 1);
+        return store_anew(ctx, old, (new, indexes), (&rewrite, beside)).await;
     }
     if new == *old && indexes.len() == 1 {
         let index = indexes.remove(0);
@@ -224,6 +217,23 @@ async fn carry_out(
         new = index::add_within(ctx, &new, index).await?;
     }
     Ok(())
+}
+
+/// Stores the rows of a table anew, with these indexes: beside the table if they may be, or in the statement's transaction.
+async fn store_anew(
+    ctx: &StatementContext,
+    old: &TableDef,
+    (mut new, indexes): (TableDef, Vec<NewIndex>),
+    (rewrite, beside): (&Rewrite, Option<Beside>),
+) -> Result<()> {
+    for index in indexes {
+        let oid = ctx.sequences.object_ids().take_oid().await?;
+        index::define(&mut new, &index, oid, false);
+    }
+    match beside.filter(|beside| !ctx.in_block && beside.can_run(old)) {
+        Some(_) => rekey_build::run(ctx, old, new).await,
+        None => rewrite::run(ctx, old, new, rewrite).await,
+    }
 }
 
 /// Whether an operation can be published before the rows are verified.

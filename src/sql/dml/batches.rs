@@ -102,11 +102,11 @@ async fn go_on(
     rows_max: usize,
     progress: &mut Progress,
 ) -> Result<()> {
-    let mut known = Arc::clone(&ctx.catalog);
+    let mut known = None;
     loop {
         let txn = ctx.txn.another().await?;
-        let catalog = Catalog::load(&txn, Some(known)).await?;
-        known = Arc::clone(&catalog);
+        let catalog = Catalog::load(&txn, known).await?;
+        known = Some(Arc::clone(&catalog));
         let reading = StatementContext {
             txn: Arc::new(txn),
             catalog,
@@ -175,8 +175,6 @@ async fn run(
         txn: Arc::clone(&txn),
         ..ctx.clone()
     };
-    // What it would judge rows by is what they were found by.
-    txn.judge_by(ctx.catalog.expiry_rules());
     let references = References::default();
     lock_for_writes(&txn, &plan.target.table).await?;
     let pages = stream::iter(batch.into_iter().map(Ok)).boxed();
