@@ -79,6 +79,9 @@ mod table_def;
 mod table_options;
 mod type_def;
 mod type_record;
+mod version_read;
+mod versioned_table;
+mod versions;
 mod wildcard;
 
 use std::collections::BTreeMap;
@@ -117,6 +120,8 @@ pub use table_options::{
 };
 
 pub use type_def::{DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
+pub use versions::Versions;
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};

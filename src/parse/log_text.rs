@@ -3,7 +3,7 @@
 
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::dialect::KeyspanDialect;
+use super::dialect::KEYSPAN;
 
 /// Longer texts are cut.
 const SHOWN_CHARS_MAX: usize = 2000;
@@ -12,9 +12,7 @@ const CONSTANT: &str = "?";
 
 /// The text without its constants. One that cannot be split into tokens is its first word.
 pub fn without_constants(text: &str) -> String {
-    let tokens = Tokenizer::new(&KeyspanDialect, text)
-        .with_unescape(false)
-        .tokenize();
+    let tokens = Tokenizer::new(&KEYSPAN, text).with_unescape(false).tokenize();
     let Ok(tokens) = tokens else {
         let word = text.split_whitespace().next().unwrap_or_default();
         return shorten(&format!("{word} …"));

@@ -20,6 +20,7 @@ mod statement_run;
 mod temporary;
 mod text_cache;
 mod transaction;
+mod version_removal;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

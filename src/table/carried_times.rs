@@ -11,7 +11,7 @@ use crate::{Error, Result};
 /// Gives the rows of a table that were written anew under another id, in the same transaction, the times that they had: to change how they
 /// are stored is no write. Errors: 0A000 where a row has a time of its own and nobody knows which it is now.
 pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> Result<()> {
-    if !old.options.expiry.may_be_over() {
+    if !old.options.expiry.may_be_over() && !old.keeps_versions() {
         return Ok(());
     }
     let (old_key, new_key) = (&old.primary_key.columns, &new.primary_key.columns);
@@ -44,9 +44,10 @@ pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> R
                 }
                 continue;
             };
-            let written = row.write_time().unwrap_or(old.options.expiry.since);
+            let untold = (!old.keeps_versions()).then_some(old.options.expiry.since);
             writer.clear();
-            writer.set_times(Some(written), row.expiry());
+            writer.set_times(row.write_time().or(untold), row.expiry());
+            writer.set_unsettled(row.is_unsettled());
             let copied = RowReader::new(value)?;
             copied
                 .columns()

@@ -33,6 +33,7 @@ mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod unsettled;
 mod view;
 mod visibility;
 
@@ -54,8 +55,9 @@ use reads::ReadSet;
 pub use reads::is_data;
 pub use scan::TransactionScan;
 pub use shared_snapshot::SharedSnapshot;
+pub use unsettled::VersionsPrefix;
 use view::View;
-use visibility::Visibility;
+use visibility::{Judge, Visibility};
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
@@ -91,6 +93,8 @@ struct Whole {
     reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
     frees_space: Mutex<Option<bool>>,
+    /// Where rows stand, and older versions of them, that get the time of the commit.
+    unsettled: Mutex<BTreeSet<VersionsPrefix>>,
 }
 
 /// What a serializable transaction has read.
@@ -164,6 +168,7 @@ impl Transaction {
             keeps_snapshot: options.keeps_snapshot,
             reads,
             frees_space: Mutex::new(None),
+            unsettled: Mutex::default(),
         };
         let whole = Arc::new(whole);
         match shared {
@@ -342,9 +347,18 @@ impl Transaction {
 
     /// A scan of snapshot and own writes merged, in key order (or reverse), without rows that are over. All its ranges are of one key.
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
-        self.note_reads(|reads| reads.add_ranges(&request.ranges));
         let first = request.ranges.first();
         let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
+        self.judged_scan(judge, request)
+    }
+
+    /// The same with rows that are over.
+    pub fn scan_with_over(&self, request: ScanRequest) -> TransactionScan {
+        self.judged_scan(None, request)
+    }
+
+    fn judged_scan(&self, judge: Option<Judge>, request: ScanRequest) -> TransactionScan {
+        self.note_reads(|reads| reads.add_ranges(&request.ranges));
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
@@ -493,7 +507,7 @@ impl Transaction {
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
         self.settle().await?;
         let untouched = self.read_ranges();
-        let (Finished { writes, are_new }, _account) = {
+        let (Finished { mut writes, are_new }, _account) = {
             let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
         };
@@ -502,6 +516,7 @@ impl Transaction {
         if writes.is_empty() {
             return Ok(());
         }
+        self.settle_versions(&mut writes);
         let frees_space = *self
             .whole
             .frees_space

@@ -47,3 +47,4 @@ mod slt;
 mod streaming;
 mod transactions;
 mod typed_parameters;
+mod versions;

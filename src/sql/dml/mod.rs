@@ -32,6 +32,7 @@ mod settling;
 mod target;
 mod update;
 mod values;
+mod version_time;
 mod with_parts;
 mod with_writes;
 mod write_plan;
