@@ -51,26 +51,14 @@ impl Expiry {
     pub fn set_ttl(&mut self, text: &str) -> Option<()> {
         self.ttl = match text {
             "" => None,
-            text => {
-                let micros = match text.parse::<i64>() {
-                    Ok(seconds) => i128::from(seconds) * 1_000_000,
-                    Err(_) => interval_micros(text)?,
-                };
-                (1..=TTL_MAX).contains(&micros).then_some(())?;
-                Some(i64::try_from(micros).ok()?)
-            }
+            text => Some(micros_of(text)?),
         };
         Some(())
     }
 
     /// The TTL in seconds, as it may be written.
     pub fn ttl_text(&self) -> Option<String> {
-        let micros = self.ttl?;
-        let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
-        Some(match rest {
-            0 => seconds.to_string(),
-            rest => format!("{seconds}.{rest:06}").trim_end_matches('0').to_string(),
-        })
+        self.ttl.map(micros_text)
     }
 
     /// Takes the name of a column as it is written; empty: none.
@@ -81,6 +69,25 @@ impl Expiry {
     /// Whether rows that say nothing themselves may be.
     pub fn is_of_all_rows(&self) -> bool {
         self.ttl.is_some() || self.column.is_some()
+    }
+}
+
+/// The microseconds of a time as options have it: seconds or an interval, above 0. `None` for what is neither, or beyond a thousand years.
+pub(super) fn micros_of(text: &str) -> Option<i64> {
+    let micros = match text.parse::<i64>() {
+        Ok(seconds) => i128::from(seconds) * 1_000_000,
+        Err(_) => interval_micros(text)?,
+    };
+    (1..=TTL_MAX).contains(&micros).then_some(())?;
+    i64::try_from(micros).ok()
+}
+
+/// Microseconds as seconds, as options may have them.
+pub(super) fn micros_text(micros: i64) -> String {
+    let (seconds, rest) = (micros / 1_000_000, micros % 1_000_000);
+    match rest {
+        0 => seconds.to_string(),
+        rest => format!("{seconds}.{rest:06}").trim_end_matches('0').to_string(),
     }
 }
 

@@ -89,6 +89,9 @@ mod trash;
 mod trash_change;
 mod type_def;
 mod type_record;
+mod version_read;
+mod versioned_table;
+mod versions;
 mod wildcard;
 
 use std::collections::BTreeMap;
@@ -132,6 +135,8 @@ pub use table_options::{
 };
 pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
 pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
+pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
+pub use versions::Versions;
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};

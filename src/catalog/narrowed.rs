@@ -48,6 +48,7 @@ impl TableDef {
             comment: None,
             cache: super::TableCache::default(),
             left_out: left_out.into(),
+            version_read: self.version_read.clone(),
             ..**self
         })
     }

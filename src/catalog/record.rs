@@ -332,6 +332,7 @@ impl TableRecord {
             comment: self.comment,
             cache: TableCache::default(),
             left_out: std::sync::Arc::default(),
+            version_read: None,
         })
     }
 }

@@ -12,6 +12,7 @@ use super::generation::{GeneratedColumns, Generation};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
 use super::table_options::TableOptions;
+use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -65,6 +66,8 @@ pub struct TableDef {
     pub cache: TableCache,
     /// The columns that a write does not see, sorted (see `narrowed`); none in a record.
     pub left_out: Arc<[ColumnId]>,
+    /// What is read of it are versions of its rows (see `version_read`); none in a record.
+    pub version_read: Option<Arc<VersionRead>>,
 }
 
 /// A table whose rows are written beside under another primary key.

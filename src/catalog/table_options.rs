@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::expiry::Expiry;
 use super::split_options::SplitOptions;
+use super::versions::Versions;
 
 /// WITH (…) options of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -40,6 +41,9 @@ pub struct TableOptions {
     /// NUMREGIONS, STARTKEY, ENDKEY, SPLITKEYS: where it was split when it was made.
     #[serde(default, skip_serializing_if = "SplitOptions::is_default")]
     pub split: SplitOptions,
+    /// VERSIONS, HISTORY: which older versions of rows are kept.
+    #[serde(default, skip_serializing_if = "Versions::is_default")]
+    pub versions: Versions,
     /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub kept: BTreeMap<String, String>,
@@ -79,18 +83,6 @@ pub enum Verdict {
     Honoured(Honoured),
     /// It changes nothing that a statement answers: taken with a NOTICE, kept and shown.
     Kept(Values),
-    /// So it is, with this value; any other would change what statements answer: an error.
-    Only {
-        /// The value.
-        value: &'static str,
-        /// What to write instead of another.
-        hint: &'static str,
-    },
-    /// It would change what statements answer, and nothing here does: an error.
-    Refused {
-        /// What to write instead.
-        hint: &'static str,
-    },
 }
 
 /// How an option that does what it says is set.
@@ -213,11 +205,15 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
     },
     TableOption {
         name: "versions",
-        meaning: "A row has one version.",
-        verdict: Verdict::Only {
-            value: "1",
-            hint: "A row has one version: to keep older ones make the time a column of the key.",
-        },
+        meaning: "How many versions of a row are kept, the newest among them.",
+        verdict: Verdict::Honoured(Honoured {
+            set: |options, value| options.versions.set_count(value),
+            keeps_case: false,
+            reset: |options| options.versions.count = None,
+            value: |options| options.versions.count.map(|count| count.to_string()),
+            default: "1",
+            values: "whole numbers from 1 to 500",
+        }),
     },
     kept(
         "compression",
@@ -320,11 +316,18 @@ pub static TABLE_OPTIONS: &[TableOption] = &[
             values: "a column's name, or '' for none",
         }),
     },
-    refused(
-        "history",
-        "How long every committed version of a row is kept.",
-        "Write a row for each change, with its time in the key: PRIMARY KEY (id, changed_at DESC).",
-    ),
+    TableOption {
+        name: "history",
+        meaning: "How long every committed version of a row is kept, for FOR SYSTEM_TIME AS OF.",
+        verdict: Verdict::Honoured(Honoured {
+            set: |options, value| options.versions.set_history(value),
+            keeps_case: true,
+            reset: |options| options.versions.history = None,
+            value: |options| options.versions.history_text(),
+            default: "",
+            values: "seconds above 0, an interval such as '7 days', or '' for none",
+        }),
+    },
     TableOption {
         name: WILDCARD_COLUMN,
         meaning: "The types of columns that writes add, by patterns of their names.",
@@ -349,14 +352,6 @@ const fn kept(name: &'static str, meaning: &'static str, values: Values) -> Tabl
         name,
         meaning,
         verdict: Verdict::Kept(values),
-    }
-}
-
-const fn refused(name: &'static str, meaning: &'static str, hint: &'static str) -> TableOption {
-    TableOption {
-        name,
-        meaning,
-        verdict: Verdict::Refused { hint },
     }
 }
 
@@ -393,7 +388,7 @@ impl TableOptions {
     pub fn texts(&self) -> Vec<String> {
         let honoured = TABLE_OPTIONS.iter().filter_map(|option| match &option.verdict {
             Verdict::Honoured(honoured) => Some(format!("{}={}", option.name, (honoured.value)(self)?)),
-            Verdict::Kept(_) | Verdict::Only { .. } | Verdict::Refused { .. } => None,
+            Verdict::Kept(_) => None,
         });
         let kept = self.kept.iter().map(|(name, value)| format!("{name}={value}"));
         honoured.chain(kept).collect()

@@ -83,6 +83,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     }
 }
 
@@ -196,6 +197,13 @@ fn every_option() -> TableOptions {
             column: Some("ts".to_string()),
             since: 5,
             by_row: true,
+        },
+        versions: Versions {
+            count: Some(5),
+            history: Some(90_000_000),
+            store: 7,
+            since: 5,
+            whole_since: 6,
         },
         kept: [("compression".to_string(), "ZSTD".to_string())].into(),
     }

@@ -92,8 +92,9 @@
 //! ```
 //!
 //! Column `i` is `data[end(i-1) .. end(i)]`, with `end(-1) = 0`; bit `i % 8` of byte `i / 8` of the NULL bits says that
-//! it is present and NULL (its data is then empty). The checksum covers everything before it. What the data of a column
-//! holds:
+//! it is present and NULL (its data is then empty). Flag 20 says that the row was removed at its write time: an older version of
+//! it ([`version`]), of no columns. (Flag 10, that the write time is still to be that of the commit, is never stored.) The checksum
+//! covers everything before it. What the data of a column holds:
 //!
 //! ```text
 //! boolean                          00 or 01
@@ -123,6 +124,7 @@ pub mod keyspace;
 pub mod row;
 mod stored_scalar;
 mod stored_value;
+pub mod version;
 
 /// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -28,7 +28,12 @@ const FLAG_WIDE_OFFSETS: u8 = 0x01;
 const FLAG_WRITE_TIME: u8 = 0x02;
 const FLAG_EXPIRY: u8 = 0x04;
 const FLAG_NULLS: u8 = 0x08;
-const FLAGS_KNOWN: u8 = FLAG_WIDE_OFFSETS | FLAG_WRITE_TIME | FLAG_EXPIRY | FLAG_NULLS;
+/// The write time is to be that of the commit: never in a store.
+const FLAG_UNSETTLED: u8 = 0x10;
+/// It says that the row was removed.
+const FLAG_REMOVAL: u8 = 0x20;
+const FLAGS_KNOWN: u8 =
+    FLAG_WIDE_OFFSETS | FLAG_WRITE_TIME | FLAG_EXPIRY | FLAG_NULLS | FLAG_UNSETTLED | FLAG_REMOVAL;
 
 /// Version, flags and count of columns.
 const HEADER_BYTES: usize = 4;
@@ -43,6 +48,8 @@ pub struct RowWriter {
     data: Vec<u8>,
     write_time: Option<i64>,
     expiry: Option<i64>,
+    is_unsettled: bool,
+    is_removal: bool,
 }
 
 impl RowWriter {
@@ -51,7 +58,17 @@ impl RowWriter {
         (self.write_time, self.expiry) = (write_time, expiry);
     }
 
-    /// Forgets the row before, but for what [`RowWriter::set_times`] said.
+    /// Whether the write time is only what it is until the commit.
+    pub fn set_unsettled(&mut self, is_unsettled: bool) {
+        self.is_unsettled = is_unsettled;
+    }
+
+    /// Whether they say that a row was removed.
+    pub fn set_removal(&mut self, is_removal: bool) {
+        self.is_removal = is_removal;
+    }
+
+    /// Forgets the row before, but for what was set of all.
     pub fn clear(&mut self) {
         self.ids.clear();
         self.ends.clear();
@@ -121,6 +138,8 @@ impl RowWriter {
             (FLAG_NULLS, has_nulls),
             (FLAG_WRITE_TIME, self.write_time.is_some()),
             (FLAG_EXPIRY, self.expiry.is_some()),
+            (FLAG_UNSETTLED, self.is_unsettled && self.write_time.is_some()),
+            (FLAG_REMOVAL, self.is_removal),
         ] {
             if is_set {
                 flags |= flag;
@@ -156,9 +175,28 @@ impl RowWriter {
     }
 }
 
+/// Gives an unsettled row value its time, in microseconds since 1970; `false`: it is none.
+pub fn settle(value: &mut [u8], time: i64) -> bool {
+    let Some((body, checksum)) = value.split_last_chunk_mut::<CHECKSUM_BYTES>() else {
+        return false;
+    };
+    let [FORMAT_VERSION, flags, _, _, rest @ ..] = &mut *body else {
+        return false;
+    };
+    let is_unsettled = *flags & FLAG_UNSETTLED != 0 && *flags & FLAG_WRITE_TIME != 0;
+    let Some(stored) = rest.first_chunk_mut::<8>().filter(|_| is_unsettled) else {
+        return false;
+    };
+    *stored = time.to_le_bytes();
+    *flags &= !FLAG_UNSETTLED;
+    *checksum = crc32c::crc32c(body).to_le_bytes();
+    true
+}
+
 /// Reads a row value without copying; looks columns up by id.
 #[derive(Debug, Clone, Copy)]
 pub struct RowReader<'a> {
+    flags: u8,
     write_time: Option<i64>,
     expiry: Option<i64>,
     /// One a column, little-endian.
@@ -225,6 +263,7 @@ impl<'a> RowReader<'a> {
         })?;
         let ends = cut(columns * if wide { 4 } else { 2 })?;
         Ok(RowReader {
+            flags: *flags,
             write_time,
             expiry,
             ids,
@@ -261,6 +300,16 @@ impl<'a> RowReader<'a> {
     /// When the row expires, in microseconds since 1970, if it does.
     pub fn expiry(&self) -> Option<i64> {
         self.expiry
+    }
+
+    /// Whether its write time is only what it is until the commit.
+    pub fn is_unsettled(&self) -> bool {
+        self.flags & FLAG_UNSETTLED != 0
+    }
+
+    /// Whether it says that the row was removed.
+    pub fn is_removal(&self) -> bool {
+        self.flags & FLAG_REMOVAL != 0
     }
 
     /// How many columns are present.

@@ -45,6 +45,10 @@ pub enum StatementFault {
     ObjectInUse,
     /// 55000: an object that is not as the statement needs it.
     NotInPrerequisiteState,
+    /// 72000: a moment of which nothing is known any more.
+    SnapshotTooOld,
+    /// 22008: a moment that is out of bounds.
+    DatetimeOverflow,
     /// 42830: a foreign key to what is no key.
     InvalidForeignKey,
     /// 42P17: a definition that contradicts itself or the rules for such objects.

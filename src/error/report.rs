@@ -560,6 +560,8 @@ impl StatementFault {
             StatementFault::InvalidTableDefinition => "42P16",
             StatementFault::ObjectInUse => "55006",
             StatementFault::NotInPrerequisiteState => "55000",
+            StatementFault::SnapshotTooOld => "72000",
+            StatementFault::DatetimeOverflow => "22008",
             StatementFault::InvalidForeignKey => "42830",
             StatementFault::InvalidObjectDefinition => "42P17",
             StatementFault::UndefinedParameter => "42P02",

@@ -160,9 +160,7 @@ fn variables(argument: &Value, told: impl Fn(Variable) -> String) -> Vec<String>
     let known = TABLE_OPTIONS.iter().filter_map(|option| {
         let default = match &option.verdict {
             Verdict::Honoured(honoured) => honoured.default,
-            Verdict::Only { value, .. } => value,
             Verdict::Kept(_) => "",
-            Verdict::Refused { .. } => return None,
         };
         Some(Variable {
             name: option.name.to_uppercase(),

@@ -4,7 +4,7 @@
 use sqlparser::ast;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::dialect::KeyspanDialect;
+use super::dialect::KEYSPAN;
 use super::quoting::{quote_ident, quote_literal};
 use super::syntax_error;
 use super::token_reader::{TokenReader, is_word_at, string_of};
@@ -108,7 +108,7 @@ pub(super) fn read(tokens: &[TokenWithSpan], text: &str, end: usize) -> Result<O
     if reader.peek().is_some() {
         return Err(reader.syntax_error());
     }
-    let tokens = Tokenizer::new(&KeyspanDialect, &query).tokenize_with_location();
+    let tokens = Tokenizer::new(&KEYSPAN, &query).tokenize_with_location();
     let tokens = tokens.map_err(|error| syntax_error::of_tokenizer(error, text))?;
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
     let tokens = tokens.into_iter().filter(|token| !is_blank(token)).collect();

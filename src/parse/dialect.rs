@@ -22,7 +22,20 @@ const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
 
 /// PostgreSQL's dialect with ours in it.
 #[derive(Debug)]
-pub(crate) struct KeyspanDialect;
+pub(crate) struct KeyspanDialect {
+    /// Whether FOR SYSTEM_TIME may stand behind a table. Words that are names elsewhere begin clauses then, too.
+    has_system_time: bool,
+}
+
+/// The dialect of most statements.
+pub(crate) const KEYSPAN: KeyspanDialect = KeyspanDialect {
+    has_system_time: false,
+};
+
+/// That of statements that say FOR SYSTEM_TIME.
+pub(crate) const WITH_SYSTEM_TIME: KeyspanDialect = KeyspanDialect {
+    has_system_time: true,
+};
 
 /// Words that name a column of the select list only behind AS.
 const NO_BARE_LABELS: [Keyword; 38] = [
@@ -88,6 +101,10 @@ impl Dialect for KeyspanDialect {
     /// Backticks stand where double quotes would, as LindormTable's users write them; `tokens` makes double quotes of them.
     fn is_delimited_identifier_start(&self, ch: char) -> bool {
         ch == '`' || POSTGRESQL.is_delimited_identifier_start(ch)
+    }
+
+    fn supports_table_versioning(&self) -> bool {
+        self.has_system_time
     }
 
     /// `LIMIT offset, count`.
@@ -397,12 +414,12 @@ fn begins_query(token: &TokenWithSpan) -> bool {
 
 /// Reads an expression, in a text that no client sent.
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, ParserError> {
-    Parser::new(&KeyspanDialect).try_with_sql(text)?.parse_expr()
+    Parser::new(&KEYSPAN).try_with_sql(text)?.parse_expr()
 }
 
 /// Reads a column's definition, which must be all of the text.
 pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
-    let mut parser = Parser::new(&KeyspanDialect).try_with_sql(text)?;
+    let mut parser = Parser::new(&KEYSPAN).try_with_sql(text)?;
     let column = parser.parse_column_def()?;
     parser.expect_token(&Token::EOF)?;
     Ok(column)
@@ -410,7 +427,7 @@ pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
 
 /// Reads a query, in a text that no client sent.
 pub(crate) fn parse_query(text: &str) -> Result<Box<Query>, ParserError> {
-    Parser::new(&KeyspanDialect).try_with_sql(text)?.parse_query()
+    Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query()
 }
 
 /// `IS [NOT] DISTINCT FROM` behind `left`, whose IS is next; `None` for other tests. `precedence`: that of IS. The parser takes

@@ -1,7 +1,7 @@
 //! `Hints`: what the comments behind a statement's verb ask of its plan (`SELECT /*+ _l_force_index_('i') */ …`), in
 //! LindormTable's words. What such a comment asks for and nobody gives is an error, not a comment.
 
-use sqlparser::ast::CreateIndex;
+use sqlparser::ast::{CreateIndex, Expr};
 
 use super::definition::AlterAction;
 use crate::error::nearest_name;
@@ -21,11 +21,18 @@ enum Verdict {
         example: &'static str,
         note: fn(&mut Hints, Option<&str>) -> Option<()>,
     },
+    /// The same behind some verbs; an error behind others.
+    ObeyedBehind {
+        verbs: &'static [Verb],
+        example: &'static str,
+        note: fn(&mut Hints, Verb, Option<&str>) -> Option<()>,
+    },
     /// It would change what the statement answers, and nothing here does: an error, which says what to write instead.
     Refused(&'static str),
 }
 
-const ONE_VERSION: &str = "Rows have one version: leave the hint out, or make the time a column of the key.";
+/// How the name of a column ends that is the time of a version: `<column>_l_ts`.
+pub const VERSION_TIME_END: &str = "_l_ts";
 
 /// All hints; any other that begins as they do is an error.
 const HINTS: &[Hint] = &[
@@ -65,10 +72,46 @@ const HINTS: &[Hint] = &[
         name: "operationtimeout",
         verdict: TIMEOUT,
     },
-    refused("_l_ts_", ONE_VERSION),
-    refused("_l_ts_max_", ONE_VERSION),
-    refused("_l_ts_min_", ONE_VERSION),
-    refused("_l_versions_", ONE_VERSION),
+    Hint {
+        name: "_l_ts_",
+        verdict: Verdict::ObeyedBehind {
+            verbs: &[Verb::Select, Verb::Write],
+            example: "_l_ts_(1000): a time in milliseconds since 1970",
+            note: |hints, verb, argument| {
+                let millis = version_time(argument?)?;
+                match verb {
+                    Verb::Write => hints.version_time = Some(millis),
+                    _ => hints.versions.get_or_insert_default().at = Some(millis),
+                }
+                Some(())
+            },
+        },
+    },
+    of_read(
+        "_l_ts_max_",
+        "_l_ts_max_(2000): versions before a time in milliseconds since 1970",
+        |hints, _, argument| {
+            hints.versions.get_or_insert_default().before = Some(version_time(argument?)?);
+            Some(())
+        },
+    ),
+    of_read(
+        "_l_ts_min_",
+        "_l_ts_min_(1000): versions from a time in milliseconds since 1970 on",
+        |hints, _, argument| {
+            hints.versions.get_or_insert_default().from = Some(version_time(argument?)?);
+            Some(())
+        },
+    ),
+    of_read(
+        "_l_versions_",
+        "_l_versions_(2): how many versions of a row, from 1 on",
+        |hints, _, argument| {
+            let count = argument?.parse().ok().filter(|count| *count > 0)?;
+            hints.versions.get_or_insert_default().count = Some(count);
+            Some(())
+        },
+    ),
     refused(
         "_l_hot_only_",
         "There is no cold storage, all data are hot: leave the hint out.",
@@ -108,6 +151,21 @@ const TIMEOUT: Verdict = Verdict::Obeyed {
     },
 };
 
+const fn of_read(
+    name: &'static str,
+    example: &'static str,
+    note: fn(&mut Hints, Verb, Option<&str>) -> Option<()>,
+) -> Hint {
+    Hint {
+        name,
+        verdict: Verdict::ObeyedBehind {
+            verbs: &[Verb::Select],
+            example,
+            note,
+        },
+    }
+}
+
 const fn refused(name: &'static str, hint: &'static str) -> Hint {
     Hint {
         name,
@@ -126,6 +184,14 @@ pub struct Hints {
     pub row_lifetime: Option<i64>,
     /// `_l_batch_(n)`: a DELETE commits after so many rows.
     pub batch_rows: Option<usize>,
+    /// `_l_ts_(ms)` of a write: the time that the rows have which are written, in milliseconds since 1970.
+    pub version_time: Option<i64>,
+    /// Which versions of rows are read.
+    pub versions: Option<VersionHint>,
+    /// A column is named as those are that are a version's time.
+    pub names_version_time: bool,
+    /// AS OF SYSTEM TIME: the moment at which all tables are read.
+    pub as_of: Option<Box<Expr>>,
     /// `_l_operation_timeout_(ms)`: in place of statement_timeout, in milliseconds.
     pub timeout_ms: Option<u64>,
     /// `CREATE INDEX … ASYNC`: the server builds the index after the statement.
@@ -146,6 +212,28 @@ pub struct Hints {
     pub keys: Vec<CreateIndex>,
     /// The actions of ALTER TABLE that the tree holds by their numbers.
     pub actions: Vec<AlterAction>,
+}
+
+/// Which versions of each row a query reads, by `_l_versions_` and its like: times in milliseconds since 1970.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VersionHint {
+    /// `_l_versions_(n)`: so many of the newest; `None`: one.
+    pub count: Option<u32>,
+    /// `_l_ts_(n)`: those of this time.
+    pub at: Option<i64>,
+    /// `_l_ts_min_(n)`: those from this time on.
+    pub from: Option<i64>,
+    /// `_l_ts_max_(n)`: those before this time.
+    pub before: Option<i64>,
+}
+
+/// The verb that a hint stands behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    Select,
+    /// INSERT, UPSERT, UPDATE.
+    Write,
+    Delete,
 }
 
 /// `LIKE table INCLUDING …` among the columns of CREATE TABLE.
@@ -172,12 +260,19 @@ pub enum IndexHint {
 
 impl Hints {
     /// Takes the hints of a comment, if it holds any: `+ hint, hint`. Errors: 0A000 for what is no hint of ours, 22023.
-    pub(super) fn read(&mut self, comment: &str) -> Result<()> {
+    pub(super) fn read(&mut self, comment: &str, verb: Verb) -> Result<()> {
         for (name, rest) in hints_of(comment) {
             let Some(hint) = HINTS.iter().find(|hint| hint.name == name) else {
                 return Err(unknown(&name));
             };
             match &hint.verdict {
+                Verdict::ObeyedBehind { verbs, .. } if !verbs.contains(&verb) => {
+                    return Err(misplaced_verb(&name, verbs));
+                }
+                Verdict::ObeyedBehind { example, note, .. } => {
+                    let argument = argument(rest);
+                    note(self, verb, argument).ok_or_else(|| not_taken(&name, argument, example))?;
+                }
                 Verdict::Obeyed { example, note } => {
                     let argument = argument(rest);
                     note(self, argument).ok_or_else(|| not_taken(&name, argument, example))?;
@@ -188,6 +283,11 @@ impl Hints {
             }
         }
         Ok(())
+    }
+
+    /// Whether it reads others than the newest versions, or says which.
+    pub fn reads_versions(&self) -> bool {
+        self.versions.is_some() || self.as_of.is_some()
     }
 
     /// Notes which keys there are to choose from; `None` when that contradicts what was said before.
@@ -230,6 +330,21 @@ fn hints_of(comment: &str) -> Vec<(String, &str)> {
     found
 }
 
+/// A time in milliseconds since 1970, from 0 on.
+fn version_time(argument: &str) -> Option<i64> {
+    argument.parse().ok().filter(|millis| *millis >= 0)
+}
+
+fn misplaced_verb(name: &str, verbs: &[Verb]) -> Error {
+    let hint = match verbs.contains(&Verb::Write) {
+        true => {
+            "DELETE removes all versions of a row; the hint stands behind SELECT, INSERT, UPSERT or UPDATE."
+        }
+        false => "Versions are read by SELECT: write the hint behind it.",
+    };
+    Error::unsupported(format!("the hint {name} behind this verb"), Some(hint))
+}
+
 /// The microseconds that a number of milliseconds, above 0, is.
 fn row_lifetime(argument: &str) -> Option<i64> {
     let millis: i64 = argument.trim().parse().ok().filter(|millis| *millis > 0)?;
@@ -250,9 +365,40 @@ fn not_taken(name: &str, argument: Option<&str>, example: &str) -> Error {
     }
 }
 
-/// Errors: 0A000 for a hint that a statement, which `inserts` rows or not, `deletes` or does not, has no use for.
-pub(super) fn check_used(hints: &Hints, inserts: bool, deletes: bool) -> Result<()> {
-    if hints.row_lifetime.is_some() && !inserts {
+/// What a statement does, as far as hints ask.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HintUses {
+    /// It may write new rows.
+    pub(super) inserts: bool,
+    /// It may write rows by INSERT, UPSERT or UPDATE, whose versions may have a time.
+    pub(super) writes_versions: bool,
+    /// It deletes rows, and does nothing else.
+    pub(super) deletes: bool,
+    /// It reads tables, and what it reads them by is not kept as a text.
+    pub(super) reads_versions: bool,
+}
+
+/// Errors: 0A000 for a hint that a statement has no use for.
+pub(super) fn check_used(hints: &Hints, uses: HintUses) -> Result<()> {
+    if hints.version_time.is_some() && !uses.writes_versions {
+        return Err(Error::unsupported(
+            "the hint _l_ts_ for this statement",
+            Some("Write it behind INSERT, UPSERT or UPDATE of a statement that is one."),
+        ));
+    }
+    if hints.reads_versions() && !uses.reads_versions {
+        let what = match hints.as_of {
+            Some(_) => "AS OF SYSTEM TIME in this statement",
+            None => "hints about versions in this statement",
+        };
+        return Err(Error::unsupported(
+            what,
+            Some(
+                "Write it in a SELECT, which views and functions are not kept with; FOR SYSTEM_TIME AS OF stands behind a table anywhere.",
+            ),
+        ));
+    }
+    if hints.row_lifetime.is_some() && !uses.inserts {
         return Err(Error::unsupported(
             "the hint _l_ttl_ outside INSERT and UPSERT",
             Some(
@@ -260,7 +406,7 @@ pub(super) fn check_used(hints: &Hints, inserts: bool, deletes: bool) -> Result<
             ),
         ));
     }
-    match hints.batch_rows.is_some() && !deletes {
+    match hints.batch_rows.is_some() && !uses.deletes {
         true => Err(Error::unsupported(
             "the hint _l_batch_ outside DELETE",
             Some(
@@ -274,7 +420,7 @@ pub(super) fn check_used(hints: &Hints, inserts: bool, deletes: bool) -> Result<
 fn unknown(name: &str) -> Error {
     let obeyed = HINTS
         .iter()
-        .filter(|hint| matches!(hint.verdict, Verdict::Obeyed { .. }));
+        .filter(|hint| !matches!(hint.verdict, Verdict::Refused(_)));
     let obeyed: Vec<&str> = obeyed
         .map(|hint| hint.name)
         .filter(|name| name.starts_with("_l_"))
@@ -309,7 +455,7 @@ mod tests {
 
     fn read(comment: &str) -> Hints {
         let mut hints = Hints::default();
-        hints.read(comment).unwrap();
+        hints.read(comment, Verb::Select).unwrap();
         hints
     }
 
@@ -335,13 +481,35 @@ mod tests {
     }
 
     #[test]
+    fn a_time_is_of_what_is_read_or_written() {
+        let hint = read("+ _l_versions_(2), _l_ts_min_(1000) _l_ts_max_( 2000 )");
+        let versions = VersionHint {
+            count: Some(2),
+            at: None,
+            from: Some(1000),
+            before: Some(2000),
+        };
+        assert_eq!((hint.versions, hint.version_time), (Some(versions), None));
+        assert_eq!(read("+ _l_ts_(7)").versions.unwrap().at, Some(7));
+        let mut hints = Hints::default();
+        hints.read("+ _l_ts_(7)", Verb::Write).unwrap();
+        assert_eq!((hints.versions, hints.version_time), (None, Some(7)));
+        for (comment, verb) in [("+ _l_ts_(7)", Verb::Delete), ("+ _l_versions_(2)", Verb::Write)] {
+            let error = Hints::default().read(comment, verb).unwrap_err();
+            assert_eq!(error.sqlstate(), "0A000");
+        }
+    }
+
+    #[test]
     fn what_nobody_gives_is_an_error() {
         assert_eq!(read("+ _l_operation_timeout_(250)").timeout_ms, Some(250));
         assert_eq!(read("+ _L_Batch_( 250 )").batch_rows, Some(250));
         assert_eq!(read("+ parallel(4) x_l_ts_").timeout_ms, None);
         for (comment, sqlstate) in [
-            ("+ _l_ts_(5)", "0A000"),
-            ("+ _l_versions_(2)", "0A000"),
+            ("+ _l_ts_(-5)", "22023"),
+            ("+ _l_ts_", "22023"),
+            ("+ _l_versions_(0)", "22023"),
+            ("+ _l_ts_min_(soon)", "22023"),
             ("+_l_hot_only_", "0A000"),
             ("+ _l_allow_filter_", "0A000"),
             ("+ _l_batch_(0)", "22023"),
@@ -355,7 +523,7 @@ mod tests {
             ("+ _l_force_index_(i), _l_ignore_index_", "22023"),
             ("+ _l_allow_filtering_(true)", "22023"),
         ] {
-            let error = Hints::default().read(comment).unwrap_err();
+            let error = Hints::default().read(comment, Verb::Select).unwrap_err();
             assert_eq!(error.sqlstate(), sqlstate, "{comment}");
             assert!(error.hint().is_some(), "{comment}");
         }

@@ -3,7 +3,7 @@
 
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::dialect::KeyspanDialect;
+use super::dialect::KEYSPAN;
 
 /// Longer texts are cut.
 const SHOWN_CHARS_MAX: usize = 2000;
@@ -21,9 +21,7 @@ pub fn without_values(text: &str) -> String {
 }
 
 fn shown(text: &str, hides_parameters: bool) -> String {
-    let tokens = Tokenizer::new(&KeyspanDialect, text)
-        .with_unescape(false)
-        .tokenize();
+    let tokens = Tokenizer::new(&KEYSPAN, text).with_unescape(false).tokenize();
     let Ok(tokens) = tokens else {
         let word = text.split_whitespace().next().unwrap_or_default();
         return shorten(&format!("{word} …"));

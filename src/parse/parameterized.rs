@@ -249,6 +249,14 @@ impl<'t> Reader<'t> {
         if self.ended {
             return None;
         }
+        // Moments of the past are constants of the statement.
+        if let Token::Word(word) = &token
+            && ["system", "system_time"]
+                .iter()
+                .any(|known| word.eq_ignore_ascii_case(known))
+        {
+            return None;
+        }
         if let Some((constant, range)) = self.candidate.take()
             && ends_operand(&token)
         {

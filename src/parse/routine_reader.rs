@@ -4,7 +4,7 @@
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::command::Command;
-use super::dialect::KeyspanDialect;
+use super::dialect::KEYSPAN;
 use super::routine::{
     NewRoutine, PassedAs, RoutineChange, RoutineDefinition, RoutineOption, RoutineRef, RoutineWord,
     WrittenArgument, WrittenBody, WrittenType,
@@ -37,7 +37,7 @@ pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
 
 /// A type that is all of a text. Errors: 42601.
 pub(crate) fn written_type(text: &str) -> Result<WrittenType> {
-    let tokens = Tokenizer::new(&KeyspanDialect, text).tokenize_with_location();
+    let tokens = Tokenizer::new(&KEYSPAN, text).tokenize_with_location();
     let tokens = tokens.map_err(|error| super::syntax_error::of_tokenizer(error, text))?;
     let tokens = tokens.into_iter();
     let tokens = tokens

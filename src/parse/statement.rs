@@ -8,8 +8,8 @@ use sqlparser::tokenizer::Tokenizer;
 
 use super::advice::advise;
 use super::command::Command;
-use super::dialect::KeyspanDialect;
-use super::hints::{Hints, check_used};
+use super::dialect::KEYSPAN;
+use super::hints::{HintUses, Hints, check_used};
 use super::kind::StatementKind;
 use super::position::Cursor;
 use super::row_locks::LockStrength;
@@ -89,7 +89,7 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
         return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
     }
     let blanked = hash_comment::blank_hash_comments(text);
-    let tokens = Tokenizer::new(&KeyspanDialect, &blanked)
+    let tokens = Tokenizer::new(&KEYSPAN, &blanked)
         .tokenize_with_location()
         .map_err(|error| syntax_error::of_tokenizer(error, text))?;
     let source: Arc<str> = text.into();
@@ -130,9 +130,7 @@ fn parse_one(
         Some(command) => StatementKind::of_command(command, &ast),
         None => StatementKind::of(&ast),
     };
-    // What is prepared is read, and asked, by itself.
-    let deletes = is_delete(&ast) || matches!(command, Some(Command::Prepare { .. }));
-    check_used(&read.hints, may_insert(&ast), deletes)?;
+    check_used(&read.hints, uses_of(&ast, command.as_ref()))?;
     Ok(ParsedStatement {
         ast,
         command,
@@ -144,6 +142,48 @@ fn parse_one(
         current_of: read.current_of,
         warnings,
     })
+}
+
+fn uses_of(ast: &ast::Statement, command: Option<&Command>) -> HintUses {
+    HintUses {
+        inserts: may_insert(ast),
+        // What is prepared is read, and asked, by itself.
+        deletes: is_delete(ast) || matches!(command, Some(Command::Prepare { .. })),
+        writes_versions: match command {
+            Some(command) => matches!(command, Command::Prepare { .. }),
+            None => may_write_versions(ast),
+        },
+        reads_versions: match command {
+            // Their queries have the hints that stand in them.
+            Some(Command::Declare { .. } | Command::Prepare { .. } | Command::Copy(_)) => true,
+            Some(_) => false,
+            None => may_read_versions(ast),
+        },
+    }
+}
+
+/// Whether it may write rows by INSERT, UPSERT or UPDATE.
+fn may_write_versions(ast: &ast::Statement) -> bool {
+    match ast {
+        ast::Statement::Query(query) => has_writes(query),
+        ast::Statement::Insert(_) | ast::Statement::Update { .. } => true,
+        ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
+            may_write_versions(statement)
+        }
+        _ => false,
+    }
+}
+
+/// Whether it reads tables now, other than those whose rows it changes.
+fn may_read_versions(ast: &ast::Statement) -> bool {
+    match ast {
+        ast::Statement::Query(_) | ast::Statement::Insert(_) => true,
+        ast::Statement::CreateTable(create) => create.query.is_some(),
+        ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
+            may_read_versions(statement)
+        }
+        _ => false,
+    }
 }
 
 /// Whether it may write new rows.

@@ -18,6 +18,7 @@
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
 //! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
+//! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period, become what it reads ([`super::system_time`]).
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
 use sqlparser::keywords::Keyword;
@@ -31,7 +32,7 @@ use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
-use super::hints::{Hints, misplaced};
+use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
 use super::key_includes;
@@ -42,6 +43,7 @@ use super::row_expansion;
 use super::row_locks::{self, LockStrength};
 use super::subscript_assignment;
 use super::syntax_error;
+use super::system_time;
 use super::token_reader::{is_word, opening};
 use super::unread_words;
 use crate::{Error, Result};
@@ -132,6 +134,8 @@ struct Reader<'t> {
     has_merge: bool,
     /// It has OVERRIDING.
     has_overriding: bool,
+    /// SYSTEM or SYSTEM_TIME was met: it may read at a moment.
+    has_system_time: bool,
     /// ARRAY was met: it may be part of a type's name.
     has_array: bool,
     /// SET and a bracket were met: there may be an assignment to a part of an array.
@@ -158,6 +162,7 @@ impl<'t> Reader<'t> {
             has_duplicate: false,
             has_merge: false,
             has_overriding: false,
+            has_system_time: false,
             has_array: false,
             has_set: false,
             has_bracket: false,
@@ -175,9 +180,9 @@ impl<'t> Reader<'t> {
         match &token.token {
             Token::Whitespace(Whitespace::MultiLineComment(comment)) => {
                 self.reach(token.span);
-                match self.is_behind_verb() {
-                    true => self.hints.read(comment)?,
-                    false => self.misplaced_hints.extend(misplaced(comment)),
+                match self.verb_before() {
+                    Some(verb) => self.hints.read(comment, verb)?,
+                    None => self.misplaced_hints.extend(misplaced(comment)),
                 }
                 return Ok(());
             }
@@ -210,6 +215,9 @@ impl<'t> Reader<'t> {
             Token::LBracket => self.has_bracket = true,
             Token::Period => self.has_point = true,
             _ => {}
+        }
+        if let Token::Word(word) = &token.token {
+            self.hints.names_version_time |= names_version_time(&word.value);
         }
         self.reach(token.span);
         self.nesting.take(&token.token)?;
@@ -304,6 +312,7 @@ impl<'t> Reader<'t> {
         self.has_duplicate |= keyword == Keyword::DUPLICATE;
         self.has_merge |= keyword == Keyword::MERGE;
         self.has_overriding |= is_named(token, "OVERRIDING");
+        self.has_system_time |= matches!(keyword, Keyword::SYSTEM | Keyword::SYSTEM_TIME);
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
         self.has_as |= keyword == Keyword::AS;
@@ -388,11 +397,17 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn is_behind_verb(&self) -> bool {
-        use Keyword::{DELETE, INSERT, SELECT, UPDATE};
-        let last = keyword_of(self.tokens.last());
-        matches!(last, SELECT | UPDATE | DELETE | INSERT)
-            || self.tokens.last().is_some_and(|token| is_named(token, "UPSERT"))
+    /// The verb that was taken last.
+    fn verb_before(&self) -> Option<Verb> {
+        match keyword_of(self.tokens.last()) {
+            Keyword::SELECT => Some(Verb::Select),
+            Keyword::INSERT | Keyword::UPDATE => Some(Verb::Write),
+            Keyword::DELETE => Some(Verb::Delete),
+            _ => {
+                let is_upsert = self.tokens.last().is_some_and(|token| is_named(token, "UPSERT"));
+                is_upsert.then_some(Verb::Write)
+            }
+        }
     }
 
     /// Its text goes as far as this.
@@ -459,6 +474,9 @@ impl<'t> Reader<'t> {
         if self.has_overriding {
             unread_words::take_overriding(&mut self.tokens);
         }
+        if self.has_system_time {
+            system_time::settle(&mut self.tokens, self.text, &mut self.hints)?;
+        }
         Ok(StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
@@ -468,6 +486,13 @@ impl<'t> Reader<'t> {
             current_of,
         })
     }
+}
+
+/// Whether a column of this name may be the time of a version.
+fn names_version_time(name: &str) -> bool {
+    let end = name.len().checked_sub(VERSION_TIME_END.len());
+    let end = end.and_then(|at| name.as_bytes().get(at..));
+    end.is_some_and(|end| end.eq_ignore_ascii_case(VERSION_TIME_END.as_bytes()))
 }
 
 /// A name between backticks as one between double quotes.

@@ -6,14 +6,19 @@ use sqlparser::ast;
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::dialect::KeyspanDialect;
+use super::dialect::{KEYSPAN, WITH_SYSTEM_TIME};
 use super::syntax_error::{self, NESTING_MAX};
+use super::system_time::names_system_time;
 use super::tree_fields::{self, Unread};
 use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let mut parser = Parser::new(&KeyspanDialect)
+    let dialect = match names_system_time(&tokens) {
+        true => &WITH_SYSTEM_TIME,
+        false => &KEYSPAN,
+    };
+    let mut parser = Parser::new(dialect)
         .with_recursion_limit(NESTING_MAX)
         .with_tokens_with_locations(tokens);
     let mut tree = parser

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::definition::{
     AttributeChange, Definition, DomainChange, LabelPlace, NewDomain, NewDomainCheck, TypeChange, TypeDrop,
 };
-use super::dialect::KeyspanDialect;
+use super::dialect::KEYSPAN;
 use super::syntax_error::{self, NESTING_MAX};
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::error::StatementFault;
@@ -382,7 +382,7 @@ impl TokenReader<'_> {
     /// A default: an expression behind which NOT begins a constraint.
     fn default(&mut self) -> Result<Expr> {
         self.parsed(|parser| {
-            let least = KeyspanDialect.prec_value(Precedence::Is);
+            let least = KEYSPAN.prec_value(Precedence::Is);
             parser.parse_subexpr(least)
         })
     }
@@ -391,7 +391,7 @@ impl TokenReader<'_> {
         &mut self,
         parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParserError>,
     ) -> Result<T> {
-        let mut parser = Parser::new(&KeyspanDialect)
+        let mut parser = Parser::new(&KEYSPAN)
             .with_recursion_limit(NESTING_MAX)
             .with_tokens_with_locations(self.tokens[self.at..].to_vec());
         let found = parse(&mut parser).map_err(|error| syntax_error::of_parser(error, self.text()))?;

@@ -114,7 +114,9 @@ impl AccessPath {
         if let AccessClass::Union { .. } = self.class {
             return None;
         }
-        self.order().direction(order)
+        let direction = self.order().direction(order);
+        // Versions are read forward, the newest of a row first.
+        direction.filter(|reverse| !reverse || !self.table.is_of_versions())
     }
 
     /// Has the rows come in this order, if the key gives it, or parts of it that are merged. What comes of a merge keeps nothing
@@ -136,7 +138,7 @@ impl AccessPath {
 
     /// The merge that gives an order, and whether it is backward.
     fn merge_for(&self, order: &[OrderColumn]) -> Option<(bool, Merge)> {
-        let ranges = self.ranges()?;
+        let ranges = self.ranges().filter(|_| !self.table.is_of_versions())?;
         let shape = KeyShape::new(&self.table, self.key())?;
         (1..shape.columns.len()).find_map(|columns| {
             let leading = shape.columns[..columns].iter().map(|column| column.column);

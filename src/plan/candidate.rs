@@ -240,6 +240,11 @@ fn permitted(
 ) -> std::result::Result<AccessClass, Refused> {
     Ok(match reach {
         Reach::Nothing => AccessClass::Empty,
+        // Of a row there may be several versions, and where they stand no get tells.
+        Reach::Keys(keys) if table.is_of_versions() => AccessClass::RangeScan {
+            ranges: keys.iter().map(|key| KeyRange::of_prefix(key)).collect(),
+            whole: false,
+        },
         Reach::Keys(keys) => AccessClass::MultiGet { keys },
         Reach::TooManyKeys(keys) => return Err(Refused::TooManyKeys(keys)),
         Reach::Ranges(ranges) => AccessClass::RangeScan { ranges, whole: false },

@@ -89,6 +89,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     })
 }
 

@@ -11,6 +11,7 @@ use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
 use super::lock_scope::LockScope;
 use super::scope::{Outer, Scope};
+use crate::catalog::WantedVersions;
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
 use crate::system::{StatementContext, Variables};
@@ -106,6 +107,12 @@ pub(super) struct Binder<'c> {
     pub(super) variables: Option<Arc<Variables>>,
     /// The functions whose bodies the binder is inside of.
     pub(super) inlined: Vec<u32>,
+    /// What FOR SYSTEM_TIME around says of the versions that tables are read at.
+    pub(super) past: Option<WantedVersions>,
+    /// It stands behind the item of FROM at hand, which has not been found yet.
+    pub(super) is_timed: bool,
+    /// Whether a name of the text at hand may be that of a version's time.
+    pub(super) names_version_time: bool,
     /// What is known of row locks while FROM is bound.
     pub(super) locks: LockScope,
     names: HashMap<String, usize>,
@@ -129,6 +136,9 @@ impl<'c> Binder<'c> {
             is_in_step: false,
             variables: ctx.variables.clone(),
             inlined: Vec::new(),
+            past: None,
+            is_timed: false,
+            names_version_time: ctx.hints.names_version_time,
             locks: LockScope::default(),
             names: HashMap::new(),
         }

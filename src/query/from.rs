@@ -11,7 +11,7 @@ use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::sequence_row::sequence_view;
 use super::table_function::table_function;
-use crate::catalog::{Access, Object, RelationName, TableDef, ViewDef};
+use crate::catalog::{Access, Object, RelationName, TableDef, VersionRead, ViewDef};
 use crate::logical::stored_table::{table_source, whole_table_source};
 use crate::operators::catalog_table;
 use crate::parse::text_place;
@@ -166,9 +166,11 @@ impl Binder<'_> {
                 alias,
                 args: None,
                 with_ordinality: false,
+                version,
                 ..
             } => {
-                let table = self.table(name, alias.as_ref());
+                let table =
+                    self.at_system_time(version.as_ref(), |binder| binder.table(name, alias.as_ref()));
                 self.note_place(table, |_| text_place::of_span(name.span()))
             }
             // The rows of a function without arguments that the catalogs keep as a relation.
@@ -178,6 +180,9 @@ impl Binder<'_> {
                 args: Some(args),
                 ..
             } if args.args.is_empty() && kept_as_relation(name) => self.table(name, alias.as_ref()),
+            ast::TableFactor::Table { version: Some(_), .. } => {
+                Err(Error::unsupported("FOR SYSTEM_TIME behind a function", None))
+            }
             ast::TableFactor::Derived { subquery, alias, .. } => {
                 // Not lateral: the items before it are not visible, the queries around are.
                 let name = called(alias.as_ref(), "");
@@ -231,11 +236,13 @@ impl Binder<'_> {
                 .find(|common| common.name == table)
         {
             let bound = common.source.clone();
+            self.require_untimed("a WITH query")?;
             return self.named(bound, table, alias);
         }
         if schema.is_none()
             && let Some(bound) = self.common_rows(table)?
         {
+            self.require_untimed("a WITH query")?;
             return self.named(bound, table, alias);
         }
         let ctx = self.ctx;
@@ -250,8 +257,14 @@ impl Binder<'_> {
         };
         match ctx.relation(name, Access::Select)? {
             Object::Table(table) => self.stored_table(table, alias),
-            Object::View(view) => self.view(view, alias),
-            Object::Sequence(sequence) => self.view(&sequence_view(sequence), alias),
+            Object::View(view) => {
+                self.is_timed = false;
+                self.view(view, alias)
+            }
+            Object::Sequence(sequence) => {
+                self.require_present()?;
+                self.view(&sequence_view(sequence), alias)
+            }
             Object::Index(..) => Err(Error::internal("a relation without rows to read")),
         }
     }
@@ -279,6 +292,7 @@ impl Binder<'_> {
         let Some(source) = catalog_table::source(schema_name, name, &known_as) else {
             return Ok(None);
         };
+        self.require_present()?;
         let types: Vec<(String, SqlType)> = source
             .schema()
             .fields()
@@ -296,6 +310,10 @@ impl Binder<'_> {
         table: &Arc<TableDef>,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
+        let known_as = called(alias, &table.name);
+        let as_it_is = table;
+        let versions = self.versions_of(table, self.item_lock(&known_as).is_some())?;
+        let table = versions.as_ref().unwrap_or(table);
         // Plans ask of a table what computes its generated columns.
         self.ctx.generated_columns(table)?;
         let oid = table.oid();
@@ -307,26 +325,33 @@ impl Binder<'_> {
                 (column.name.clone(), column.ty.clone(), Some((oid, attribute)))
             })
             .collect();
-        let key = if table.has_hidden_key() {
+        // Of one row there may be several versions.
+        let has_several = |read: &VersionRead| !read.wanted.is_of_one();
+        let key = if table.has_hidden_key() || table.version_read.as_deref().is_some_and(has_several) {
             Vec::new()
         } else {
             table.telling_key_columns()
         };
         let schema = alias.is_none().then(|| table.schema.clone());
-        let known_as = called(alias, &table.name);
         let indexed = indexed_expressions::positions(table);
+        let time = table.version_time();
+        let hidden: Vec<usize> = indexed.iter().copied().chain(time).collect();
+        let shown = table.visible_columns().count();
         let source = match self.item_lock(&known_as) {
             // A row is locked by its key, which may be hidden.
             Some(_) => whole_table_source(table, &known_as, &self.ctx.hints),
-            None => table_source(table, &known_as, &self.ctx.hints, &indexed),
+            None => table_source(table, &known_as, &self.ctx.hints, &hidden),
         };
         let mut item = self.scan(source, schema, &table.name, columns, key, alias)?;
         if !indexed.is_empty() {
             self.note_indexed(table, &mut item)?;
         }
+        if time.is_some() {
+            self.note_version_times(&mut item, shown + indexed.len());
+        }
         self.note_locked(table, &known_as, &item.plan)?;
         for relation in &mut item.scope.relations {
-            relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
+            relation.dynamic_table = Some(as_it_is).filter(|table| table.gets_columns()).cloned();
             relation.row_type = Some(Arc::new(table.row_type()));
         }
         Ok(item)
@@ -402,12 +427,15 @@ impl Binder<'_> {
         };
         let search_path = std::mem::replace(&mut self.search_path, view.search_path.clone());
         let common_tables = std::mem::take(&mut self.common_tables);
+        let names_version_time =
+            std::mem::replace(&mut self.names_version_time, statement.hints.names_version_time);
         self.views += 1;
         let name = called(alias, &view.name);
         let bound = self.query_of_item(&name, |binder| {
             binder.one_level_deeper(|binder| binder.showing(|binder| binder.query(&query, None)))
         });
         self.views -= 1;
+        self.names_version_time = names_version_time;
         self.search_path = search_path;
         self.common_tables = common_tables;
         let mut bound = bound?;

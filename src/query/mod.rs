@@ -57,6 +57,7 @@ mod outer_aggregate;
 mod outer_join;
 mod overload;
 mod parameter_types;
+mod past;
 mod plan;
 mod plan_locks;
 mod printed;

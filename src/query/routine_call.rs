@@ -181,6 +181,14 @@ impl Binder<'_> {
         call: &CallArguments,
         types: &[SqlType],
     ) -> Result<ChosenRoutine> {
+        if self.ctx.hints.as_of.is_some() {
+            return Err(Error::unsupported(
+                format!("the function {} in a query AS OF SYSTEM TIME", routine.name),
+                Some(
+                    "What it reads would be of now: write FOR SYSTEM_TIME AS OF behind the tables that are meant.",
+                ),
+            ));
+        }
         let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
         let mut wanted: Vec<T> = Vec::new();
         let mut decided: Vec<SqlType> = Vec::new();

@@ -134,6 +134,10 @@ fn keyed(ctx: &StatementContext, plan: &Plan) -> Result<Option<Keyed>> {
 /// A table's scan that also gives the columns that no name reaches.
 fn whole_scan(ctx: &StatementContext, scan: &TableScan) -> Option<Keyed> {
     let table = scanned_table(scan)?.table;
+    if table.is_of_versions() {
+        // A version is no row that could be changed.
+        return None;
+    }
     let source = whole_table_source(&table, scan.table_name.table(), &ctx.hints);
     let whole = TableScan::new(scan.table_name.clone(), source);
     let key = table.primary_key.columns.iter().map(|key| {

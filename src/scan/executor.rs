@@ -18,7 +18,7 @@ use crate::catalog::TableDef;
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::system::small_scans::require_small;
-use crate::table::{EntryReader, RowDecoder, RowLayout, row_schema};
+use crate::table::{EntryReader, RowDecoder, RowLayout, VersionScan, row_schema};
 use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
@@ -200,6 +200,8 @@ enum Source {
     Scan(Box<TransactionScan>),
     /// Ranges that are merged.
     Merged(Box<MergedScan>),
+    /// Versions of rows.
+    Versions(Box<VersionScan>),
 }
 
 /// What is read of what stands under the key that is read.
@@ -295,6 +297,12 @@ impl PageScan {
         match std::mem::replace(&mut self.source, Source::Done) {
             Source::Done => Ok(false),
             Source::Keys { next } => self.fetch_keys(next, page).await,
+            Source::Ranges(request) if self.path.table.is_of_versions() => {
+                require_small(&self.txn, &self.path).await?;
+                let scan = Box::new(VersionScan::open(&self.txn, &self.path.table, &request)?);
+                self.read_versions(scan, page).await
+            }
+            Source::Versions(scan) => self.read_versions(scan, page).await,
             Source::Ranges(request) => {
                 require_small(&self.txn, &self.path).await?;
                 let scan = Box::new(self.txn.scan(request));
@@ -360,6 +368,19 @@ impl PageScan {
             self.source = Source::Keys { next };
         }
         Ok(!page.is_empty())
+    }
+
+    /// Reads the next page of versions; `false` at the end.
+    async fn read_versions(&mut self, mut scan: Box<VersionScan>, page: &mut Page) -> Result<bool> {
+        scan.next_page(page).await?;
+        if page.is_empty() {
+            return Ok(false);
+        }
+        self.count_page(page);
+        self.rows_read += page.len() as u64;
+        self.path.require_small(self.rows_read)?;
+        self.source = Source::Versions(scan);
+        Ok(true)
     }
 
     /// Reads the next page of a range scan; `false` at the end.

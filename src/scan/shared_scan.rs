@@ -50,7 +50,7 @@ struct Pieces {
 }
 
 impl SharedScan {
-    /// `None` for a path that is no walk over ranges.
+    /// `None` for a path that is no walk over ranges, or one over versions.
     pub(crate) fn new(
         txn: Arc<Transaction>,
         path: &AccessPath,
@@ -61,7 +61,8 @@ impl SharedScan {
             reverse: false,
             ..path.clone()
         };
-        if path.merge.is_some() {
+        // The versions of a row are counted by one reader.
+        if path.merge.is_some() || path.table.is_of_versions() {
             return None;
         }
         let pieces = Pieces {

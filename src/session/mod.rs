@@ -26,6 +26,7 @@ mod temporary;
 mod text_cache;
 mod transaction;
 mod trash;
+mod version_removal;
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::instance::Instance;
+use super::version_removal::VersionPasses;
 use crate::catalog::{Catalog, SettingsOwner, TableDef};
 use crate::codec::expiry::NEVER;
 use crate::codec::keyspace::Keyspace;
@@ -51,9 +52,9 @@ impl Instance {
 
     /// Removes the rows that are over, and the tables in the trash that are kept no longer, for ever, until the task is aborted.
     pub async fn remove_over(self: Arc<Instance>) {
-        let mut known = HashMap::new();
+        let (mut known, mut passes) = (HashMap::new(), VersionPasses::new());
         loop {
-            if let Err(error) = self.remove_round(&mut known).await
+            if let Err(error) = self.remove_round(&mut known, &mut passes).await
                 && error != Error::Shutdown
             {
                 tracing::warn!(%error, "could not remove rows that are over");
@@ -88,7 +89,11 @@ impl Instance {
     }
 
     /// One look at all tables, and a pass over those whose turn it is.
-    async fn remove_round(&self, known: &mut HashMap<u32, KnownTable>) -> Result<()> {
+    async fn remove_round(
+        &self,
+        known: &mut HashMap<u32, KnownTable>,
+        passes: &mut VersionPasses,
+    ) -> Result<()> {
         let txn = self.begin(self.removal_options()).await?;
         let catalog = self.catalog(&txn, None).await?;
         drop(txn);
@@ -104,7 +109,14 @@ impl Instance {
                 self.pass(table.oid, rate, of_table).await?;
             }
         }
-        Ok(())
+        let rate = self.removal_rate(&catalog);
+        self.remove_versions(&catalog, rate, passes).await
+    }
+
+    /// Whether what is removed and may still be seen fits into what the store keeps for open snapshots.
+    pub(super) fn has_room_for_removal(&self) -> bool {
+        let stats = self.store().stats();
+        stats.undo_bytes <= stats.undo_bytes_max / UNDO_PART
     }
 
     fn is_due(&self, known: &KnownTable) -> bool {
@@ -137,9 +149,11 @@ impl Instance {
             let Some(table) = table.filter(|table| table.options.expiry.may_be_over()) else {
                 return Ok(());
             };
-            let stats = self.store().stats();
-            let has_room = stats.undo_bytes <= stats.undo_bytes_max / UNDO_PART;
-            let rows_max = if has_room { COMMIT_ROWS_MAX.min(rate) } else { 0 };
+            let rows_max = if self.has_room_for_removal() {
+                COMMIT_ROWS_MAX.min(rate)
+            } else {
+                0
+            };
             let horizon = match rows_max {
                 0 => i64::MIN,
                 _ => self.store().clock().oldest_kept(),

@@ -22,6 +22,8 @@ pub struct WallClock {
     offset: AtomicI64,
     /// Rows were found over by the time since this was asked last.
     is_judged: AtomicBool,
+    /// The time of the last commit that has one.
+    committed: AtomicI64,
     /// What the machine's clock says, in tests.
     machine: AtomicI64,
     /// Moments at which somebody reads, and how many do.
@@ -41,6 +43,7 @@ impl Default for WallClock {
             began: Instant::now(),
             offset: AtomicI64::new(i64::MIN),
             is_judged: AtomicBool::new(false),
+            committed: AtomicI64::new(i64::MIN),
             machine: AtomicI64::new(UNSET),
             kept: Mutex::default(),
         }
@@ -69,6 +72,27 @@ impl WallClock {
         };
         self.offset
             .fetch_max(moment.saturating_sub(elapsed), Ordering::AcqRel);
+    }
+
+    /// The time of a commit: later than that of every other commit, and no earlier than any moment that was read before, in microseconds since 1970.
+    pub fn commit_time(&self) -> i64 {
+        let now = self.now();
+        let mut before = self.committed.load(Ordering::Acquire);
+        let time = loop {
+            let time = now.max(before.saturating_add(1));
+            match self
+                .committed
+                .compare_exchange_weak(before, time, Ordering::AcqRel, Ordering::Acquire)
+            {
+                Ok(_) => break time,
+                Err(other) => before = other,
+            }
+        };
+        if time > now {
+            self.is_past(time);
+        }
+        self.note_judged();
+        time
     }
 
     /// Somebody was told by the time that a row is over.
@@ -147,6 +171,18 @@ fn micros(micros: u128) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commits_have_times_of_their_own_and_are_not_in_the_future() {
+        let clock = WallClock::default();
+        clock.set(5000);
+        assert_eq!((clock.commit_time(), clock.commit_time()), (5000, 5001));
+        assert_eq!(clock.now(), 5001);
+        clock.set(100);
+        assert_eq!(clock.commit_time(), 5002);
+        clock.set(9000);
+        assert_eq!(clock.commit_time(), 9000);
+    }
 
     #[test]
     fn it_never_goes_back() {

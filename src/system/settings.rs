@@ -81,6 +81,8 @@ pub struct Settings {
     pub parallel_workers_max: usize,
     /// statement_timeout in milliseconds; 0: none.
     pub statement_timeout_ms: u64,
+    /// keyspan.version_offset_max in milliseconds.
+    pub version_offset_max_ms: i64,
     /// log_min_duration_statement in milliseconds; `None`: no statement is logged for the time it took.
     pub log_min_duration_ms: Option<u64>,
     /// log_statement.
@@ -430,6 +432,7 @@ impl Settings {
             ranges_max: 0,
             parallel_workers_max: 0,
             statement_timeout_ms: 0,
+            version_offset_max_ms: 0,
             log_min_duration_ms: None,
             log_statement: LoggedStatements::None,
             idle_in_transaction_timeout_ms: 0,
@@ -505,6 +508,7 @@ impl Settings {
         self.ranges_max = self.number("keyspan.max_ranges");
         self.parallel_workers_max = self.number("max_parallel_workers_per_gather");
         self.statement_timeout_ms = self.number("statement_timeout") as u64;
+        self.version_offset_max_ms = self.number("keyspan.version_offset_max") as i64;
         self.log_min_duration_ms = self.value("log_min_duration_statement").parse().ok();
         self.log_statement = LoggedStatements::named(self.value("log_statement"));
         self.idle_in_transaction_timeout_ms = self.number("idle_in_transaction_session_timeout") as u64;
@@ -523,6 +527,7 @@ impl Settings {
             key_bytes_max: self.number("keyspan.key_bytes_max"),
             value_bytes_max: self.number("keyspan.value_bytes_max"),
             row_lifetime: None,
+            version_time: None,
         };
         self.result_limits = ResultLimits {
             value_bytes_max: self.number("keyspan.function_value_bytes_max"),

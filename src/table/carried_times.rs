@@ -30,9 +30,10 @@ pub(super) async fn carry_row_times(
 
 /// A row's value with the times of another.
 fn with_times(writer: &mut RowWriter, old: &TableDef, row: RowReader<'_>, copied: &[u8]) -> Result<Vec<u8>> {
-    let written = row.write_time().unwrap_or(old.options.expiry.since);
+    let untold = (!old.keeps_versions()).then_some(old.options.expiry.since);
     writer.clear();
-    writer.set_times(Some(written), row.expiry());
+    writer.set_times(row.write_time().or(untold), row.expiry());
+    writer.set_unsettled(row.is_unsettled());
     let copied = RowReader::new(copied)?;
     copied
         .columns()
@@ -43,7 +44,7 @@ fn with_times(writer: &mut RowWriter, old: &TableDef, row: RowReader<'_>, copied
 /// Gives the rows of a table that were written anew under another id, in the same transaction, the times that they had: to change how they
 /// are stored is no write. Errors: 0A000 where a row has a time of its own and nobody knows which it is now.
 pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> Result<()> {
-    if !old.options.expiry.may_be_over() {
+    if !old.options.expiry.may_be_over() && !old.keeps_versions() {
         return Ok(());
     }
     let (old_key, new_key) = (&old.primary_key.columns, &new.primary_key.columns);

@@ -28,15 +28,17 @@ impl<'a> RowEncoder<'a> {
         }
     }
 
-    /// For one table, to write rows in a transaction: where its rows may be over, they tell when they were written.
+    /// For one table, to write rows in a transaction: where they may be over, or have versions, they tell when they were written.
     pub fn of_write(txn: &Transaction, table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
         let mut encoder = RowEncoder::new(table, limits);
-        if table.options.expiry.may_be_over() {
-            let written = txn.write_time();
-            let expiry = limits
-                .row_lifetime
-                .map(|lifetime| written.saturating_add(lifetime));
-            encoder.value.writer.set_times(Some(written), expiry);
+        let keeps_versions = table.keeps_versions();
+        if table.options.expiry.may_be_over() || keeps_versions {
+            let now = txn.write_time();
+            let expiry = limits.row_lifetime.map(|lifetime| now.saturating_add(lifetime));
+            let written = limits.version_time.filter(|_| keeps_versions);
+            let writer = &mut encoder.value.writer;
+            writer.set_times(Some(written.unwrap_or(now)), expiry);
+            writer.set_unsettled(keeps_versions && written.is_none());
         }
         encoder
     }

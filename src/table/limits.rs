@@ -12,6 +12,8 @@ pub struct Limits {
     pub value_bytes_max: usize,
     /// How long the rows live that are written, in microseconds (`_l_ttl_`); `None`: as their table says.
     pub row_lifetime: Option<i64>,
+    /// The time that the rows have which are written, in microseconds since 1970 (`_l_ts_`); `None`: that of the commit.
+    pub version_time: Option<i64>,
 }
 
 impl Limits {
@@ -21,6 +23,7 @@ impl Limits {
         key_bytes_max: usize::MAX,
         value_bytes_max: usize::MAX,
         row_lifetime: None,
+        version_time: None,
     };
 }
 
@@ -31,6 +34,7 @@ impl Default for Limits {
             key_bytes_max: 30 << 10,
             value_bytes_max: 2 << 20,
             row_lifetime: None,
+            version_time: None,
         }
     }
 }

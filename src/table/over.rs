@@ -13,6 +13,7 @@ use super::entry::entry_encoders;
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::lock_for_writes;
+use super::versions;
 use super::{EntryReader, Limits};
 use crate::Result;
 use crate::catalog::{TableDef, written_key};
@@ -31,7 +32,9 @@ pub(super) async fn remove_over(
     over: BTreeMap<usize, Vec<u8>>,
 ) -> Result<()> {
     let rows = over.into_iter().map(|(at, value)| (keys[at].clone(), value));
-    for key in keys_of_rows(txn, table, rows.collect()).await? {
+    let gone = keys_of_rows(txn, table, rows.collect()).await?;
+    versions::remove(txn, table, &gone).await?;
+    for key in gone {
         txn.write(Write::Delete { key }, None)?;
     }
     Ok(())
@@ -190,7 +193,9 @@ pub(super) async fn remove_from_page(
         let keys: Vec<Vec<u8>> = over.iter().map(|(key, _)| key.clone()).collect();
         txn.lock(&sorted(&keys), LockMode::Replace).await?;
     }
-    for key in keys_of_rows(txn, table, over).await? {
+    let gone = keys_of_rows(txn, table, over).await?;
+    versions::remove(txn, table, &gone).await?;
+    for key in gone {
         let is_row = key.starts_with(&entry_prefix(table.id, table.primary_key.id));
         txn.write(Write::Delete { key }, lock.filter(|_| is_row))?;
     }

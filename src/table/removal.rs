@@ -11,6 +11,7 @@
 
 use super::over::{StoredRow, keys_of_rows};
 use super::rows_request::rows_request;
+use super::versions;
 use crate::Result;
 use crate::catalog::{TableDef, record_key};
 use crate::codec::expiry::NEVER;
@@ -162,7 +163,9 @@ async fn remove(
         txn.roll_back();
         return Ok(0);
     }
-    for key in keys_of_rows(txn, table, over).await? {
+    let gone = keys_of_rows(txn, table, over).await?;
+    versions::remove(txn, table, &gone).await?;
+    for key in gone {
         debug_assert!(key.starts_with(&entry_prefix(table.id, 0)[..4]));
         txn.write(Write::Delete { key }, None)?;
     }

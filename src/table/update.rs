@@ -13,12 +13,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use arrow::array::RecordBatch;
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::filter_record_batch;
 
 use super::encoded_row::{EncodedRow, encode_rows, take_turns};
 use super::over::lock_unique_keys;
 use super::sorted_keys::sorted;
 use super::table_lock::lock_for_writes;
+use super::versions::{self, WriteTime};
 use super::write::{unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, written_key};
@@ -34,6 +36,15 @@ pub struct RowUpdate<'a> {
     limits: Limits,
     /// `None` when no column of a key changes.
     moves: Option<Moves>,
+}
+
+/// Rows, row by row, before and behind an UPDATE.
+#[derive(Debug)]
+pub struct Replaced {
+    /// As they were read.
+    pub old: RecordBatch,
+    /// As they are now.
+    pub new: RecordBatch,
 }
 
 /// What became of keys so far.
@@ -56,17 +67,21 @@ impl<'a> RowUpdate<'a> {
         }
     }
 
-    /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Errors: 23505, 23502, 54000.
-    pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<()> {
+    /// Replaces rows: `old` as it was read by `new`, row by row. No row may come twice. Answers those that are others now where some are
+    /// not, for what was written of them is an older version. Errors: 23505, 23502, 54000.
+    pub async fn replace(&mut self, old: &RecordBatch, new: &RecordBatch) -> Result<Option<Replaced>> {
         self.txn.mark(written_key(self.table.id))?;
+        let left = self.write_past(old, new).await?;
+        let (old, new) = left.as_ref().map_or((old, new), |left| (&left.old, &left.new));
         match self.moves.take() {
-            None => self.replace_values(new).await,
+            None => self.replace_values(new).await?,
             Some(mut moves) => {
                 let moved = self.move_rows(&mut moves, old, new).await;
                 self.moves = Some(moves);
-                moved
+                moved?;
             }
         }
+        Ok(left)
     }
 
     /// All rows have come. Errors: 23505 when a key was taken that another row keeps.
@@ -78,6 +93,46 @@ impl<'a> RowUpdate<'a> {
         }
     }
 
+    /// Writes what has a time before that of the row as it stands, which stays as it is; the other rows, where there were such.
+    async fn write_past(&self, old: &RecordBatch, new: &RecordBatch) -> Result<Option<Replaced>> {
+        if !self.table.keeps_versions() {
+            return Ok(None);
+        }
+        let time = WriteTime::new(self.limits.version_time);
+        let mut encoder = RowEncoder::of_write(self.txn, self.table, self.limits);
+        let mut keys_of = |batch: &RecordBatch| -> Result<Vec<Vec<u8>>> {
+            (0..batch.num_rows()).map(|row| encoder.key(batch, row)).collect()
+        };
+        let (keys, new_keys) = (keys_of(old)?, keys_of(new)?);
+        let sorted_keys = sorted(&keys);
+        self.txn.lock(&sorted_keys, LockMode::Change).await?;
+        let standing_rows = self.txn.get_newest(&sorted_keys).await?;
+        let mut is_left = Vec::with_capacity(keys.len());
+        for (row, key) in keys.iter().enumerate() {
+            let at = sorted_keys.binary_search(key).ok();
+            let standing = at.and_then(|at| standing_rows.get(at));
+            // Who moves a row takes all of it along.
+            let is_past = *key == new_keys[row] && versions::is_past(self.txn, self.table, standing, time)?;
+            is_left.push(!is_past);
+            if let Some(standing) = standing.filter(|_| is_past) {
+                let value = match self.table.is_narrowed() {
+                    true => encoder.merged_value(standing, None, new, row)?,
+                    false => encoder.value(new, row)?,
+                };
+                versions::put_past(self.txn, self.table, key, value, time).await?;
+            }
+        }
+        if !is_left.contains(&false) {
+            return Ok(None);
+        }
+        let is_left = BooleanArray::from(is_left);
+        let left = |batch| filter_record_batch(batch, &is_left).map_err(Error::arrow);
+        Ok(Some(Replaced {
+            old: left(old)?,
+            new: left(new)?,
+        }))
+    }
+
     /// Rows whose keys and entries stay as they are.
     async fn replace_values(&self, new: &RecordBatch) -> Result<()> {
         let mut encoder = RowEncoder::of_write(self.txn, self.table, self.limits);
@@ -85,6 +140,7 @@ impl<'a> RowUpdate<'a> {
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         self.txn.lock(&keys, LockMode::Change).await?;
         let standing = self.standing_values(&keys).await?;
+        self.supersede(&keys).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = match &standing {
                 None => encoder.value(new, row)?,
@@ -132,13 +188,21 @@ impl<'a> RowUpdate<'a> {
             moves.written.extend(row.keys().cloned());
             take_turns(at).await;
         }
+        let gone = vacated.iter().filter(|key| !moves.written.contains(*key));
+        versions::remove(self.txn, self.table, gone).await?;
         for key in vacated {
             moves.awaited.remove(&key);
             if !moves.written.contains(&key) {
                 self.txn.write(Write::Delete { key }, None)?;
             }
         }
+        self.supersede(&keys).await?;
         write_rows(self.txn, rows).await
+    }
+
+    async fn supersede(&self, keys: &[Vec<u8>]) -> Result<()> {
+        let time = WriteTime::new(self.limits.version_time);
+        versions::supersede(self.txn, self.table, keys, time).await
     }
 
     /// The rows' unique keys that stand in the table now, but for those given up; all are locked.
@@ -167,16 +231,18 @@ fn standing_value(values: &Values, row: usize) -> Result<&[u8]> {
     value.ok_or_else(|| Error::internal("a row that is updated is not there"))
 }
 
-/// Replaces rows that have all come. Of a table that columns were left out of, the rows' own keys must stay.
+/// Replaces rows that have all come; answers as [`RowUpdate::replace`]. Of a table that columns were left out of, the rows' own keys must
+/// stay.
 pub async fn update_rows(
     txn: &Transaction,
     table: &TableDef,
     old: &RecordBatch,
     new: &RecordBatch,
     limits: Limits,
-) -> Result<()> {
+) -> Result<Option<Replaced>> {
     lock_for_writes(txn, table).await?;
     let mut update = RowUpdate::new(txn, table, limits, true);
-    update.replace(old, new).await?;
-    update.finish()
+    let replaced = update.replace(old, new).await?;
+    update.finish()?;
+    Ok(replaced)
 }

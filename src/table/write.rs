@@ -17,6 +17,7 @@ use super::over::{lock_unique_keys, remove_over};
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::{begin_write, lock_for_writes};
+use super::versions::{self, WriteTime};
 use super::{Limits, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::IndexId;
@@ -61,11 +62,23 @@ pub async fn insert_told_rows(
     }
     // A row that was over stands under a key until the commit.
     let is_new = !table.options.expiry.may_be_over();
+    begin_versions(txn, table, &rows)?;
     for (at, row) in rows.into_iter().enumerate() {
         write_row(txn, row, is_new)?;
         take_turns(at).await;
     }
     Ok(())
+}
+
+/// See [`versions::begin`].
+fn begin_versions(txn: &Transaction, table: &TableDef, rows: &[EncodedRow]) -> Result<()> {
+    match table.keeps_versions() {
+        true => {
+            let keys: Vec<Vec<u8>> = rows.iter().map(|row| row.key.clone()).collect();
+            versions::begin(txn, table, &keys)
+        }
+        false => Ok(()),
+    }
 }
 
 /// The first of new rows that has a unique key of another, before it or in the table, and of which index. All their unique keys are
@@ -158,6 +171,7 @@ pub async fn insert_missing_rows(
             }
             unique.add(&row);
             kept.extend(row.unique_keys().cloned());
+            versions::begin(txn, table, std::slice::from_ref(&row.key))?;
             write_row(txn, row, false)?;
         } else {
             unique.require_seen(txn, &row)?;
@@ -200,7 +214,8 @@ pub async fn upsert_rows(
         .iter()
         .zip(named)
         .all(|(column, named)| *named || table.is_key_column(column.id));
-    if all_named && !table.is_narrowed() && table.kept_indexes().next().is_none() {
+    let is_blind = all_named && !table.is_narrowed() && !table.keeps_versions();
+    if is_blind && table.kept_indexes().next().is_none() {
         txn.lock_unread(&sorted(&keys), LockMode::Change).await?;
         for (row, key) in keys.into_iter().enumerate() {
             let value = encoder.value(batch, row)?;
@@ -214,11 +229,20 @@ pub async fn upsert_rows(
     require_seen(txn, &keys_locked, &locked)?;
     remove_over(txn, table, &keys_locked, locked.over).await?;
     let values = locked.values;
+    let time = WriteTime::new(limits.version_time);
     let mut order = Vec::new();
     let mut changes: HashMap<&[u8], ValueChange<'_>> = HashMap::new();
     for (row, key) in keys.iter().enumerate() {
         let at = keys_locked.binary_search(key);
         let old = at.ok().and_then(|at| values.get(at));
+        if versions::is_past(txn, table, old, time)? {
+            let new = match versions::base_of_past(txn, table, key, time).await? {
+                Some(before) => encoder.merged_value(&before, Some(named), batch, row)?,
+                None => encoder.value(batch, row)?,
+            };
+            versions::put_past(txn, table, key, new, time).await?;
+            continue;
+        }
         let before = changes
             .get(key.as_slice())
             .map(|change| change.new.as_slice())
@@ -234,6 +258,10 @@ pub async fn upsert_rows(
     }
     if table.kept_indexes().next().is_some() {
         replace_entries(txn, table, &order, &changes, limits).await?;
+    }
+    if table.keeps_versions() {
+        let written: Vec<Vec<u8>> = order.iter().map(|key| key.to_vec()).collect();
+        versions::supersede(txn, table, &written, time).await?;
     }
     for (at, key) in order.into_iter().enumerate() {
         take_turns(at).await;
@@ -260,6 +288,7 @@ pub async fn delete_rows(
 ) -> Result<()> {
     txn.mark(written_key(table.id))?;
     let vacated = vacated_keys(txn, table, batch, limits, |_, _| false).await?;
+    versions::remove(txn, table, &vacated).await?;
     for (at, key) in vacated.into_iter().enumerate() {
         txn.write(Write::Delete { key }, None)?;
         take_turns(at).await;

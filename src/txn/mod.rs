@@ -36,6 +36,7 @@ mod reads;
 mod scan;
 mod shared_snapshot;
 mod uncounted;
+mod unsettled;
 mod view;
 mod visibility;
 
@@ -59,8 +60,9 @@ use reads::ReadSet;
 pub use reads::is_data;
 pub use scan::TransactionScan;
 pub use shared_snapshot::SharedSnapshot;
+pub use unsettled::VersionsPrefix;
 use view::View;
-use visibility::Visibility;
+use visibility::{Judge, Visibility};
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
@@ -99,6 +101,8 @@ struct Whole {
     reads: Option<Reads>,
     /// Whether every statement that wrote only frees space; `None`: none has written.
     frees_space: Mutex<Option<bool>>,
+    /// Where rows stand, and older versions of them, that get the time of the commit.
+    unsettled: Mutex<BTreeSet<VersionsPrefix>>,
 }
 
 /// What a serializable transaction has read.
@@ -175,6 +179,7 @@ impl Transaction {
             change_logs: ChangeLogs::default(),
             reads,
             frees_space: Mutex::new(None),
+            unsettled: Mutex::default(),
         };
         let whole = Arc::new(whole);
         match shared {
@@ -351,10 +356,20 @@ impl Transaction {
 
     /// A scan of snapshot and own writes merged, in key order (or reverse), without rows that are over. All its ranges are of one key.
     pub fn scan(&self, request: ScanRequest) -> TransactionScan {
-        self.note_reads(|reads| reads.add_ranges(&request.ranges));
         let first = request.ranges.first();
         let judge = first.and_then(|range| self.visibility.judge_of(&range.start));
-        let heat = ScanHeat::of(self.heat.as_ref(), first.map(|range| &*range.start));
+        self.judged_scan(judge, request)
+    }
+
+    /// The same with rows that are over.
+    pub fn scan_with_over(&self, request: ScanRequest) -> TransactionScan {
+        self.judged_scan(None, request)
+    }
+
+    fn judged_scan(&self, judge: Option<Judge>, request: ScanRequest) -> TransactionScan {
+        self.note_reads(|reads| reads.add_ranges(&request.ranges));
+        let first = request.ranges.first().map(|range| &*range.start);
+        let heat = ScanHeat::of(self.heat.as_ref(), first);
         TransactionScan::new(
             &*self.snapshot,
             (Arc::clone(&self.whole.buffer), self.seen()),
@@ -511,7 +526,7 @@ impl Transaction {
     pub async fn commit(&self, relaxed: bool) -> Result<()> {
         self.settle().await?;
         let untouched = self.read_ranges();
-        let (Finished { writes, are_new }, _account) = {
+        let (Finished { mut writes, are_new }, _account) = {
             let mut buffer = self.lock_buffer();
             (buffer.finish()?, buffer.take_account())
         };
@@ -520,6 +535,7 @@ impl Transaction {
         if writes.is_empty() {
             return Ok(());
         }
+        self.settle_versions(&mut writes);
         let frees_space = *self
             .whole
             .frees_space

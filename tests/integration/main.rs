@@ -50,3 +50,4 @@ mod streaming;
 mod transactions;
 mod trash;
 mod typed_parameters;
+mod versions;

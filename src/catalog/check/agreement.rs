@@ -260,6 +260,11 @@ fn compare_table(table: &TableDef, faults: &mut Faults) {
             ));
         }
     }
+    let store = table.options.versions.store;
+    let is_taken = table.indexes.iter().any(|index| index.id == store);
+    if store != 0 && (is_taken || store >= table.next_index_id) {
+        fault(format!("the id {store} of its older versions is not their own"));
+    }
     for index in table.all_indexes() {
         compare_index(table, index, &mut fault);
     }

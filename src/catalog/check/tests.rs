@@ -80,6 +80,7 @@ pub(in crate::catalog) fn table() -> TableDef {
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     }
 }
 

@@ -19,8 +19,10 @@ use serde_json::Value as Json;
 
 use super::condition_text::condition_text;
 use super::node::PlanNode;
+use crate::catalog::{Moment, VERSION_KEY, WantedVersions};
 use crate::plan::{AccessClass, AccessPath, Predicate};
 use crate::scan::scan_metrics::ScanMetrics;
+use crate::types::{FormatSettings, Value};
 
 /// Characters of derived conditions that are shown at most.
 const DERIVED_CHARS_MAX: usize = 200;
@@ -114,6 +116,9 @@ impl<'a> TableRead<'a> {
         if expires {
             node = node.with_note("Expiry", Some("each row is asked".to_string()));
         }
+        if let Some(read) = &path.table.version_read {
+            node = node.with_note("Versions", Some(versions_text(read.wanted)));
+        }
         node = node
             .with_property("Filter", Json::Null)
             .with_filters(own.chain(filters));
@@ -128,6 +133,26 @@ impl<'a> TableRead<'a> {
             Some(limit) => node.with_noted_count("Limit", limit as u64),
             None => node,
         }
+    }
+}
+
+/// Which versions of each row are read.
+fn versions_text(wanted: WantedVersions) -> String {
+    let moment = |moment: Moment| match moment {
+        Moment::At(micros) => Value::TimestampTz(micros).to_text(&FormatSettings::default()),
+        Moment::Before(0) => "now".to_string(),
+        Moment::Before(micros) => format!("{} s before now", micros as f64 / 1e6),
+    };
+    match wanted {
+        WantedVersions::Newest { count, from, before } => {
+            let millis = |micros: i64| micros.div_euclid(1000);
+            let from = from.map(|from| format!(", from {} on", millis(from)));
+            let before = before.map(|before| format!(", before {}", millis(before)));
+            let bounds = [from, before].into_iter().flatten().collect::<String>();
+            format!("{count} at most{bounds}")
+        }
+        WantedVersions::AsOf(at) => format!("as of {}", moment(at)),
+        WantedVersions::Between { from, to, .. } => format!("from {} to {}", moment(from), moment(to)),
     }
 }
 
@@ -188,7 +213,7 @@ fn order_text(path: &AccessPath) -> Option<String> {
     let sorted = path.sort_columns();
     let own = sorted.iter().filter(|column| {
         let id = path.table.columns[column.column].id;
-        path.key().has_column(id)
+        path.key().has_column(id) && id != VERSION_KEY
     });
     let columns: Vec<String> = own
         .map(|column| {
@@ -207,7 +232,7 @@ mod tests {
     use super::*;
     use crate::plan::tests::table_of;
     use crate::plan::{CompareOp, FullScanPolicy, PlanRules, plan_access};
-    use crate::types::{SqlType, Value};
+    use crate::types::SqlType;
 
     fn path(predicate: Option<Predicate>) -> AccessPath {
         let columns = [

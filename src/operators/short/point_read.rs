@@ -37,7 +37,8 @@ impl PointRead {
         let is_as_it_is = |step: &Step| matches!(step, Step::Project { .. });
         let takes_all = plan.steps.iter().all(is_as_it_is) && layout.is_formattable();
         // Rows that may be over are judged by a transaction, and a view's may not be there.
-        let is_plain = !table.options.expiry.may_be_over() && !table.is_materialized_view();
+        let is_plain =
+            !table.options.expiry.may_be_over() && !table.is_materialized_view() && !table.is_of_versions();
         if !takes_all || !is_plain || read.has_index_hint() {
             return None;
         }

@@ -83,9 +83,10 @@ impl TableRead {
         !self.conditions.is_empty()
     }
 
-    /// Whether the number of the table's rows is the number of those that are read: there are no conditions, and no row may be over.
+    /// Whether the number of the table's rows is the number of those that are read: there are no conditions, no row may be over,
+    /// and they are no versions.
     pub(super) fn knows_its_rows(&self) -> bool {
-        !self.has_conditions() && !self.table.options.expiry.may_be_over()
+        !self.has_conditions() && !self.table.options.expiry.may_be_over() && !self.table.is_of_versions()
     }
 
     /// Whether the statement's hints leave only some of its keys.

@@ -338,7 +338,7 @@ impl<P: Probe> TreeCheck<P> {
                     alias: read,
                     args: read,
                     with_hints: foreign("WITH"),
-                    version: foreign("FOR"),
+                    version: read,
                     with_ordinality: read,
                     partitions: foreign("PARTITION"),
                     json_path: foreign("["),

@@ -202,6 +202,10 @@ async fn carry_out(
         for index in dropped {
             writer.drop_keys(old.id, index.id)?;
         }
+        let (store, kept) = (old.options.versions.store, new.options.versions.store);
+        if store != 0 && store != kept {
+            writer.drop_keys(old.id, store)?;
+        }
         view_text::follow(ctx, &writer, old, &new)?;
         foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
         new = TableDef::clone(&*writer.put_table_in(new, lock)?);

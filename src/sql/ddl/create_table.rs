@@ -13,10 +13,10 @@ use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
-use super::{advice, expiry, generation, options, region, sequence, storage, wildcard};
+use super::{advice, expiry, generation, options, region, sequence, storage, versions, wildcard};
 use crate::catalog::{
     CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache,
-    TableDef, TableOptions,
+    TableDef, TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -502,6 +502,7 @@ pub(super) async fn create_described(
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     };
     for index in description.computed_indexes {
         let oid = numbers.take_oid().await?;
@@ -517,6 +518,7 @@ pub(super) async fn create_described(
     // Options that are those of another table say this of its rows.
     table.options.expiry.by_row = false;
     expiry::settle(ctx, &mut table, &Expiry::default())?;
+    versions::settle(ctx, &mut table, &Versions::default())?;
     let table = writer.put_table(table)?;
     region::begin(ctx, &table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;

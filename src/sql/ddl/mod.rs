@@ -80,6 +80,7 @@ mod upkeep;
 mod use_schema;
 mod user_type;
 mod verification;
+mod versions;
 mod view;
 mod view_text;
 mod wildcard;
@@ -273,3 +274,5 @@ mod expiry_tests;
 mod tests;
 #[cfg(test)]
 mod verification_tests;
+#[cfg(test)]
+mod versions_tests;

@@ -6,6 +6,7 @@ use sqlparser::ast::{CreateTableOptions, SqlOption};
 use super::expiry;
 use super::storage::{self, StoredKind, value_text};
 use super::table_change::changed_key;
+use super::versions;
 use super::wildcard;
 use crate::catalog::{TABLE_OPTIONS, TableDef, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN};
 use crate::error::nearest_name;
@@ -46,6 +47,7 @@ pub(super) fn read(options: &CreateTableOptions) -> Result<(TableOptions, Vec<St
 /// SET and RESET of ALTER TABLE. Errors: as [`read`]; 0A000 for what would make its key another.
 pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[NewOption]) -> Result<()> {
     let (buckets, expires) = (table.options.buckets, table.options.expiry.clone());
+    let kept = table.options.versions.clone();
     let mut names = changes.iter().map(|(name, _)| name);
     if names.any(|name| name.eq_ignore_ascii_case(WILDCARD_COLUMN)) {
         return Err(wildcard::refused());
@@ -64,6 +66,7 @@ pub(super) fn alter(ctx: &StatementContext, table: &mut TableDef, changes: &[New
     let unused = change(&mut table.options, changes)?;
     storage::tell(ctx, unused);
     expiry::settle(ctx, table, &expires)?;
+    versions::settle(ctx, table, &kept)?;
     match table.options.buckets == buckets {
         true => Ok(()),
         false => Err(changed_key(table)),
@@ -114,24 +117,17 @@ fn set(options: &mut TableOptions, option: &TableOption, value: &str) -> Result<
             set.ok_or_else(|| invalid_value("table", option.name, value, honoured.values))?;
             Ok(true)
         }
-        Verdict::Only { value: only, hint } => match value.eq_ignore_ascii_case(only) {
-            true => Ok(true),
-            false => Err(refused(&[format!("{} = '{value}'", option.name)], hint)),
-        },
         Verdict::Kept(values) => {
             check_kept("table", option.name, value, *values)?;
             options.kept.insert(option.name.to_string(), value.to_string());
             Ok(false)
         }
-        Verdict::Refused { hint } => Err(refused(&[option.name.to_string()], hint)),
     }
 }
 
 fn reset(options: &mut TableOptions, option: &TableOption) {
     match &option.verdict {
         Verdict::Honoured(honoured) => (honoured.reset)(options),
-        // Nobody can have set them.
-        Verdict::Only { .. } | Verdict::Refused { .. } => {}
         Verdict::Kept(_) => {
             options.kept.remove(option.name);
         }
@@ -207,8 +203,4 @@ pub(super) fn invalid_value(kind: &str, name: &str, value: &str, values: &str) -
         message: format!("invalid value for {kind} option \"{name}\": {value}"),
         hint: Some(format!("Available values: {values}.")),
     }
-}
-
-fn refused(options: &[String], hint: &'static str) -> Error {
-    Error::unsupported(format!("the table option {}", options.join(", ")), Some(hint))
 }

@@ -7,7 +7,7 @@ use sqlparser::ast::IndexColumn;
 
 use super::constraint::new_key;
 use super::table_change::{Beside, Change};
-use super::{advice, free_name, key, notice};
+use super::{advice, free_name, key, notice, versions};
 use crate::catalog::{BUCKETS_MAX, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
@@ -36,13 +36,14 @@ pub(super) async fn apply(
     if is_same(&old, &table) {
         return Ok(());
     }
+    versions::check_rewrite(&old, &table, true)?;
     if !old.has_hidden_key() && telling(&old) != telling(&table) && is_needed(ctx, &old, &table) {
         table.primary_key.oid = ctx.sequences.object_ids().take_oid().await?;
         table.primary_key.comment = None;
         table.primary_key.constraint_comment = None;
         keep_old(ctx, &old, &mut table);
     }
-    advice::advise(ctx, &table);
+    advice::advise(ctx, &table)?;
     change.table = table;
     change.beside = Some(Beside::Key);
     change.rewrite.get_or_insert_default().rekeyed = true;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{Expr, Ident};
 
-use super::view_text;
+use super::{versions, view_text};
 use crate::catalog::{CatalogWriter, ColumnDef, TableDef, written_key};
 use crate::codec::row::ColumnId;
 use crate::parse::Hints;
@@ -18,7 +18,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::table::{begin_count, carry_times};
+use crate::table::{begin_count, carry_times, carry_versions};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -39,6 +39,7 @@ pub(super) async fn run(
     new: TableDef,
     rewrite: &Rewrite,
 ) -> Result<()> {
+    versions::check_rewrite(old, &new, rewrite.rekeyed || !rewrite.retyped.is_empty())?;
     ctx.txn.guard(&written_key(old.id));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let id = ctx.sequences.object_ids().take().await?;
@@ -83,7 +84,8 @@ pub(super) async fn run(
     }
     let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
     copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
-    carry_times(&ctx.txn, old, &new).await
+    carry_times(&ctx.txn, old, &new).await?;
+    carry_versions(&ctx.txn, old, &new).await
 }
 
 /// What a column's new value is computed of.

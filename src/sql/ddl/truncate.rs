@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
-use super::{foreign_key, notice, sequence, trash};
+use super::{foreign_key, notice, sequence, trash, versions};
 use crate::catalog::{Access, CatalogWriter, TableDef};
 use crate::sql::relation::table;
 use crate::system::StatementContext;
@@ -47,7 +47,8 @@ pub(super) async fn empty(
     restart: bool,
 ) -> Result<()> {
     let id = sequences.object_ids().take().await?;
-    let empty = TableDef { id, ..table.clone() };
+    let mut empty = TableDef { id, ..table.clone() };
+    versions::begin_anew(&mut empty, writer.txn().write_time());
     let emptied = writer.replace_table(&table, empty)?;
     let moving = sequences.move_row_ids(writer.txn(), &table, &emptied, restart);
     moving.await?;

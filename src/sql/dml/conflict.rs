@@ -28,7 +28,7 @@ use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{
-    Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, update_rows, write_schema,
+    Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, update_rows, write_schema,
 };
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -309,9 +309,10 @@ pub(super) async fn insert_or_update(
     let updates = |at: usize| kept.values().binary_search(&(at as u32)).is_ok();
     check_no_repeat(in_the_way.iter().enumerate().map(|(at, key)| (key, updates(at))))?;
     let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
-    update_rows(txn, table, &old, &changed, limits).await?;
-    references.note_written(ctx, table, &changed, Some(&old)).await?;
-    references.note_left(ctx, table, &old, Some(&changed))?;
+    let replaced = update_rows(txn, table, &old, &changed, limits).await?;
+    references
+        .note_replaced(ctx, table, (&old, &changed), replaced.as_ref())
+        .await?;
     in_order(table, &found, &fresh, &kept, &changed)
 }
 
@@ -346,9 +347,19 @@ pub(super) async fn upsert_whole_rows(
         }
         let given = (0..named.len()).filter(|at| named[*at] && table.columns[*at].generation().is_none());
         let given = given.map(|at| (at, Arc::clone(row.column(at)))).collect();
-        let new = with_generated(ctx, table, with_columns(table, &old, given)?)?;
+        let base = older_base(txn, table, &row, limits).await?;
+        let new = match &base {
+            // It begins with this version.
+            Some(None) => row.clone(),
+            Some(Some(base)) => with_generated(ctx, table, with_columns(table, base, given)?)?,
+            None => with_generated(ctx, table, with_columns(table, &old, given)?)?,
+        };
         checks.require(ctx, table, &new).await?;
         update_rows(txn, table, &old, &new, limits).await?;
+        if base.is_some() {
+            written.push(old);
+            continue;
+        }
         references.note_written(ctx, table, &new, Some(&old)).await?;
         references.note_left(ctx, table, &old, Some(&new))?;
         written.push(new);

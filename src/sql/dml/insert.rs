@@ -22,6 +22,7 @@ use super::row_values;
 use super::set;
 use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
 use super::values::{self, ValuesPlan};
+use super::version_time;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, NewDynamicColumn, TableDef};
 use crate::error::StatementFault;
@@ -45,6 +46,8 @@ pub(super) struct InsertPlan {
     pub(super) returning: Option<Returning>,
     /// How long its rows live, if it says so.
     lifetime: Option<i64>,
+    /// The time of its rows, in milliseconds since 1970, if it says so.
+    version_time: Option<i64>,
     /// Their table does not know yet that rows may say so: that is recorded when it is bound to run.
     is_first_to_expire: bool,
 }
@@ -168,15 +171,16 @@ impl InsertPlan {
             mode,
             returning,
             lifetime: ctx.hints.row_lifetime,
+            version_time: ctx.hints.version_time,
         })
     }
 
     /// What holds for the rows that it writes.
-    fn limits(&self, ctx: &StatementContext) -> Limits {
-        Limits {
+    fn limits(&self, ctx: &StatementContext) -> Result<Limits> {
+        Ok(Limits {
             row_lifetime: self.lifetime,
-            ..ctx.settings.limits
-        }
+            ..version_time::limits(ctx, &self.target.table, self.version_time)?
+        })
     }
 
     /// Whether it may run again as long as catalog and settings are the same.
@@ -373,6 +377,7 @@ async fn write_rows(
         mode: Mode::Insert,
         returning: None,
         lifetime: None,
+        version_time: None,
         is_first_to_expire: false,
     };
     // What they refer to is as it was.
@@ -520,7 +525,7 @@ impl Writer<'_> {
             mode,
             ..
         } = self.plan;
-        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx));
+        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx)?);
         let table = &*target.table;
         let batch = rows.fill(self.ctx, table, given, count).await?;
         if !self.changes_standing_rows() {
@@ -567,7 +572,7 @@ impl Writer<'_> {
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {
-        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx));
+        let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx)?);
         let (table, named) = (&*self.plan.target.table, self.plan.rows.named());
         if self.changes_standing_rows() {
             let (table, checks) = (&self.plan.target.table, &self.plan.checks);

@@ -349,9 +349,10 @@ impl MergePlan {
         }
         let mut update = RowUpdate::new(txn, table, limits, true);
         for (rows, old, new) in updated {
-            update.replace(&old, &new).await?;
-            references.note_written(ctx, table, &new, Some(&old)).await?;
-            references.note_left(ctx, table, &old, Some(&new))?;
+            let replaced = update.replace(&old, &new).await?;
+            references
+                .note_replaced(ctx, table, (&old, &new), replaced.as_ref())
+                .await?;
             outcome.written.push((rows, new, "UPDATE"));
         }
         update.finish()?;

@@ -35,6 +35,7 @@ mod settling;
 mod target;
 mod update;
 mod values;
+mod version_time;
 mod with_parts;
 mod with_writes;
 mod write_plan;

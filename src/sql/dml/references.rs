@@ -20,6 +20,7 @@ use arrow::compute::{and, filter, is_not_null, or};
 use super::referenced_keys::{Missing, check_match, columns_of, missing_keys};
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::system::StatementContext;
+use crate::table::Replaced;
 use crate::{Error, Result};
 
 /// See the module.
@@ -87,6 +88,19 @@ impl References {
             self.open().missing.extend(missing);
         }
         Ok(())
+    }
+
+    /// Rows of a table were replaced: those of `replaced`, if some of all were. Errors: as [`References::note_written`].
+    pub(super) async fn note_replaced(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        (old, new): (&RecordBatch, &RecordBatch),
+        replaced: Option<&Replaced>,
+    ) -> Result<()> {
+        let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
+        self.note_written(ctx, table, new, Some(old)).await?;
+        self.note_left(ctx, table, old, Some(new))
     }
 
     /// Rows of a table have gone, or become others: what referred to them is seen to when the statement ends.

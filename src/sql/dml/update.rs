@@ -20,6 +20,7 @@ use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
+use super::version_time;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::query::{Observation, Others};
@@ -41,6 +42,8 @@ pub(super) struct UpdatePlan {
     /// Whether it may change keys by which rows are told apart, and referred to.
     unique_keys_move: bool,
     pub(super) returning: Option<Returning>,
+    /// The time of the versions that it writes, in milliseconds since 1970, if it says so.
+    version_time: Option<i64>,
 }
 
 impl UpdatePlan {
@@ -123,6 +126,7 @@ impl UpdatePlan {
             found,
             set,
             returning,
+            version_time: ctx.hints.version_time,
         })
     }
 
@@ -143,7 +147,8 @@ impl UpdatePlan {
         lock_for_writes(&ctx.txn, table).await?;
         let mut pages = self.found.pages(ctx, observation, self.keys_move).await?;
         let (mut updated, mut returned) = (0, RowBuffer::new(ctx));
-        let mut write = RowUpdate::new(&ctx.txn, table, ctx.settings.limits, self.keys_move);
+        let limits = version_time::limits(ctx, table, self.version_time)?;
+        let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = write_schema(table);
         while let Some(page) = pages.try_next().await? {
@@ -164,9 +169,10 @@ impl UpdatePlan {
                 .set
                 .apply(ctx, table, &old, types.iter().zip(&values))
                 .await?;
-            write.replace(&old, &new).await?;
-            references.note_written(ctx, table, &new, Some(&old)).await?;
-            references.note_left(ctx, table, &old, Some(&new))?;
+            let replaced = write.replace(&old, &new).await?;
+            references
+                .note_replaced(ctx, table, (&old, &new), replaced.as_ref())
+                .await?;
             updated += new.num_rows() as u64;
             if self.returning.is_some() {
                 returned.push(append_beside(new, &self.found.beside, beside)?)?;

@@ -108,6 +108,7 @@ fn catalog() -> Catalog {
         comment: Some("readings".to_string()),
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));

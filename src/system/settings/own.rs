@@ -2,7 +2,7 @@
 
 use super::definition::SettingKind::{Enum, Text};
 use super::definition::{
-    BYTES, KEY_BYTES, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
+    BYTES, KEY_BYTES, MILLISECONDS, RESULT_BYTES, ROOMY_BYTES, SettingDef, Unit, number, server, user,
 };
 
 /// The rules that can be left out, in their order (`rewrite`).
@@ -136,6 +136,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "10000",
         number(0, 1_000_000_000, Unit::None),
         "Rows read and written a second above which a region is hot, and the server splits it; 0: none ever is. ALTER SYSTEM changes it at once.",
+    ),
+    user(
+        "keyspan.version_offset_max",
+        "86400000",
+        MILLISECONDS,
+        "How far in the future the time of a version may be that a write gives it (_l_ts_).",
     ),
     server(
         "keyspan.cache_bytes",

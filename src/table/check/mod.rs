@@ -4,8 +4,8 @@
 //! What is read, in one snapshot:
 //!
 //! ```text
-//!   log and engine ──► the system's records ──► each table: rows ──► each index: entries ──► what lies between
-//!   (inspect_store)    (catalog::check)         (rows)               (entries)               (ownerless)
+//!   log and engine ──► the system's records ──► each table: rows ──► each index: entries ──► versions ──► what lies between
+//!   (inspect_store)    (catalog::check)         (rows)               (entries)               (versions)   (ownerless)
 //! ```
 //!
 //! The store is read as a server's start would find it: the last commits are recovered, in a copy of the engine. The directory
@@ -25,6 +25,7 @@ mod entries;
 mod ownerless;
 mod report;
 mod rows;
+mod versions;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -146,6 +147,7 @@ async fn check_table(
     for (index, matched) in table.kept_indexes().zip(matched) {
         entries::check(check, table, index, matched, &mut figures).await?;
     }
+    versions::check(check, table, &mut figures).await?;
     figures.faults = check.faults.count() - before;
     Ok(figures)
 }

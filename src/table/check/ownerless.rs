@@ -23,6 +23,7 @@ pub(super) async fn check(check: &mut Check<'_>, catalog: &CheckedCatalog) -> Re
         );
         owned.push(index_range(table.id, table.primary_key.id));
         owned.extend(table.kept_indexes().map(|index| index_range(table.id, index.id)));
+        owned.extend(table.versions_range());
     }
     let dropped = merged(
         catalog

@@ -35,7 +35,9 @@ pub struct RelationFigures {
     pub over: u64,
     /// Entries of its indexes.
     pub entries: u64,
-    /// Bytes of keys and values of both.
+    /// Older versions of its rows.
+    pub versions: u64,
+    /// Bytes of keys and values of all of them.
     pub bytes: u64,
     /// Faults found in it.
     pub faults: u64,
@@ -48,6 +50,7 @@ impl RelationFigures {
             rows: 0,
             over: 0,
             entries: 0,
+            versions: 0,
             bytes: 0,
             faults: 0,
         }
@@ -74,6 +77,10 @@ impl fmt::Display for CheckReport {
         let over: u64 = self.relations.iter().map(|relation| relation.over).sum();
         if over > 0 {
             writeln!(f, "over and still to be removed: {over} rows")?;
+        }
+        let versions: u64 = self.relations.iter().map(|relation| relation.versions).sum();
+        if versions > 0 {
+            writeln!(f, "older versions of rows: {versions}")?;
         }
         if self.dropped_ranges > 0 {
             writeln!(

@@ -165,6 +165,26 @@ impl<'a> RowCheck<'a> {
         }
     }
 
+    /// For versions of rows, which may lack what their table has demanded since.
+    pub(super) fn of_versions(table: &'a TableDef) -> RowCheck<'a> {
+        let keys = table.key_columns();
+        let nullable = (0..table.columns.len()).filter(|at| !table.is_never_null(*at));
+        let columns: Vec<usize> = keys.into_iter().chain(nullable).collect();
+        RowCheck {
+            layout: Arc::new(RowLayout::new(table, &columns)),
+            ..RowCheck::new(table)
+        }
+    }
+
+    /// Errors: `Corrupt` for what is no row, or stands under a key that none has.
+    pub(super) fn require_row(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let mut decoder = RowDecoder::with_layout(Arc::clone(&self.layout));
+        decoder.push(key, value)?;
+        self.check_columns(value)?;
+        decoder.finish()?;
+        Ok(())
+    }
+
     /// The rows of the page that decode. Others are faults: they are found one by one, once the page as a whole fails.
     fn decode_sound(&mut self, check: &mut Check<'_>, page: &Page, name: &str) -> Result<RecordBatch> {
         let rows: Vec<_> = page.iter().collect();
@@ -250,7 +270,7 @@ impl<'a> RowCheck<'a> {
     }
 }
 
-fn damaged(reason: &str) -> Error {
+pub(super) fn damaged(reason: &str) -> Error {
     Error::Corrupt {
         what: "row".to_string(),
         reason: reason.to_string(),

@@ -92,6 +92,7 @@ fn table() -> TableDef {
         comment: None,
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
+        version_read: None,
     }
 }
 
