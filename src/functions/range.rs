@@ -41,8 +41,8 @@ macro_rules! of_pairs {
 macro_rules! of_each {
     ($name:literal, $returns:expr, $body:expr) => {
         [
-            FunctionDef::new($name, &[R], $returns, $body),
-            FunctionDef::new($name, &[M], $returns, $body),
+            FunctionDef::new($name, &[R], $returns, $body).bounded(),
+            FunctionDef::new($name, &[M], $returns, $body).bounded(),
         ]
     };
 }

@@ -9,8 +9,8 @@ use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
-    EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric, RangeKind,
-    RangeValue, RecordType, SqlType, Value,
+    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric,
+    RangeKind, RangeValue, RecordType, SqlType, Value,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -85,6 +85,7 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Catalog(ty) if SqlType::Catalog(ty).arrow_type() == DataType::Int64 => {
             (SqlType::Catalog(ty), Value::Int(1))
         }
+        T::Catalog(ty @ CatalogType::OidVector) => (SqlType::Catalog(ty), Value::Array(vec![Value::Int(1)])),
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::IntArray => (
             SqlType::Array(Box::new(SqlType::Int4)),

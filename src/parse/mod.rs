@@ -64,6 +64,7 @@ mod system_time;
 mod table_keys;
 pub(crate) mod text_place;
 mod text_tokens;
+mod token_edits;
 mod token_reader;
 mod tokens;
 mod trash_reader;

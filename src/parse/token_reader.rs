@@ -220,3 +220,11 @@ pub(super) fn closing(tokens: &[TokenWithSpan], open: usize) -> Option<usize> {
     }
     None
 }
+
+/// The keyword that a token is.
+pub(super) fn keyword_of(token: Option<&TokenWithSpan>) -> Keyword {
+    match token.map(|token| &token.token) {
+        Some(Token::Word(word)) => word.keyword,
+        _ => Keyword::NoKeyword,
+    }
+}

@@ -63,32 +63,40 @@ impl Binder<'_> {
             };
         }
         if let Some(name) = &call.name {
-            let function = ast::Function {
-                name: name.clone(),
-                uses_odbc_syntax: false,
-                parameters: ast::FunctionArguments::None,
-                args: call.listed(),
-                filter: None,
-                null_treatment: None,
-                over: None,
-                within_group: Vec::new(),
-            };
-            let bound = self.function(&function, place);
-            let bound = self.note_place(bound, |_| text_place::of_span(name.span()))?;
-            sets.push(match bound.expr {
-                Expr::Unnest(UnnestExpr { expr, .. }) => {
-                    Bound::new(*expr, SqlType::Array(Box::new(bound.ty)))
-                }
-                // A function of one value is a table of one row.
-                expr => {
-                    let ty = SqlType::Array(Box::new(bound.ty.clone()));
-                    let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-                    let array = tree::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
-                    Bound::new(array, ty)
-                }
-            });
+            sets.push(self.array_of_call(name, call, place)?);
         }
         Ok(sets)
+    }
+
+    /// The rows that a call gives, as an array.
+    fn array_of_call(
+        &mut self,
+        name: &ast::ObjectName,
+        call: &TableFunction<'_>,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let function = ast::Function {
+            name: name.clone(),
+            uses_odbc_syntax: false,
+            parameters: ast::FunctionArguments::None,
+            args: call.listed(),
+            filter: None,
+            null_treatment: None,
+            over: None,
+            within_group: Vec::new(),
+        };
+        let bound = self.function(&function, place);
+        let bound = self.note_place(bound, |_| text_place::of_span(name.span()))?;
+        Ok(match bound.expr {
+            Expr::Unnest(UnnestExpr { expr, .. }) => Bound::new(*expr, SqlType::Array(Box::new(bound.ty))),
+            // A function of one value is a table of one row.
+            expr => {
+                let ty = SqlType::Array(Box::new(bound.ty.clone()));
+                let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
+                let array = tree::call(definition, vec![(expr, bound.ty)], ty.clone(), &self.settings);
+                Bound::new(array, ty)
+            }
+        })
     }
 
     /// The ranges of a multirange, as an array.

@@ -52,10 +52,6 @@ impl Session {
 }
 
 /// The row; `None`: the catalog is another by now, or somebody is changing the table.
-#[expect(
-    clippy::option_option,
-    reason = "whether it was read, and whether there is one"
-)]
 async fn read_key(
     instance: &Instance,
     process_id: i32,
@@ -75,5 +71,6 @@ async fn read_key(
     if !catalog.is_of_version(values.get(0))? {
         return Ok(None);
     }
+    instance.state().heat.count_gets(&keys[1..]);
     Ok(Some(values.get(1).map(|value| read.row(&keys[1], value))))
 }

@@ -217,8 +217,8 @@ mod tests {
             Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap())
         };
         let store = open();
-        let instance = Instance::new(Arc::clone(&store), Settings::default());
         store.clock().set(5000);
+        let instance = Instance::new(Arc::clone(&store), Settings::default());
         instance.record_clock().await.unwrap();
         let commits = store.stats().commits;
         assert_eq!(commits, 0, "nobody has judged anything");

@@ -248,7 +248,7 @@ async fn reads_by_a_whole_key_of_parameters_are_of_points() {
         "CREATE TABLE keyed (a int, b text, v int, n numeric, PRIMARY KEY (a, b))",
         "CREATE TABLE hashed (a int, v int, PRIMARY KEY (hash32(a), a))",
         "CREATE TABLE ending (a int PRIMARY KEY, v int) WITH (TTL = '60')",
-        "CREATE TABLE exact (a numeric PRIMARY KEY, v int)",
+        "CREATE TABLE exact (a numeric(8,2) PRIMARY KEY, v int)",
     ] {
         client.ok(statement).await;
     }

@@ -8,6 +8,7 @@ mod own;
 mod postgresql;
 mod readers;
 mod search_path;
+mod severity;
 mod source;
 mod transaction_mode;
 mod value;
@@ -32,6 +33,7 @@ pub use definitions::definitions;
 #[cfg(test)]
 pub(crate) use own::REWRITE_RULES;
 pub use postgresql::SERVER_VERSION;
+pub use severity::severity_rank;
 pub use source::SettingSource;
 pub(crate) use transaction_mode::Isolation;
 use value::{display, normalize};
@@ -561,17 +563,6 @@ impl Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings::defaults()
-    }
-}
-
-/// How grave a message of this severity is to a client (`client_min_messages`).
-pub fn severity_rank(severity: &str) -> u8 {
-    match severity.to_ascii_lowercase().as_str() {
-        "debug5" | "debug4" | "debug3" | "debug2" | "debug1" | "debug" => 0,
-        "log" => 1,
-        "info" | "notice" => 2,
-        "warning" => 3,
-        _ => 4,
     }
 }
 

@@ -198,20 +198,15 @@ impl VersionScan {
             return Ok(());
         }
         row.given += 1;
-        self.key.clear();
-        let table = key.get(..ENTRY_PREFIX_BYTES - 2).unwrap_or_default();
-        self.key.extend_from_slice(table);
-        self.key.extend_from_slice(&[0, 0]);
-        self.key.extend_from_slice(fields);
-        if !self.read.wanted.is_of_one() {
-            put_time(&mut self.key, time);
-        }
-        self.writer.clear();
-        let columns = reader.columns();
-        columns.for_each(|(id, stored)| self.writer.push_stored(id, stored));
-        let millis = time.div_euclid(1000).to_le_bytes();
-        self.writer.push_stored(VERSION_TIME, Stored::Bytes(&millis));
-        page.push(&self.key, &self.writer.finish());
+        let is_of_one = self.read.wanted.is_of_one();
+        let time_in_key = (!is_of_one).then_some(time);
+        put_version(
+            page,
+            (&mut self.key, &mut self.writer),
+            (key, fields),
+            (time, time_in_key),
+            &reader,
+        );
         Ok(())
     }
 
@@ -366,4 +361,28 @@ fn to_come() -> Error {
         message: "AS OF SYSTEM TIME: cannot specify timestamp in the future".to_string(),
         hint: Some("Name a moment that is past, or an interval before now: '-10m'.".to_string()),
     }
+}
+
+/// Appends a version to a page, under the key of its row and, if it is one of several, its time.
+fn put_version(
+    page: &mut Page,
+    (new_key, writer): (&mut Vec<u8>, &mut RowWriter),
+    (key, fields): (&[u8], &[u8]),
+    (time, time_in_key): (i64, Option<i64>),
+    reader: &RowReader<'_>,
+) {
+    new_key.clear();
+    let table = key.get(..ENTRY_PREFIX_BYTES - 2).unwrap_or_default();
+    new_key.extend_from_slice(table);
+    new_key.extend_from_slice(&[0, 0]);
+    new_key.extend_from_slice(fields);
+    if let Some(time) = time_in_key {
+        put_time(new_key, time);
+    }
+    writer.clear();
+    let columns = reader.columns();
+    columns.for_each(|(id, stored)| writer.push_stored(id, stored));
+    let millis = time.div_euclid(1000).to_le_bytes();
+    writer.push_stored(VERSION_TIME, Stored::Bytes(&millis));
+    page.push(new_key, &writer.finish());
 }

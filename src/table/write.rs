@@ -263,16 +263,20 @@ pub async fn upsert_rows(
         let written: Vec<Vec<u8>> = order.iter().map(|key| key.to_vec()).collect();
         versions::supersede(txn, table, &written, time).await?;
     }
+    put_changes(txn, order, changes).await
+}
+
+/// Writes what rows become, in this order.
+async fn put_changes(
+    txn: &Transaction,
+    order: Vec<&[u8]>,
+    mut changes: HashMap<&[u8], ValueChange<'_>>,
+) -> Result<()> {
     for (at, key) in order.into_iter().enumerate() {
         take_turns(at).await;
         if let Some(ValueChange { new: value, .. }) = changes.remove(key) {
-            txn.write(
-                Write::Put {
-                    key: key.to_vec(),
-                    value,
-                },
-                None,
-            )?;
+            let key = key.to_vec();
+            txn.write(Write::Put { key, value }, None)?;
         }
     }
     Ok(())

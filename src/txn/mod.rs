@@ -55,6 +55,7 @@ use crate::{Error, Result};
 use buffer::{Buffer, Finished};
 use change_log::{ChangeLogs, put_logged};
 use heat::{HeatView, KeyHeat, ScanHeat};
+use locking::ReleasedAtEnd;
 pub use locking::{LockedRows, LockedValues};
 use reads::ReadSet;
 pub use reads::is_data;
@@ -410,11 +411,6 @@ impl Transaction {
         buffer.are_written_between(mark(earlier), mark(self), keys)
     }
 
-    /// Keys that cut a range into about so many parts of about the same size; own writes do not count.
-    pub async fn split_points(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
-        self.whole.store.split_points(range, parts).await
-    }
-
     /// Buffers a write. `lock`: the key is locked so at the statement's end, and must not have changed since the snapshot unless
     /// it was locked before; `None`: it is locked already, or nobody else can write it, or the last one wins.
     pub fn write(&self, write: Write, lock: Option<LockMode>) -> Result<()> {
@@ -587,15 +583,6 @@ impl Whole {
     /// What a statement that begins counts by.
     fn heat(&self) -> Option<HeatView> {
         self.options.heat.as_ref().map(KeyHeat::view)
-    }
-}
-
-/// The locks of a transaction that ends when this is dropped.
-struct ReleasedAtEnd<'a>(&'a HeldLocks);
-
-impl Drop for ReleasedAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.release_all();
     }
 }
 

@@ -4,6 +4,7 @@
 use std::ops::Bound;
 use std::sync::{Arc, Mutex};
 
+use super::Transaction;
 use super::buffer::{Buffer, OwnRow};
 use super::heat::ScanHeat;
 use super::lock;
@@ -264,5 +265,12 @@ impl OwnRows {
 impl Drop for OwnRows {
     fn drop(&mut self) {
         lock(&self.buffer).close_scan(self.mark);
+    }
+}
+
+impl Transaction {
+    /// Keys that cut a range into about so many parts of about the same size; own writes do not count.
+    pub async fn split_points(&self, range: KeyRange, parts: usize) -> Result<Vec<Vec<u8>>> {
+        self.whole.store.split_points(range, parts).await
     }
 }

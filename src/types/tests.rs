@@ -117,7 +117,7 @@ fn binary_parameters() {
     let error = Value::from_binary(&[b'a', 0xC3, 0x28], &SqlType::Text, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "invalid byte sequence for encoding \"UTF8\": 0xc3"
+        "invalid byte sequence for encoding \"UTF8\": 0xc3 0x28"
     );
 }
 

@@ -190,6 +190,24 @@ impl Records {
         Ok(())
     }
 
+    fn take_regions(&mut self, oid: u32, value: &[u8]) -> Result<()> {
+        let regions = region::decode(value)?;
+        if regions.oid != oid {
+            return Err(damaged(format!("it is that of oid {}", regions.oid)));
+        }
+        self.regions.push(regions);
+        Ok(())
+    }
+
+    fn take_trash(&mut self, id: TableId, value: &[u8]) -> Result<()> {
+        let trashed = trash::decode(value)?;
+        if trashed.id != id {
+            return Err(damaged(format!("it is that of table {}", trashed.id)));
+        }
+        self.trash.push(trashed);
+        Ok(())
+    }
+
     fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
@@ -220,26 +238,14 @@ impl Records {
                     return Err(damaged(format!("it is that of {}", owner.key_text())));
                 }
             }
-            Keyspace::Regions { oid } => {
-                let regions = region::decode(value)?;
-                if regions.oid != oid {
-                    return Err(damaged(format!("it is that of oid {}", regions.oid)));
-                }
-                self.regions.push(regions);
-            }
+            Keyspace::Regions { oid } => self.take_regions(oid, value)?,
             Keyspace::Dropped { table, index } => {
                 if kind.encode().get(ENTRY_PREFIX_BYTES..) != Some(value) {
                     return Err(damaged(format!("it names {} instead", hex(value))));
                 }
                 self.dropped.push((table, index));
             }
-            Keyspace::Trash { id } => {
-                let trashed = trash::decode(value)?;
-                if trashed.id != id {
-                    return Err(damaged(format!("it is that of table {}", trashed.id)));
-                }
-                self.trash.push(trashed);
-            }
+            Keyspace::Trash { id } => self.take_trash(id, value)?,
             Keyspace::NextRowId { table } => self.counters.push(Counter::RowIds {
                 table,
                 next: i64::from_be_bytes(fixed(value)?),

@@ -21,11 +21,10 @@ use super::row_search::reads_table;
 use super::row_values;
 use super::set;
 use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
-use super::values::{self, ValuesPlan};
+use super::values::{self, ValuesPlan, syntax};
 use super::version_time;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, NewDynamicColumn, TableDef};
-use crate::error::StatementFault;
 use crate::parse::is_upsert;
 use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
@@ -591,13 +590,5 @@ impl Writer<'_> {
                 .1),
             false => Ok(batch),
         }
-    }
-}
-
-fn syntax(message: &str) -> Error {
-    Error::InvalidStatement {
-        state: StatementFault::Syntax,
-        message: message.to_string(),
-        hint: None,
     }
 }

@@ -176,6 +176,7 @@ impl Target {
         match self.table.column_index(name) {
             Some(at) => Ok(Some(at)),
             None if self.may_add(name) => Ok(None),
+            None if name == self.name() => Err(qualified_column(name, &self.whole.name)),
             None => Err(undefined_column(&self.whole, name)),
         }
     }
@@ -372,14 +373,19 @@ pub(super) fn undefined_column(table: &TableDef, name: &str) -> Error {
 pub(super) fn column_name(name: &ObjectName, table: &str) -> Result<String> {
     match name.0.as_slice() {
         [part] => Ok(part.as_ident().map(names::fold).unwrap_or_default()),
-        [first, ..] => Err(Error::UndefinedColumn {
-            name: format!(
-                "\"{}\" of relation \"{table}\"",
-                first.as_ident().map(names::fold).unwrap_or_default()
-            ),
-            hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
-        }),
+        [first, ..] => {
+            let first = first.as_ident().map(names::fold).unwrap_or_default();
+            Err(qualified_column(&first, table))
+        }
         [] => Err(Error::internal("an empty column name")),
+    }
+}
+
+/// The error for a column of `table` that stands behind what the statement calls the table.
+fn qualified_column(name: &str, table: &str) -> Error {
+    Error::UndefinedColumn {
+        name: format!("\"{name}\" of relation \"{table}\""),
+        hint: Some("SET target columns cannot be qualified with the relation name.".to_string()),
     }
 }
 

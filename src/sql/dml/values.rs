@@ -246,7 +246,7 @@ pub(super) fn check_width(values: usize, columns: usize, short: bool) -> Result<
     Ok(())
 }
 
-fn syntax(message: &str) -> Error {
+pub(super) fn syntax(message: &str) -> Error {
     Error::InvalidStatement {
         state: StatementFault::Syntax,
         message: message.to_string(),

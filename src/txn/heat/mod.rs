@@ -93,6 +93,11 @@ impl KeyHeat {
         Arc::clone(&self.map.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Counts keys that are read without a transaction.
+    pub fn count_gets(self: &Arc<KeyHeat>, keys: &[Vec<u8>]) {
+        self.view().count_gets(keys);
+    }
+
     pub(super) fn view(self: &Arc<KeyHeat>) -> HeatView {
         HeatView {
             heat: Arc::clone(self),

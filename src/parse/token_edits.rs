@@ -1,0 +1,71 @@
+//! Statements whose tokens are put as the parser reads them, once all of them are there: what `tokens` cannot tell as they come.
+
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
+
+use super::token_reader::{is_word, keyword_of, opening};
+
+/// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`; so with WITH.
+pub(super) fn open_values(tokens: &mut Vec<TokenWithSpan>) {
+    let Some(open) = tokens.iter().position(|token| token.token == Token::LParen) else {
+        return;
+    };
+    if !matches!(keyword_of(tokens.get(open + 1)), Keyword::VALUES | Keyword::WITH) {
+        return;
+    }
+    let closes = |at: &usize| tokens[*at].token == Token::RParen && opening(&tokens[..=*at]) == Some(open);
+    if let Some(close) = (open..tokens.len()).find(closes) {
+        tokens.remove(close);
+        tokens.remove(open);
+    }
+}
+
+/// Whether the token is this word, which the parser has no `Keyword` for.
+pub(super) fn is_named(token: &TokenWithSpan, text: &str) -> bool {
+    matches!(&token.token, Token::Word(word) if is_word(word, text))
+}
+
+/// Takes ASYNC out of `CREATE INDEX … ASYNC`, or `… ASYNC WITH (…)`, and answers whether it was there; SYNC says what is so anyway.
+pub(super) fn take_async(tokens: &mut Vec<TokenWithSpan>) -> bool {
+    let is_index = |token: &TokenWithSpan| keyword_of(Some(token)) == Keyword::INDEX;
+    if !tokens.iter().take(3).any(is_index) {
+        return false;
+    }
+    let stands = |at: &usize| {
+        let is_last = at + 1 == tokens.len();
+        let is_it = is_named(&tokens[*at], "ASYNC") || keyword_of(tokens.get(*at)) == Keyword::SYNC;
+        is_it
+            && (is_last
+                || tokens[at - 1].token == Token::RParen && keyword_of(tokens.get(at + 1)) == Keyword::WITH)
+    };
+    let Some(at) = (3..tokens.len()).rev().find(stands) else {
+        return false;
+    };
+    is_named(&tokens.remove(at), "ASYNC")
+}
+
+/// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.
+pub(super) fn give_options_values(tokens: &mut Vec<TokenWithSpan>) {
+    let begins_options = |at: &usize| {
+        keyword_of(tokens.get(*at)) == Keyword::WITH
+            && tokens[at - 1].token == Token::RParen
+            && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
+    };
+    let Some(with) = (1..tokens.len()).rev().find(begins_options) else {
+        return;
+    };
+    let mut at = with + 2;
+    while at + 1 < tokens.len() {
+        let starts_option = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
+        let ends_option = matches!(tokens[at + 1].token, Token::RParen | Token::Comma);
+        if starts_option && ends_option && matches!(tokens[at].token, Token::Word(_)) {
+            let value = [Token::Eq, Token::SingleQuotedString("true".to_string())];
+            let value = value.map(|token| TokenWithSpan {
+                token,
+                span: Span::empty(),
+            });
+            tokens.splice(at + 1..at + 1, value);
+        }
+        at += 1;
+    }
+}

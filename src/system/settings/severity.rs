@@ -1,0 +1,12 @@
+//! How grave messages are, for what a client wants to hear of.
+
+/// How grave a message of this severity is to a client (`client_min_messages`).
+pub fn severity_rank(severity: &str) -> u8 {
+    match severity.to_ascii_lowercase().as_str() {
+        "debug5" | "debug4" | "debug3" | "debug2" | "debug1" | "debug" => 0,
+        "log" => 1,
+        "info" | "notice" => 2,
+        "warning" => 3,
+        _ => 4,
+    }
+}
