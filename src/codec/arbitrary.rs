@@ -144,6 +144,7 @@ fn numerics_of(size: Option<NumericSize>) -> BoxedStrategy<Numeric> {
 }
 
 /// A value of the type, never NULL.
+#[expect(clippy::too_many_lines, reason = "an arm a type")]
 pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
     match ty {
         SqlType::Bool => any::<bool>().prop_map(Value::Bool).boxed(),

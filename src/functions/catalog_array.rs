@@ -157,16 +157,16 @@ fn variables(argument: &Value, told: impl Fn(Variable) -> String) -> Vec<String>
             .find(|(known, _)| *known == name)
             .map(|(_, value)| *value)
     };
-    let known = TABLE_OPTIONS.iter().filter_map(|option| {
+    let known = TABLE_OPTIONS.iter().map(|option| {
         let default = match &option.verdict {
             Verdict::Honoured(honoured) => honoured.default,
             Verdict::Kept(_) => "",
         };
-        Some(Variable {
+        Variable {
             name: option.name.to_uppercase(),
             value: value(option.name).unwrap_or(default).to_string(),
             meaning: option.meaning,
-        })
+        }
     });
     let others = set.iter().filter(|(name, _)| TableOption::named(name).is_none());
     let others = others.map(|(name, value)| Variable {

@@ -96,7 +96,7 @@ fn rows_of(batch: &Batch) -> Result<ArrayRef> {
     for list in &lists {
         let mut parts: Vec<ArrayRef> = vec![new_empty_array(&list.value_type())];
         for (row, wanted) in lengths.iter().enumerate() {
-            let own = length(&list, row);
+            let own = length(list, row);
             if own > 0 {
                 parts.push(list.value(row));
             }

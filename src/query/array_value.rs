@@ -69,6 +69,10 @@ impl Binder<'_> {
         self.resolve_function("jsonb_extract_path", vec![document, index])
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "each step goes on with what the last one left"
+    )]
     pub(super) fn field_access(
         &mut self,
         root: &ast::Expr,

@@ -142,6 +142,10 @@ impl Binder<'_> {
     }
 
     /// The rows of a FROM function beside `plan`'s.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "each step goes on with what the last one left"
+    )]
     pub(super) fn function_item(
         &mut self,
         call: &TableFunction<'_>,

@@ -49,6 +49,7 @@ enum Kind {
 }
 
 /// The converted value; `None` where PostgreSQL has no such conversion.
+#[expect(clippy::too_many_lines, reason = "an arm a pair of types")]
 fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) -> Option<Result<Value>> {
     match value {
         Value::Null => return Some(Ok(Value::Null)),

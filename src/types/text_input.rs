@@ -14,6 +14,7 @@ impl Value {
     /// Reads the text form of `ty`, as PostgreSQL's input functions do with the type's modifier: numeric(p,s) rounds,
     /// timestamp(p) too, varchar(n) checks its length, char(n) is padded. A constant to *compare* a column with must not be changed so:
     /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
+    #[expect(clippy::too_many_lines, reason = "an arm a type")]
     pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
         let (zone, order) = (settings.time_zone, settings.date_style.order);
         let value = match ty {

@@ -53,7 +53,7 @@ pub(super) async fn serve(
     };
     drop(place);
     if let Some(begun) = begun {
-        Connection::run(begun, listening).await;
+        Box::pin(Connection::run(begun, listening)).await;
     }
 }
 

@@ -93,7 +93,13 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             }
             let in_phases = alter.operations.iter().all(can_be_taken_back);
             let lock = lock_mode(&alter.operations);
-            carry_out(ctx, table, change, (in_phases, lock, alter.operations.len())).await?;
+            Box::pin(carry_out(
+                ctx,
+                table,
+                change,
+                (in_phases, lock, alter.operations.len()),
+            ))
+            .await?;
         }
     }
     Ok(tag)
@@ -133,7 +139,7 @@ pub(super) async fn add_computed_index(
         beside: Some(Beside::Index),
         sequence_names: Vec::new(),
     };
-    carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1)).await
+    Box::pin(carry_out(ctx, old, change, (false, LockMode::AccessExclusive, 1))).await
 }
 
 /// How the table is locked: who reads it does not mind foreign keys, nor that constraints are validated.

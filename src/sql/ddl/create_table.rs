@@ -396,12 +396,15 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
     })
 }
 
+/// A key as it is written: the name of its constraint, if it has one, and its parts.
+type WrittenKey = (Option<String>, Vec<IndexColumn>);
+
 /// The primary key as written, behind the hidden column of its bucket if it has some; hidden columns are added to `columns`.
 pub(super) fn primary_key(
     ctx: &StatementContext,
     table: &str,
     columns: &mut Vec<ColumnDef>,
-    (primary, buckets): (Option<(Option<String>, Vec<IndexColumn>)>, Option<u16>),
+    (primary, buckets): (Option<WrittenKey>, Option<u16>),
 ) -> Result<Option<(Option<String>, Vec<KeyColumn>)>> {
     let Some((name, written)) = primary else {
         return match buckets {

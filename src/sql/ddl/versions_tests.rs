@@ -272,6 +272,7 @@ impl Walk {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "an arm a kind of statement")]
     async fn step(&mut self) {
         self.pass_time();
         let now = self.time();
@@ -394,6 +395,7 @@ impl Walk {
         }
     }
 
+    #[expect(clippy::too_many_lines, reason = "a comparison a way to read")]
     async fn compare(&mut self) {
         let now = self.time();
         let seen: Vec<String> = self.model.seen().map(|(k, row)| text(k, row, None)).collect();

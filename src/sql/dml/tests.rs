@@ -664,7 +664,7 @@ async fn wide_rows(count: usize) -> Client {
 
 #[tokio::test]
 async fn a_write_is_refused_when_it_passes_the_limit_and_not_after_it_has_read_all() {
-    let mut client = wide_rows(20_000).await;
+    let mut client = Box::pin(wide_rows(20_000)).await;
     client.settings.transaction_bytes_max = 1 << 20;
     client.settings.full_scan = crate::plan::FullScanPolicy::Allow;
     for text in [
@@ -701,7 +701,7 @@ async fn a_write_is_refused_when_it_passes_the_limit_and_not_after_it_has_read_a
 
 #[tokio::test]
 async fn a_statement_in_pages_does_not_see_its_own_writes() {
-    let mut client = wide_rows(10_000).await;
+    let mut client = Box::pin(wide_rows(10_000)).await;
     client.settings.full_scan = crate::plan::FullScanPolicy::Allow;
     // Each row moves into what is still to be read.
     assert_eq!(client.ok("UPDATE w SET k = k + 5000").await, "UPDATE 10000");
