@@ -355,6 +355,9 @@ const DRIVERS_DIFFER: &[(&str, &str)] = &[
         "a prepared SELECT * goes on with the columns that it had",
     ),
     ("ref cursor", "there is no type refcursor"),
+    ("metadata functions", "the function of a refcursor is not there"),
+    ("metadata procedures", "the function of a refcursor is not there"),
+    ("metadata schemas", "the schema keyspan is one more"),
     ("large object", "there are no large objects"),
 ];
 
