@@ -17,7 +17,7 @@ async fn value(client: &mut TextClient, query: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[expect(clippy::too_many_lines, reason = "one course of events, told in its order")]
+#[allow(clippy::too_many_lines, reason = "one course of events, told in its order")]
 async fn writers_beside_it_lose_nothing() {
     let server = TestServer::start("sled").await;
     let mut client = server.connect_text().await;
