@@ -69,10 +69,6 @@ impl Binder<'_> {
         self.resolve_function("jsonb_extract_path", vec![document, index])
     }
 
-    #[expect(
-        clippy::too_many_lines,
-        reason = "each step goes on with what the last one left"
-    )]
     pub(super) fn field_access(
         &mut self,
         root: &ast::Expr,
@@ -128,29 +124,9 @@ impl Binder<'_> {
                 bound = self.member(bound, subscript, place)?;
                 continue;
             }
-            let item = match bound.ty.item_type().cloned() {
-                Some(item) => item,
-                None => {
-                    return Err(Error::DatatypeMismatch {
-                        message: format!(
-                            "cannot subscript type {} because it does not support subscripting",
-                            type_name(&bound.ty)
-                        ),
-                        hint: None,
-                    });
-                }
-            };
+            let item = subscripted_item(&bound.ty)?;
             bound = match subscript {
-                ast::Subscript::Index { index } => {
-                    let index = self.expression(index, place)?;
-                    let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
-                    let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
-                    let arguments = vec![(bound.expr, bound.ty), (index.expr, index.ty)];
-                    Bound::new(
-                        tree::call(definition, arguments, item.clone(), &self.settings),
-                        item,
-                    )
-                }
+                ast::Subscript::Index { index } => self.subscripted(bound, index, item, place)?,
                 ast::Subscript::Slice {
                     lower_bound,
                     upper_bound,
@@ -172,6 +148,22 @@ impl Binder<'_> {
             }
             _ => Ok(bound),
         }
+    }
+
+    /// `a[index]`.
+    fn subscripted(
+        &mut self,
+        array: Bound,
+        index: &ast::Expr,
+        item: SqlType,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        let index = self.expression(index, place)?;
+        let index = self.convert(index, &SqlType::Int4, CastContext::Implicit)?;
+        let definition = ("subscript", functions::SUBSCRIPT, true, Volatility::Immutable);
+        let arguments = vec![(array.expr, array.ty), (index.expr, index.ty)];
+        let value = tree::call(definition, arguments, item.clone(), &self.settings);
+        Ok(Bound::new(value, item))
     }
 
     /// `a[low:high]` in a dimension, counted from 0.
@@ -237,4 +229,15 @@ fn leading_names(root: &ast::Expr, chain: &[ast::AccessExpr]) -> Option<(ast::Ex
     }));
     let count = idents.len() - before;
     (count > 0).then_some((ast::Expr::CompoundIdentifier(idents), count))
+}
+
+/// The type of what a subscript leads to. Errors: 42804.
+fn subscripted_item(ty: &SqlType) -> Result<SqlType> {
+    ty.item_type().cloned().ok_or_else(|| Error::DatatypeMismatch {
+        message: format!(
+            "cannot subscript type {} because it does not support subscripting",
+            type_name(ty)
+        ),
+        hint: None,
+    })
 }

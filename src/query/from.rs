@@ -387,16 +387,10 @@ impl Binder<'_> {
             .partition(|column| catalog && column.name == catalog_table::TABLE_OID);
         let columns = renamed(columns, alias, &visible_name, false)?;
         let relation = ScopeRelation {
-            name: visible_name,
             schema,
-            columns: columns.clone(),
             hidden,
             key,
-            is_value: false,
-            may_be_missing: false,
-            indexed: Vec::new(),
-            dynamic_table: None,
-            row_type: None,
+            ..ScopeRelation::new(visible_name, columns.clone())
         };
         Ok(FromItem {
             plan,
@@ -503,18 +497,7 @@ impl Binder<'_> {
             })
             .collect();
         let columns = renamed(columns, alias, &visible_name, false)?;
-        let relation = ScopeRelation {
-            name: visible_name,
-            schema: None,
-            columns: columns.clone(),
-            hidden: Vec::new(),
-            key: Vec::new(),
-            is_value: false,
-            may_be_missing: false,
-            indexed: Vec::new(),
-            dynamic_table: None,
-            row_type: None,
-        };
+        let relation = ScopeRelation::new(visible_name, columns.clone());
         Ok(FromItem {
             plan,
             scope: Scope {
@@ -542,18 +525,7 @@ impl Binder<'_> {
     pub(super) fn aliased_join(&mut self, item: FromItem, alias: &ast::TableAlias) -> Result<FromItem> {
         let name = fold(&alias.name);
         let columns = renamed(item.scope.visible, Some(alias), &name, false)?;
-        let relation = ScopeRelation {
-            name,
-            schema: None,
-            columns: columns.clone(),
-            hidden: Vec::new(),
-            key: Vec::new(),
-            is_value: false,
-            may_be_missing: false,
-            indexed: Vec::new(),
-            dynamic_table: None,
-            row_type: None,
-        };
+        let relation = ScopeRelation::new(name, columns.clone());
         Ok(FromItem {
             plan: item.plan,
             scope: Scope {

@@ -84,7 +84,7 @@ impl Binder<'_> {
                     // The columns of a row stand behind its name.
                     let fields = self.fields_of_record(&bound)?.into_iter();
                     let fields = fields.map(|(name, bound)| ScopeColumn { name, bound });
-                    rows.push(relation_of(&name, fields.collect()));
+                    rows.push(ScopeRelation::new(name.clone(), fields.collect()));
                 }
                 columns.push(ScopeColumn {
                     name,
@@ -92,7 +92,7 @@ impl Binder<'_> {
                 });
             }
         }
-        let mut relations = vec![relation_of(&chosen.routine.name, columns.clone())];
+        let mut relations = vec![ScopeRelation::new(chosen.routine.name.clone(), columns.clone())];
         relations.extend(rows);
         Ok(Scope {
             visible: columns,
@@ -181,22 +181,6 @@ impl Binder<'_> {
             let line = format!("SQL function \"{}\" during inlining", routine.name);
             error.without_place().within(line)
         })
-    }
-}
-
-/// Names behind a name.
-fn relation_of(name: &str, columns: Vec<ScopeColumn>) -> ScopeRelation {
-    ScopeRelation {
-        name: name.to_string(),
-        schema: None,
-        columns,
-        hidden: Vec::new(),
-        key: Vec::new(),
-        is_value: false,
-        may_be_missing: false,
-        indexed: Vec::new(),
-        dynamic_table: None,
-        row_type: None,
     }
 }
 

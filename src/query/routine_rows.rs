@@ -297,16 +297,10 @@ impl Binder<'_> {
         let is_record = matches!(routine.returns, RoutineResult::Record);
         let found = renamed(found, call.alias(), &visible_name, is_record)?;
         let relation = ScopeRelation {
-            name: visible_name,
-            schema: None,
-            columns: found.clone(),
-            hidden: Vec::new(),
-            key: Vec::new(),
             is_value: is_one,
             may_be_missing: keep_left,
-            indexed: Vec::new(),
-            dynamic_table: None,
             row_type: row_type.filter(|_| !call.has_ordinality()),
+            ..ScopeRelation::new(visible_name, found.clone())
         };
         scope.visible.extend(found);
         scope.add_relations(vec![relation])?;

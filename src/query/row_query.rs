@@ -165,16 +165,9 @@ impl Binder<'_> {
             let columns: Vec<ScopeColumn> = columns.collect();
             scope.visible.extend(columns.iter().cloned());
             scope.relations.push(ScopeRelation {
-                name: relation.name.clone(),
                 schema: relation.schema.clone(),
-                columns,
-                hidden: Vec::new(),
-                key: Vec::new(),
-                is_value: false,
-                may_be_missing: false,
-                indexed: Vec::new(),
                 dynamic_table: relation.dynamic_table.clone(),
-                row_type: None,
+                ..ScopeRelation::new(relation.name.clone(), columns)
             });
         }
         let number = BoundItem {

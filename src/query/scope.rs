@@ -59,6 +59,24 @@ pub(super) struct ScopeRelation {
     pub(super) row_type: Option<Arc<RecordType>>,
 }
 
+impl ScopeRelation {
+    /// Rows of these columns under a name, and no more.
+    pub(super) fn new(name: String, columns: Vec<ScopeColumn>) -> ScopeRelation {
+        ScopeRelation {
+            name,
+            schema: None,
+            columns,
+            hidden: Vec::new(),
+            key: Vec::new(),
+            is_value: false,
+            may_be_missing: false,
+            indexed: Vec::new(),
+            dynamic_table: None,
+            row_type: None,
+        }
+    }
+}
+
 /// The FROM of one SELECT.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scope {

@@ -142,10 +142,6 @@ impl Binder<'_> {
     }
 
     /// The rows of a FROM function beside `plan`'s.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "each step goes on with what the last one left"
-    )]
     pub(super) fn function_item(
         &mut self,
         call: &TableFunction<'_>,
@@ -193,26 +189,7 @@ impl Binder<'_> {
             });
         }
         if call.ordinality {
-            let name = self.unique_name("?ordinality");
-            if arrays.is_empty() {
-                return Err(Error::unsupported("WITH ORDINALITY of nothing", None));
-            }
-            let ty = SqlType::Array(Box::new(SqlType::Int8));
-            let numbered = arrays.iter().zip(&columns);
-            let numbered = numbered
-                .map(|((array, _), column)| {
-                    let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
-                    (array.clone(), ty)
-                })
-                .collect();
-            let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
-            let numbers = tree::call(definition, numbered, ty, &self.settings);
-            arrays.push((numbers, name.clone()));
-            let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
-            columns.push(ScopeColumn {
-                name: "ordinality".to_string(),
-                bound,
-            });
+            self.add_ordinality(&mut arrays, &mut columns)?;
         }
         let plan = unnest_columns(plan, arrays)?;
         let row_type = match columns.as_slice() {
@@ -222,21 +199,43 @@ impl Binder<'_> {
         let (plan, columns) = self.rows_as_columns(plan, columns)?;
         let columns = renamed(columns, call.alias, &visible_name, is_record_function(&default))?;
         let relation = ScopeRelation {
-            name: visible_name,
-            schema: None,
-            columns: columns.clone(),
-            hidden: Vec::new(),
-            key: Vec::new(),
             is_value: one_column && row_type.is_none() && !call.ordinality,
-            may_be_missing: false,
-            indexed: Vec::new(),
-            dynamic_table: None,
             row_type,
+            ..ScopeRelation::new(visible_name, columns.clone())
         };
         let mut scope = scope;
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;
         Ok(FromItem { plan, scope })
+    }
+
+    /// Adds the column of WITH ORDINALITY. Errors: 0A000 where there are no rows to number.
+    fn add_ordinality(
+        &mut self,
+        arrays: &mut Vec<(Expr, String)>,
+        columns: &mut Vec<ScopeColumn>,
+    ) -> Result<()> {
+        let name = self.unique_name("?ordinality");
+        if arrays.is_empty() {
+            return Err(Error::unsupported("WITH ORDINALITY of nothing", None));
+        }
+        let ty = SqlType::Array(Box::new(SqlType::Int8));
+        let numbered = arrays.iter().zip(columns.iter());
+        let numbered = numbered
+            .map(|((array, _), column)| {
+                let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
+                (array.clone(), ty)
+            })
+            .collect();
+        let definition = ("ordinality", functions::ORDINALITY, false, Volatility::Immutable);
+        let numbers = tree::call(definition, numbered, ty, &self.settings);
+        arrays.push((numbers, name.clone()));
+        let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8);
+        columns.push(ScopeColumn {
+            name: "ordinality".to_string(),
+            bound,
+        });
+        Ok(())
     }
 }
 

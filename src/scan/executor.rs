@@ -376,9 +376,7 @@ impl PageScan {
         if page.is_empty() {
             return Ok(false);
         }
-        self.count_page(page);
-        self.rows_read += page.len() as u64;
-        self.path.require_small(self.rows_read)?;
+        self.note_rows(page)?;
         self.source = Source::Versions(scan);
         Ok(true)
     }
@@ -389,12 +387,17 @@ impl PageScan {
         if page.is_empty() {
             return Ok(false);
         }
+        self.note_rows(page)?;
+        self.source = Source::Scan(scan);
+        Ok(true)
+    }
+
+    /// Counts a page of a scan. Errors: 53400 when a table that was to be small has more rows.
+    fn note_rows(&mut self, page: &Page) -> Result<()> {
         self.count_page(page);
         // What the transaction has put itself is in no count.
         self.rows_read += page.len() as u64;
-        self.path.require_small(self.rows_read)?;
-        self.source = Source::Scan(scan);
-        Ok(true)
+        self.path.require_small(self.rows_read)
     }
 }
 

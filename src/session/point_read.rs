@@ -19,6 +19,9 @@ use crate::system::settings::Isolation;
 impl Session {
     /// The reply, if the statement is such a query. Errors: the store's; what stops the statement.
     pub(super) async fn read_point(&mut self, run: &Run<'_>) -> Result<Option<Reply>> {
+        let Some(kept) = run.statement.kept_query() else {
+            return Ok(None);
+        };
         // What a serializable transaction reads is remembered, and who keeps a snapshot may have taken another's.
         if run.cursor.is_some() || self.isolation() != Isolation::ReadCommitted {
             return Ok(None);
@@ -30,7 +33,8 @@ impl Session {
             catalog: &catalog,
             settings: self.settings().of_plans(),
         };
-        let Some(plan) = run.statement.kept_query(basis, &run.parameters.types) else {
+        let plan = kept.get(basis);
+        let Some(plan) = plan.filter(|plan| *plan.parameters() == *run.parameters.types) else {
             return Ok(None);
         };
         let read = plan.point_read();

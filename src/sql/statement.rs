@@ -15,8 +15,7 @@ use crate::parse::{self, ParsedStatement};
 use crate::query::QueryPlan;
 use crate::store::MemoryAccount;
 use crate::system::StatementContext;
-use crate::system::plan_cache::{PlanBasis, PlanCache};
-use crate::types::SqlType;
+use crate::system::plan_cache::PlanCache;
 
 /// One statement, which may run many times.
 #[derive(Debug, Clone)]
@@ -68,14 +67,13 @@ impl Statement {
         }
     }
 
-    /// The plan that a query keeps, if it is still good for these, nothing is said of it and no hint changes it.
-    pub(crate) fn kept_query(&self, basis: PlanBasis<'_>, parameters: &[SqlType]) -> Option<Arc<QueryPlan>> {
+    /// Where a query keeps its plan, if nothing is said of it each time and it runs nothing of users.
+    pub(crate) fn kept_query(&self) -> Option<&PlanCache<QueryPlan>> {
         let KeptPlan::Query(kept) = &self.kept else {
             return None;
         };
-        let plan = kept.get(basis).filter(|plan| plan.parameters() == parameters)?;
         let parsed = &self.parsed;
-        (parsed.warnings.is_empty() && parsed.command.is_none() && !parsed.runs_code()).then_some(plan)
+        (parsed.warnings.is_empty() && parsed.command.is_none() && !parsed.runs_code()).then_some(kept)
     }
 
     /// The relation whose rows an INSERT, UPDATE, DELETE, MERGE or COPY FROM writes, if that is all it writes.

@@ -116,7 +116,6 @@ const LONG_FUNCTIONS: [(&str, &str); 29] = [
     ("query/operator.rs", "unify"),
     ("query/query_body.rs", "recursive"),
     ("query/subquery.rs", "quantified_array"),
-    ("query/table_function.rs", "function_item"),
     ("session/command.rs", "run_command"),
     ("session/cursors.rs", "declare"),
     ("sql/ddl/alter.rs", "alter_column"),

@@ -38,6 +38,7 @@ mod json;
 pub(crate) mod json_path;
 mod numeric;
 mod precision;
+mod quoted_word;
 mod range;
 mod range_bytes;
 mod range_kind;

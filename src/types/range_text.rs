@@ -1,5 +1,6 @@
 //! The text form of ranges and multiranges, read: `[1,5)`, `empty`, `{[1,3),[5,)}`. Called by `text_input`.
 
+use super::quoted_word::cut_word;
 use super::spaces::is_space;
 use super::{FormatSettings, MultirangeValue, RangeBound, RangeKind, RangeValue, Value, record_input};
 use crate::{Error, Result};
@@ -120,19 +121,6 @@ fn cut_bound(text: &str) -> Option<(Option<String>, &str)> {
     if text.starts_with([',', ')', ']']) {
         return Some((None, text));
     }
-    let (mut word, mut in_quotes) = (String::new(), false);
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => word.push(chars.next()?.1),
-            '"' if in_quotes && chars.peek().is_some_and(|(_, next)| *next == '"') => {
-                chars.next();
-                word.push('"');
-            }
-            '"' => in_quotes = !in_quotes,
-            ',' | ')' | ']' if !in_quotes => return Some((Some(word), &text[at..])),
-            c => word.push(c),
-        }
-    }
-    None
+    let (word, rest) = cut_word(text, &[',', ')', ']'])?;
+    Some((Some(word), rest))
 }

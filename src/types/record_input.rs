@@ -1,5 +1,6 @@
 //! The text form of rows, read: `(1,"a b",)`. Called by `text_input`; what a column is, it does not know.
 
+use super::quoted_word::cut_word;
 use super::spaces::is_space;
 use super::{RecordType, Value};
 use crate::error::Raised;
@@ -29,7 +30,8 @@ pub(super) fn parse(
             values.push(Value::Null);
             continue;
         }
-        let (word, after) = cut_field(rest).ok_or_else(|| malformed("Unexpected end of input."))?;
+        let (word, after) =
+            cut_word(rest, &[',', ')']).ok_or_else(|| malformed("Unexpected end of input."))?;
         values.push(read(&word, place)?);
         rest = after;
     }
@@ -56,24 +58,4 @@ pub(super) fn of_no_type() -> Error {
         state: "0A000",
         message: "input of anonymous composite types is not implemented".to_string(),
     }
-}
-
-/// Cuts the first column off: its text without quotes and escapes, and what follows, which begins with a comma or a
-/// parenthesis. `None`: the text ends before.
-fn cut_field(text: &str) -> Option<(String, &str)> {
-    let (mut word, mut in_quotes) = (String::new(), false);
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        match c {
-            '\\' => word.push(chars.next()?.1),
-            '"' if in_quotes && chars.peek().is_some_and(|(_, next)| *next == '"') => {
-                chars.next();
-                word.push('"');
-            }
-            '"' => in_quotes = !in_quotes,
-            ',' | ')' if !in_quotes => return Some((word, &text[at..])),
-            c => word.push(c),
-        }
-    }
-    None
 }

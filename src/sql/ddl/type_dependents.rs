@@ -223,18 +223,20 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     }
 }
 
+/// The tables that have columns of a type.
+fn tables_with(ctx: &StatementContext, oid: u32) -> impl Iterator<Item = &Arc<TableDef>> {
+    let rests = move |column: &ColumnDef| column.types_used().any(|used| used == oid);
+    let tables = ctx.catalog.tables();
+    tables.filter(move |table| table.columns.iter().any(rests))
+}
+
 /// Errors: 0A000 where the text of something stored names the label, which another name would break.
 pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, label: &str) -> Result<()> {
     ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
     let literal = format!("'{}'", label.replace('\'', "''"));
     let names = |sql: &str| sql.contains(&literal);
-    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
     let mut named = None;
-    for table in ctx
-        .catalog
-        .tables()
-        .filter(|table| table.columns.iter().any(rests))
-    {
+    for table in tables_with(ctx, ty.oid) {
         let checks = table.checks.iter().filter(|check| names(&check.sql));
         named = named.or(checks
             .map(|check| format!("constraint {} on table {}", check.name, table.name))
@@ -360,13 +362,8 @@ pub(super) fn check_attribute_not_in_text(
 ) -> Result<()> {
     ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
     let names = |sql: &str| mentions_word(sql, attribute);
-    let rests = |column: &ColumnDef| column.types_used().any(|used| used == ty.oid);
     let mut named = None;
-    for table in ctx
-        .catalog
-        .tables()
-        .filter(|table| table.columns.iter().any(rests))
-    {
+    for table in tables_with(ctx, ty.oid) {
         let check = table.checks.iter().find(|check| names(&check.sql));
         named = named.or(check.map(|check| format!("constraint {} on table {}", check.name, table.name)));
         let column = table.columns.iter().find(|column| match &column.default {

@@ -377,18 +377,6 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
 /// A relation of our own schema, as a view whose query is nobody's business.
 fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
     let fields = system.fields.fields().iter();
-    let column = |name: &String, ty: SqlType| UserColumn {
-        name: name.clone(),
-        ty,
-        domain: None,
-        not_null: false,
-        default: None,
-        sequences: Vec::new(),
-        identity: "",
-        is_generated: false,
-        options: Vec::new(),
-        comment: None,
-    };
     UserRelation {
         oid: system.oid,
         namespace: namespace_oid(catalog, OWN_SCHEMA),
@@ -398,7 +386,7 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
         persistence: 'p',
         comment: None,
         columns: fields
-            .map(|field| column(field.name(), SqlType::from_field(field)))
+            .map(|field| UserColumn::plain(field.name().clone(), SqlType::from_field(field)))
             .collect(),
         indexes: Vec::new(),
         constraints: Vec::new(),
@@ -415,16 +403,8 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         .columns
         .iter()
         .map(|(name, ty)| UserColumn {
-            name: name.clone(),
-            ty: type_by_format(&catalog.types, ty),
-            domain: None,
-            not_null: false,
-            default: None,
-            sequences: Vec::new(),
-            identity: "",
-            is_generated: false,
-            options: Vec::new(),
             comment: view.column_comments.get(name).cloned(),
+            ..UserColumn::plain(name.clone(), type_by_format(&catalog.types, ty))
         })
         .collect();
     UserRelation {
@@ -455,16 +435,8 @@ pub(crate) const SEQUENCE_COLUMNS: [(&str, SqlType); 3] = [
 
 fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
     let column = |(name, ty): &(&str, SqlType)| UserColumn {
-        name: (*name).to_string(),
-        ty: ty.clone(),
-        domain: None,
         not_null: true,
-        default: None,
-        sequences: Vec::new(),
-        identity: "",
-        is_generated: false,
-        options: Vec::new(),
-        comment: None,
+        ..UserColumn::plain((*name).to_string(), ty.clone())
     };
     UserRelation {
         oid: i64::from(sequence.oid()),
@@ -490,18 +462,7 @@ fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
     let TypeKind::Composite(composite) = &ty.kind else {
         return None;
     };
-    let column = |field: &RecordField| UserColumn {
-        name: field.name.clone(),
-        ty: field.ty.clone(),
-        domain: None,
-        not_null: false,
-        default: None,
-        sequences: Vec::new(),
-        identity: "",
-        is_generated: false,
-        options: Vec::new(),
-        comment: None,
-    };
+    let column = |field: &RecordField| UserColumn::plain(field.name.clone(), field.ty.clone());
     Some(UserRelation {
         oid: i64::from(ty.oid),
         namespace: namespace_oid(catalog, &ty.schema),

@@ -27,6 +27,24 @@ pub(crate) struct UserColumn {
     pub(crate) comment: Option<String>,
 }
 
+impl UserColumn {
+    /// One that is no more than its name and type.
+    pub(crate) fn plain(name: String, ty: SqlType) -> UserColumn {
+        UserColumn {
+            name,
+            ty,
+            domain: None,
+            not_null: false,
+            default: None,
+            sequences: Vec::new(),
+            identity: "",
+            is_generated: false,
+            options: Vec::new(),
+            comment: None,
+        }
+    }
+}
+
 pub(super) fn user_column(
     sequences: &SequencesByOid<'_>,
     table: &TableDef,

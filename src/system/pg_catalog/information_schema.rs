@@ -160,18 +160,7 @@ const COLUMN: Constants = &[("is_self_referencing", "NO"), ("identity_cycle", "N
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     for system in system_relations() {
         for (position, field) in system.fields.fields().iter().enumerate() {
-            let column = UserColumn {
-                name: field.name().clone(),
-                ty: SqlType::from_field(field),
-                domain: None,
-                not_null: false,
-                default: None,
-                sequences: Vec::new(),
-                identity: "",
-                is_generated: false,
-                options: Vec::new(),
-                comment: None,
-            };
+            let column = UserColumn::plain(field.name().clone(), SqlType::from_field(field));
             column_row(
                 source,
                 rows,
