@@ -9,6 +9,8 @@ use super::routine::{RoutineRef, RoutineWord};
 pub struct Grant {
     /// REVOKE.
     pub revokes: bool,
+    /// The columns that a privilege is of, of each relation.
+    pub columns: Vec<String>,
     /// On what.
     pub objects: GrantObjects,
 }

@@ -34,7 +34,7 @@ pub(super) fn is_default_privileges(tokens: &[TokenWithSpan]) -> bool {
 impl TokenReader<'_> {
     /// What stands behind GRANT or REVOKE.
     pub(super) fn grant(&mut self, revokes: bool) -> Result<Grant> {
-        let privileges = self.privileges(revokes)?;
+        let (privileges, columns) = self.privileges(revokes)?;
         let objects = match self.word("ON") {
             true => {
                 require_privileges(privileges)?;
@@ -44,7 +44,11 @@ impl TokenReader<'_> {
             false => GrantObjects::Others,
         };
         self.grantees(revokes)?;
-        Ok(Grant { revokes, objects })
+        Ok(Grant {
+            revokes,
+            columns,
+            objects,
+        })
     }
 
     /// What stands behind ALTER.
@@ -68,7 +72,7 @@ impl TokenReader<'_> {
         if !revokes {
             self.expect("GRANT")?;
         }
-        let privileges = self.privileges(revokes)?;
+        let (privileges, columns) = self.privileges(revokes)?;
         require_privileges(privileges)?;
         self.expect("ON")?;
         let kinds = ["TABLES", "SEQUENCES", "FUNCTIONS", "ROUTINES", "TYPES", "SCHEMAS"];
@@ -77,11 +81,16 @@ impl TokenReader<'_> {
         }
         self.grantees(revokes)?;
         let objects = GrantObjects::Defaults;
-        Ok(Grant { revokes, objects })
+        Ok(Grant {
+            revokes,
+            columns,
+            objects,
+        })
     }
 
-    /// The words of a list of privileges or roles, those behind which no list of columns stands among them.
-    fn privileges(&mut self, revokes: bool) -> Result<Vec<String>> {
+    /// The words of a list of privileges or roles, and the columns that stand behind them.
+    fn privileges(&mut self, revokes: bool) -> Result<(Vec<String>, Vec<String>)> {
+        let mut columns = Vec::new();
         let begun = self.at;
         if revokes && (self.word("GRANT") || self.word("ADMIN")) {
             match self.word("OPTION") {
@@ -91,23 +100,24 @@ impl TokenReader<'_> {
         }
         if self.word("ALL") {
             self.word("PRIVILEGES");
-            self.columns_in_parentheses()?;
-            return Ok(Vec::new());
+            self.columns_in_parentheses(&mut columns)?;
+            return Ok((Vec::new(), columns));
         }
-        self.listed(|reader| {
+        let words = self.listed(|reader| {
             let word = reader.name()?;
             if word.eq_ignore_ascii_case("ALTER") {
                 reader.expect("SYSTEM")?;
                 return Ok("SET".to_string());
             }
-            reader.columns_in_parentheses()?;
+            reader.columns_in_parentheses(&mut columns)?;
             Ok(word)
-        })
+        })?;
+        Ok((words, columns))
     }
 
-    fn columns_in_parentheses(&mut self) -> Result<()> {
+    fn columns_in_parentheses(&mut self, columns: &mut Vec<String>) -> Result<()> {
         if self.token(&Token::LParen) {
-            self.listed(TokenReader::name)?;
+            columns.extend(self.listed(TokenReader::name)?);
             if !self.token(&Token::RParen) {
                 return Err(self.syntax_error());
             }

@@ -150,16 +150,18 @@ impl Binder<'_> {
 
     /// Errors: 0A000 for a set where none may be.
     fn check_set_place(&self, bound: &Bound, place: Place<'_>) -> Result<()> {
-        let may_be = matches!(place.clause, Clause::Select | Clause::From);
+        let may_be = matches!(place.clause, Clause::Select | Clause::From | Clause::GroupBy);
         if !matches!(bound.expr, Expr::Unnest(_)) || may_be {
             return Ok(());
         }
         Err(Error::InvalidStatement {
             state: StatementFault::NotImplemented,
-            message: format!(
-                "set-returning functions are not allowed in {}",
-                place.clause.name()
-            ),
+            message: match place.clause {
+                Clause::Aggregate => {
+                    "aggregate function calls cannot contain set-returning function calls".to_string()
+                }
+                other => format!("set-returning functions are not allowed in {}", other.name()),
+            },
             hint: Some("Call it in FROM instead.".to_string()),
         })
     }

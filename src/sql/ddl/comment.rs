@@ -195,7 +195,7 @@ fn put_view(ctx: &StatementContext, view: ViewDef) -> Result<()> {
     CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_view(&view)
 }
 
-fn undefined_column(column: &str, relation: &str) -> Error {
+pub(super) fn undefined_column(column: &str, relation: &str) -> Error {
     Error::UndefinedColumn {
         name: format!("\"{column}\" of relation \"{relation}\""),
         hint: None,

@@ -1,9 +1,10 @@
 //! GRANT and REVOKE. There are no privileges: every role that connects may do everything. So a GRANT of what is there is true
 //! before it runs, and a REVOKE could not be kept.
 
+use super::comment::undefined_column;
 use super::routine_ref::found_routine;
 use super::{notice, type_lookup};
-use crate::catalog::{Access, ObjectKind};
+use crate::catalog::{Access, Object, ObjectKind};
 use crate::parse::grant::{Grant, GrantObjects};
 use crate::sql::relation::relation;
 use crate::system::StatementContext;
@@ -11,7 +12,7 @@ use crate::{Error, Result};
 
 /// Runs GRANT or REVOKE. Errors: those of finding the objects; 0A000 for REVOKE.
 pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
-    find(ctx, &grant.objects)?;
+    find(ctx, grant)?;
     let everything = "There are no privileges yet: every role that connects may do everything.";
     if grant.revokes {
         let way_out =
@@ -24,11 +25,11 @@ pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
 }
 
 /// Errors: what is said of objects that do not exist.
-fn find(ctx: &StatementContext, objects: &GrantObjects) -> Result<()> {
-    match objects {
+fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
+    match &grant.objects {
         GrantObjects::Relations(names) => names
             .iter()
-            .try_for_each(|name| relation(ctx, name, Access::Grant).map(drop)),
+            .try_for_each(|name| check_columns(relation(ctx, name, Access::Grant)?, &grant.columns)),
         GrantObjects::Sequences(names) => {
             let access = Access::Comment(ObjectKind::Sequence);
             names
@@ -52,5 +53,18 @@ fn find(ctx: &StatementContext, objects: &GrantObjects) -> Result<()> {
             .iter()
             .try_for_each(|name| type_lookup::user_type(ctx, name).map(drop)),
         GrantObjects::Defaults | GrantObjects::Others => Ok(()),
+    }
+}
+
+/// Errors: 42703 for a column that the relation has not.
+fn check_columns(found: Object<'_>, columns: &[String]) -> Result<()> {
+    let has = |column: &&String| match found {
+        Object::Table(table) => table.column_index(column).is_some(),
+        Object::View(view) => view.columns.iter().any(|(name, _)| name == *column),
+        Object::Index(..) | Object::Sequence(_) => false,
+    };
+    match columns.iter().find(|column| !has(column)) {
+        Some(column) => Err(undefined_column(column, found.name())),
+        None => Ok(()),
     }
 }
