@@ -49,6 +49,7 @@ mod scalar;
 mod spaces;
 mod sql_type;
 mod strings;
+mod taken_rows;
 mod text_input;
 mod type_label;
 mod type_names;
@@ -84,6 +85,7 @@ pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
+pub use taken_rows::{interleave_rows, take_rows};
 pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};

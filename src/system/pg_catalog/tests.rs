@@ -68,6 +68,7 @@ fn catalog() -> Catalog {
         include: Vec::new(),
         unique,
         constraint: id == 0,
+        deferral: None,
         built: true,
         building: false,
         invalid: false,
