@@ -553,7 +553,6 @@ fn view_of(catalog: &Catalog, name: &str, id: TableId) -> ViewDef {
         columns: vec![("a".to_string(), "integer".to_string())],
         query: "SELECT a FROM t".to_string(),
         printed: None,
-        printed: None,
         search_path: vec!["public".to_string()],
         comment: None,
         column_comments: BTreeMap::new(),

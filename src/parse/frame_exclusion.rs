@@ -1,20 +1,23 @@
 //! `EXCLUDE CURRENT ROW`, `GROUP`, `TIES` and `NO OTHERS` of a window's frame, which the parser does not read: they become the end of the
-//! name of the window that this one extends, behind a character that no text holds. Written by `tokens`, read by `query::window`.
+//! name of the window that this one extends, behind a character that no name has. Written by `tokens`, read by `query::window`. A tree that is
+//! written as text and read again says the same; [`spelt_out`] brings such a text back into SQL.
 //!
 //! ```text
-//! OVER (w ROWS 1 PRECEDING EXCLUDE TIES)             =>  OVER ("w\0TIES" ROWS 1 PRECEDING)
-//! OVER (ORDER BY k ROWS 1 PRECEDING EXCLUDE GROUP)   =>  OVER ("\0GROUP" ORDER BY k ROWS 1 PRECEDING)
+//! OVER (w ROWS 1 PRECEDING EXCLUDE TIES)             =>  OVER ("w\1TIES" ROWS 1 PRECEDING)
+//! OVER (ORDER BY k ROWS 1 PRECEDING EXCLUDE GROUP)   =>  OVER ("\1GROUP" ORDER BY k ROWS 1 PRECEDING)
 //! ```
 
 use sqlparser::ast::WindowSpec;
+use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, Word};
 
 use super::names::fold;
+use super::quoting::quote_ident;
 use super::token_reader::{is_word_at, keyword_of};
 
 /// What stands before the word.
-const MARK: char = '\0';
+const MARK: char = '\u{1}';
 
 /// The forms, and the word that stands for each.
 const FORMS: [(&[&str], &str); 4] = [
@@ -36,6 +39,40 @@ pub(crate) fn split(window: &WindowSpec) -> (Option<String>, Option<String>) {
         }
         None => (Some(fold(name)), None),
     }
+}
+
+/// A text that was made of a tree, with EXCLUDE where SQL has it.
+pub(crate) fn spelt_out(text: &str) -> String {
+    if !text.contains(MARK) {
+        return text.to_string();
+    }
+    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize() else {
+        return text.to_string();
+    };
+    let (mut spelt, mut open) = (String::with_capacity(text.len()), Vec::new());
+    for token in &tokens {
+        match token {
+            Token::LParen => open.push(None),
+            Token::RParen => {
+                if let Some(Some(words)) = open.pop() {
+                    spelt.push_str(&format!(" EXCLUDE {words}"));
+                }
+            }
+            Token::Word(word) => {
+                if let (Some((name, mark)), Some(excluded)) = (word.value.split_once(MARK), open.last_mut()) {
+                    let form = FORMS.iter().find(|(_, word)| *word == mark);
+                    *excluded = form.map(|(words, _)| words.join(" "));
+                    if !name.is_empty() {
+                        spelt.push_str(&quote_ident(name));
+                    }
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        spelt.push_str(&token.to_string());
+    }
+    spelt
 }
 
 /// Brings EXCLUDE of frames into the parser's form.
@@ -160,6 +197,9 @@ mod tests {
             let found = split(spec);
             assert_eq!((found.0.as_deref(), found.1.as_deref()), (name, word), "{window}");
         }
+        let text = "SELECT sum(a) OVER (w ROWS 1 PRECEDING EXCLUDE NO OTHERS), sum(b) OVER (ORDER BY (b) ROWS 1 PRECEDING EXCLUDE TIES)";
+        let tree = parse(text).unwrap().remove(0).ast.to_string();
+        assert_eq!(spelt_out(&tree).replace("( ORDER", "(ORDER"), text);
         for wrong in [
             "(order by a exclude ties)",
             "(rows 1 preceding exclude)",

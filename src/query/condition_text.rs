@@ -8,7 +8,7 @@ use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Clause, Place};
 use super::printed::{Around, Printed, Shape, Side, literal, number};
-use super::query_text::{ShownRelations, is_more_than_a_call};
+use super::printed_query::{ShownRelations, is_more_than_a_call};
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
 use crate::catalog::TableDef;
@@ -101,10 +101,17 @@ impl Printer<'_, '_> {
                 let zone = self.print(time_zone).into_type(&SqlType::Text);
                 let moment = self.print(timestamp);
                 let ty = self.type_of(expr);
-                Printed::of(Shape::Operator, ty, |text| {
-                    let moment = text(&moment, Around::Tight);
-                    format!("{moment} AT TIME ZONE {}", text(&zone, Around::Tight))
+                Printed::call(ty, |text| {
+                    format!("({} AT TIME ZONE {})", text(&moment), text(&zone))
                 })
+            }
+            E::CompoundFieldAccess { root, access_chain } if self.shown.is_some() => {
+                self.subscripted(expr, root, access_chain)
+            }
+            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. }
+                if self.shown.is_some() =>
+            {
+                self.spelt_call(expr)
             }
             E::Value(value) => self.value(expr, &value.value),
             E::TypedString(typed) => match &typed.value.value {
@@ -280,6 +287,14 @@ impl Printer<'_, '_> {
 
     fn binary(&mut self, expr: &ast::Expr, left: &ast::Expr, op: &Op, right: &ast::Expr) -> Printed {
         match op {
+            Op::Eq | Op::NotEq if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) => {
+                let symbol = if *op == Op::Eq { "=" } else { "<>" };
+                let pairs = left.iter().zip(right);
+                let pairs =
+                    pairs.map(|(one, other)| self.infix(one, (symbol, symbol), other, Shape::Operator));
+                let parts: Vec<Printed> = pairs.collect();
+                connected(&parts, *op == Op::Eq)
+            }
             Op::And | Op::Or => {
                 let mut parts = Vec::new();
                 chain(expr, op, &mut parts);

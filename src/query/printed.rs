@@ -141,6 +141,9 @@ impl Printed {
         if let Some(text) = &self.untyped {
             return literal(text, ty);
         }
+        if self.plain == "NULL" && *ty != SqlType::Unknown {
+            return Printed::word(format!("NULL::{ty}"), ty.clone());
+        }
         match self.ty == *ty || is_alike(&self.ty, ty) || *ty == SqlType::Unknown {
             true => self,
             false => self.cast(ty.clone()),

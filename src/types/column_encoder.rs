@@ -232,6 +232,7 @@ impl Source {
                     element_oid: SqlType::Oid.oid(),
                 }
             }
+            SqlType::Catalog(CatalogType::Xid8) => Source::Int8(array.as_primitive().clone()),
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
             }

@@ -51,6 +51,7 @@ mod sql_type;
 mod strings;
 mod taken_rows;
 mod text_input;
+mod transaction_snapshot;
 mod type_label;
 mod type_names;
 mod type_quotes;
@@ -86,6 +87,7 @@ pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
 pub use taken_rows::{interleave_rows, take_rows};
+pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};

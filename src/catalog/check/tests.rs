@@ -94,7 +94,6 @@ fn view() -> ViewDef {
         columns: Vec::new(),
         query: "SELECT a FROM t".to_string(),
         printed: None,
-        printed: None,
         search_path: Vec::new(),
         comment: None,
         column_comments: Default::default(),

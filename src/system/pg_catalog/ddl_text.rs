@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 
 use super::shown_names::{shown_expression, shown_printed, shown_query};
 use crate::catalog::Deferral;
+use crate::parse::frame_exclusion;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
@@ -237,7 +238,7 @@ pub(crate) fn view_definition(
         objects,
         search_path,
     );
-    Some(format!(" {query};"))
+    Some(format!(" {};", frame_exclusion::spelt_out(&query)))
 }
 
 /// Keys of the system's relations.
