@@ -9,11 +9,12 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures::stream::{self, BoxStream, StreamExt};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::Result;
 use crate::system::query_threads::{is_leavable, on_query_threads};
 
-/// The time that a plan computes in its connection's task.
+/// The processor's time that a plan computes in its connection's task.
 const TIME: Duration = Duration::from_millis(4);
 
 thread_local! {
@@ -63,6 +64,8 @@ fn within<T: Send + 'static>(
     }
     let mut place = Place::Here {
         pieces,
+        begun: None,
+        allowance,
         left: allowance,
     };
     stream::poll_fn(move |context| place.poll(context)).boxed()
@@ -72,6 +75,9 @@ fn within<T: Send + 'static>(
 enum Place<T> {
     Here {
         pieces: BoxStream<'static, Result<T>>,
+        /// What the thread had computed before.
+        begun: Option<Duration>,
+        allowance: Duration,
         left: Duration,
     },
     Apart(BoxStream<'static, Result<T>>),
@@ -79,16 +85,26 @@ enum Place<T> {
 
 impl<T: Send + 'static> Place<T> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T>>> {
-        let (pieces, left) = match self {
+        let (pieces, begun, allowance, left) = match self {
             Place::Apart(pieces) => return pieces.poll_next_unpin(context),
-            Place::Here { pieces, left } => (pieces, left),
+            Place::Here {
+                pieces,
+                begun,
+                allowance,
+                left,
+            } => (pieces, begun, *allowance, left),
         };
-        let begun = Instant::now();
-        let before = UNTIL.replace(Some(begun + *left));
+        let begun = *begun.get_or_insert_with(processor_time);
+        let polled_at = Instant::now();
+        let before = UNTIL.replace(Some(polled_at + *left));
         let polled = pieces.poll_next_unpin(context);
         UNTIL.set(before);
-        *left = left.saturating_sub(begun.elapsed());
+        *left = left.saturating_sub(polled_at.elapsed());
         let is_over = matches!(polled, Poll::Ready(None | Some(Err(_))));
+        if left.is_zero() && !is_over {
+            // The system may have given the processor to others meanwhile.
+            *left = allowance.saturating_sub(processor_time().saturating_sub(begun));
+        }
         if is_over || !left.is_zero() {
             return polled;
         }
@@ -101,6 +117,13 @@ impl<T: Send + 'static> Place<T> {
         *self = Place::Apart(apart);
         polled
     }
+}
+
+/// What this thread has computed since it began.
+fn processor_time() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    // The clock counts from nought, so neither part is negative.
+    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 #[cfg(test)]
@@ -130,8 +153,8 @@ mod tests {
     async fn what_is_long_goes_on_elsewhere_and_does_not_begin_again() {
         let here = thread::current().id();
         let slow = numbers().map(|number| {
-            let begun = Instant::now();
-            while begun.elapsed() < TIME / 4 {
+            let begun = processor_time();
+            while processor_time() - begun < TIME / 4 {
                 std::hint::spin_loop();
             }
             Ok((number?, thread::current().id()))
@@ -140,6 +163,17 @@ mod tests {
         let (numbers, threads): (Vec<u32>, Vec<_>) = pieces.into_iter().map(|piece| piece.unwrap()).unzip();
         assert_eq!(numbers, (0..COUNT).collect::<Vec<u32>>());
         assert_ne!(threads[numbers.len() - 1], here);
+    }
+
+    #[tokio::test]
+    async fn who_waits_has_not_computed() {
+        let here = thread::current().id();
+        let slow = numbers().map(|_| {
+            thread::sleep(TIME / 2);
+            Ok(thread::current().id())
+        });
+        let threads: Vec<_> = within(TIME, slow.boxed()).collect().await;
+        assert!(threads.iter().all(|thread| *thread == Ok(here)));
     }
 
     /// What collects everything before it gives leaves in the midst of a poll.

@@ -112,7 +112,7 @@ pub fn scan_stored(
             pages: PageScan::new(
                 Arc::clone(&txn),
                 Arc::clone(&part),
-                ReadOf::layouts(part.covers(layout.projection()), &[&layout]),
+                ReadOf::layouts(part.covers(layout.projection()), std::iter::once(&layout)),
                 demand,
                 Arc::clone(&metrics),
             ),
@@ -214,10 +214,10 @@ struct ReadOf {
 
 impl ReadOf {
     /// For rows, or entries, that are taken apart by these layouts.
-    fn layouts(is_covered: bool, layouts: &[&RowLayout]) -> ReadOf {
+    fn layouts<'a>(is_covered: bool, mut layouts: impl Iterator<Item = &'a Arc<RowLayout>>) -> ReadOf {
         ReadOf {
             is_covered,
-            values: layouts.iter().any(|layout| layout.reads_values()),
+            values: layouts.any(|layout| layout.reads_values()),
         }
     }
 }
@@ -443,12 +443,10 @@ impl BatchScan {
         let rest: Vec<usize> = rest.copied().collect();
         let is_covered = path.covers(&[filtered.as_slice(), &rest].concat());
         let layout = |columns: &[usize]| Arc::new(layout_of(&path, columns, is_covered));
-        let (own, others) = (layout(&filtered), layout(&rest));
-        let read = ReadOf::layouts(is_covered, &[&own, &others]);
-        let filter = path
-            .residual
-            .is_some()
-            .then(|| Filtered::new(own, &others, &path.table, &projection));
+        let others = layout(&rest);
+        let own = path.residual.as_ref().map(|_| layout(&filtered));
+        let read = ReadOf::layouts(is_covered, own.iter().chain(std::iter::once(&others)));
+        let filter = own.map(|own| Filtered::new(own, &others, &path.table, &projection));
         BatchScan {
             pages: PageScan::new(txn, Arc::clone(&path), read, demand, metrics),
             page: Page::new(),

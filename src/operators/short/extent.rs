@@ -10,15 +10,15 @@ use super::Long;
 use super::figures::StepFigures;
 use super::run::{Run, RunningStep};
 use crate::catalog::TableDef;
+use crate::operators::allowance::within_allowance;
 use crate::scan::Rows;
 use crate::scan::RowsStream;
 use crate::system::StatementContext;
-use crate::system::query_threads::on_query_threads;
 use crate::table::committed_row_counts;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
-/// Batches that a chain takes in before it is long.
+/// Batches that a chain that collects takes in before it is long.
 const INLINE_BATCHES: usize = 4;
 /// Rows of a table that are certainly more than that.
 const INLINE_ROWS: u64 = 8192;
@@ -38,14 +38,6 @@ impl Extent {
         match self {
             Extent::Any | Extent::Here => usize::MAX,
             Extent::Short(_) => INLINE_BATCHES,
-        }
-    }
-
-    /// Batches that are computed in the connection's task.
-    fn here_max(&self) -> usize {
-        match self {
-            Extent::Here => usize::MAX,
-            Extent::Any | Extent::Short(_) => INLINE_BATCHES,
         }
     }
 
@@ -69,7 +61,10 @@ pub(super) fn stream_run(
 ) -> RowsStream {
     let run = Run::new(source, steps, Arc::clone(&ctx.memory), figures.cloned());
     let batches = match run.collects() {
-        false => run.stream(extent.here_max(), on_query_threads),
+        false => match extent {
+            Extent::Here => run.stream(),
+            Extent::Any | Extent::Short(_) => within_allowance(run.stream()),
+        },
         true => {
             let (long, txn) = (long(), Arc::clone(&ctx.txn));
             let collected = stream::once(async move {

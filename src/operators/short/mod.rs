@@ -3,7 +3,7 @@
 //! that does not depend on the parameters is worked out once, and kept with a prepared statement.
 //!
 //! A statement is short by its form; whether few rows pass through it nobody knows before. So a chain that turns out to
-//! be long leaves: rows that stream go on on the query threads after `extent::INLINE_BATCHES`, and a chain that only collects (a
+//! be long leaves: rows that stream go on on the query threads once the `allowance` is spent, and a chain that only collects (a
 //! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
 
 mod beside;

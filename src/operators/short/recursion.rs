@@ -19,7 +19,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use super::{ShortPlan, as_rows_of};
 use crate::Result;
 use crate::logical::placeholder::Constants;
-use crate::operators::allowance::{taken, within_allowance};
+use crate::operators::allowance::within_allowance;
 use crate::scan::RowsStream;
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
@@ -141,5 +141,5 @@ fn worked_through(work: &Arc<Mutex<Work>>) -> BoxStream<'static, Result<RecordBa
         let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
         Poll::Ready(work.pop().map(Ok))
     };
-    taken(stream::poll_fn(next).boxed())
+    stream::poll_fn(next).boxed()
 }

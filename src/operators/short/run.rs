@@ -1,5 +1,6 @@
 //! `RunningStep`: a step of a chain with its constants; `Run`: the source's batches on their way through all steps.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use datafusion_physical_expr::PhysicalExpr;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
+use futures::stream::{self, BoxStream, StreamExt};
 
 use super::beside::RunningBeside;
 use super::catalog_lookup::RunningCatalogLookup;
@@ -21,6 +22,7 @@ use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::functions::evaluate::{Projection, filter, truth};
+use crate::operators::allowance;
 use crate::operators::lookup::RunningLookup;
 use crate::operators::row_locks::RunningRowLocks;
 use crate::system::StatementMemory;
@@ -388,7 +390,7 @@ impl Run {
                     Some(given) => given,
                     None => continue,
                 },
-                None => match self.source.next().await.transpose()? {
+                None => match self.next_of_source().await? {
                     Some(batch) => {
                         self.taken += 1;
                         (0, batch)
@@ -415,6 +417,11 @@ impl Run {
             }
         }
         Ok(None)
+    }
+
+    async fn next_of_source(&mut self) -> Result<Option<RecordBatch>> {
+        poll_fn(allowance::take).await;
+        self.source.next().await.transpose()
     }
 
     fn is_long(&self) -> bool {
@@ -478,28 +485,9 @@ impl Run {
         self.steps.iter().map(RunningStep::bytes).sum()
     }
 
-    /// The result; what is behind so many batches of the source goes through `on_threads`.
-    pub(super) fn stream(
-        self,
-        batches_max: usize,
-        on_threads: fn(BoxStream<'static, Result<RecordBatch>>) -> BoxStream<'static, Result<RecordBatch>>,
-    ) -> BoxStream<'static, Result<RecordBatch>> {
-        let here = Place::Here(Box::new(self));
-        let rows = stream::try_unfold(here, move |place| async move {
-            let mut away = match place {
-                Place::Here(mut run) if run.taken < batches_max => {
-                    return Ok(run.next(usize::MAX).await?.map(|batch| (batch, Place::Here(run))));
-                }
-                Place::Here(run) => on_threads(run.rest()),
-                Place::Away(away) => away,
-            };
-            Ok(away.try_next().await?.map(|batch| (batch, Place::Away(away))))
-        });
-        rows.boxed()
-    }
-
-    fn rest(self: Box<Run>) -> BoxStream<'static, Result<RecordBatch>> {
-        stream::try_unfold(self, |mut run| async move {
+    /// The result.
+    pub(super) fn stream(self) -> BoxStream<'static, Result<RecordBatch>> {
+        stream::try_unfold(Box::new(self), |mut run| async move {
             Ok(run.next(usize::MAX).await?.map(|batch| (batch, run)))
         })
         .boxed()
@@ -516,10 +504,4 @@ fn count(
     if let (Some(figures), Some(begun)) = (figures, begun) {
         figures.add(step, answer.map_or(0, RecordBatch::num_rows), begun.elapsed());
     }
-}
-
-/// Where a run goes on.
-enum Place {
-    Here(Box<Run>),
-    Away(BoxStream<'static, Result<RecordBatch>>),
 }
