@@ -7,7 +7,7 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Clause, Place};
-use super::printed::{Around, Printed, Shape, Side, literal, number};
+use super::printed::{Around, Printed, Shape, Side, literal, number, operands};
 use super::printed_query::{ShownRelations, is_more_than_a_call};
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
@@ -590,36 +590,4 @@ fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
         let items: Vec<String> = items.iter().map(text).collect();
         format!("ARRAY[{}]", items.join(", "))
     })
-}
-
-/// Both operands as PostgreSQL's operator takes them.
-fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
-    let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
-    (left.into_type(&a), right.into_type(&b))
-}
-
-/// The type that an operand has beside another.
-fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
-    use SqlType::{Char, Float4, Float8, Interval, Jsonb, Numeric, Text, Unknown, Varchar};
-    let is_pattern = symbol.contains('~') || matches!(symbol, "||" | "->" | "->>" | "?");
-    let is_float = |ty: &SqlType| matches!(ty, Float4 | Float8);
-    let is_numeric = |ty: &SqlType| matches!(ty, Numeric(_));
-    match (&operand.ty, &other.ty) {
-        _ if operand.untyped.is_some() => match &other.ty {
-            _ if other.untyped.is_some() => Text,
-            _ if is_pattern => Text,
-            Jsonb if symbol == "||" => Jsonb,
-            Varchar(_) => Text,
-            SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
-                Interval(Default::default())
-            }
-            Unknown => Text,
-            ty => ty.clone(),
-        },
-        (Varchar(_), _) => Text,
-        (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
-        (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
-        (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
-        (ty, _) => ty.clone(),
-    }
 }
