@@ -9,9 +9,8 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::take;
 
-use super::keyed_statement::{KeyedStatement, slice};
+use super::keyed_statement::{KEYS_AT_ONCE, KeyedStatement, slice};
 use super::referenced_keys::{columns_of, named_columns};
-use super::referring_rows::KEYS_AT_ONCE;
 use crate::catalog::{Deferral, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;

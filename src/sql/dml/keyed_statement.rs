@@ -17,6 +17,9 @@ use crate::system::StatementContext;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
+/// Keys that one statement looks for.
+pub(super) const KEYS_AT_ONCE: usize = 256;
+
 /// A statement over the rows of a table whose columns have one of some keys, at the newest snapshot.
 pub(super) struct KeyedStatement {
     ctx: StatementContext,

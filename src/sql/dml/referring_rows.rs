@@ -4,7 +4,7 @@
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 
-use super::keyed_statement::{KeyedStatement, no_table, slice};
+use super::keyed_statement::{KEYS_AT_ONCE, KeyedStatement, no_table, slice};
 use super::referenced_keys::{absent_keys, named_columns};
 use super::references::{Gone, References};
 use super::write_plan::WritePlan;
@@ -16,8 +16,6 @@ use crate::table::key_text;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Keys that one statement looks for.
-pub(super) const KEYS_AT_ONCE: usize = 256;
 /// Keys that change in one statement at most where rows follow them: all must be known at once, for one may become another.
 const CHANGED_KEYS_MAX: usize = 4096;
 
