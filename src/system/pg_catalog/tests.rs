@@ -128,6 +128,7 @@ fn hot_view() -> ViewDef {
             ("t".to_string(), "numeric(10,2)".to_string()),
         ],
         query: "SELECT device, max(amount) AS t FROM sensor GROUP BY device".to_string(),
+        printed: None,
         search_path: vec!["public".to_string()],
         comment: None,
         column_comments: Default::default(),
