@@ -111,6 +111,8 @@ pub enum Access {
     CommentColumn,
     /// COMMENT ON CONSTRAINT, by the constraint's name.
     CommentConstraint,
+    /// GRANT and REVOKE.
+    Grant,
     /// LOCK TABLE.
     Lock,
     /// VACUUM and ANALYZE, which pass over what is no table.
@@ -376,7 +378,8 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         }
         (Access::CopyFrom | Access::CopyTo, Table) => Ok(()),
         (Access::CopyFrom | Access::CopyTo, other) => Err(no_copy(other, name, access)),
-        (Access::CreateIndex | Access::CommentConstraint, Index) => Err(is_index(name)),
+        (Access::CreateIndex | Access::CommentConstraint | Access::Grant, Index) => Err(is_index(name)),
+        (Access::Grant, _) => Ok(()),
         (Access::Truncate, Table) => Ok(()),
         (Access::Truncate, _) => Err(other_kind(name, "table")),
         (Access::AlterAction(_), Table) => Ok(()),

@@ -5,6 +5,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
+use super::definition::Definition;
 use super::definition_reader::is_definition;
 use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
@@ -13,7 +14,7 @@ use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// The words that begin a session's statement, or one that the parser does not read; so do those of `OTHER_FIRST_WORDS`.
-const FIRST_WORDS: [Keyword; 31] = [
+const FIRST_WORDS: [Keyword; 33] = [
     Keyword::BEGIN,
     Keyword::START,
     Keyword::COMMIT,
@@ -45,6 +46,8 @@ const FIRST_WORDS: [Keyword; 31] = [
     Keyword::USE,
     Keyword::FLUSH,
     Keyword::PURGE,
+    Keyword::GRANT,
+    Keyword::REVOKE,
 ];
 
 /// Those that are no keywords of the parser.
@@ -105,6 +108,10 @@ impl TokenReader<'_> {
             "CREATE" => self.creation(),
             "DROP" => self.drop(),
             "REFRESH" => self.refresh().map(Command::Define),
+            "GRANT" | "REVOKE" => {
+                let grant = self.grant(word == "REVOKE")?;
+                Ok(Command::Define(Definition::Grant(grant)))
+            }
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

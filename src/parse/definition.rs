@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, IndexColumn, ObjectName};
 
+use super::grant::Grant;
 pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
 
@@ -72,6 +73,8 @@ pub enum Definition {
     },
     /// Of functions, procedures and extensions.
     Routine(RoutineDefinition),
+    /// GRANT, REVOKE, ALTER DEFAULT PRIVILEGES.
+    Grant(Grant),
     /// UNDROP TABLE, PURGE.
     Trash(TrashStatement),
     /// COMMENT ON what every database has: a function, a role. `kind`: its first word.
@@ -100,6 +103,7 @@ impl Definition {
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
             Definition::Routine(definition) => definition.tag(),
+            Definition::Grant(grant) => grant.tag(),
             Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",
             Definition::Trash(TrashStatement::Purge { table: Some(_) }) => "PURGE TABLE",
             Definition::Trash(TrashStatement::Purge { table: None }) => "PURGE TRASH",

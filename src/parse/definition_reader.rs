@@ -6,6 +6,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::command::Command;
 use super::definition::{Definition, IndexChange, IndexState, StorageChange};
 use super::extension_reader::is_extension_definition;
+use super::grant_reader::is_default_privileges;
 use super::inert::behind_persistence;
 use super::routine::RoutineDefinition;
 use super::routine_reader::is_routine_definition;
@@ -34,7 +35,7 @@ pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
         return true;
     }
     match (is(0, "ALTER"), is(0, "COMMENT")) {
-        (true, _) => is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
+        (true, _) => is_default_privileges(tokens) || is(1, "INDEX") || is(1, "SCHEMA") || is(1, "SEQUENCE"),
         (_, true) => is(2, "CONSTRAINT") || SYSTEM_OBJECTS.iter().any(|kind| is(2, kind)),
         _ => {
             let unlogged = usize::from(is(1, "UNLOGGED"));
@@ -81,7 +82,9 @@ impl TokenReader<'_> {
     pub(super) fn definition(&mut self) -> Result<Command> {
         let of_routine = is_routine_definition(&self.tokens);
         let of_extension = is_extension_definition(&self.tokens);
-        let definition = if of_routine || of_extension {
+        let definition = if is_default_privileges(&self.tokens) {
+            self.default_privileges().map(Definition::Grant)
+        } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {
             self.alter_type()

@@ -27,6 +27,16 @@ const HABITS: &[(&str, &[&str], &str)] = &[
         "Write UPSERT INTO t …: it writes the row whether it is there or not.",
     ),
     (
+        "CHECK OPTION",
+        SYNTAX,
+        "Leave WITH CHECK OPTION out: a view is read, and its table is written.",
+    ),
+    (
+        "EXCLUDE USING",
+        SYNTAX,
+        "There are no exclusion constraints: use UNIQUE, or lock what a new row must not overlap with SELECT … FOR UPDATE.",
+    ),
+    (
         "INSERT IGNORE",
         SYNTAX,
         "Write INSERT INTO t … ON CONFLICT DO NOTHING.",

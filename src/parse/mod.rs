@@ -1,6 +1,7 @@
 //! Text to tree: a message's statements, each a tree of the parser, or a command of the session. Knows types by name, but no
 //! relation and no row; whoever binds or runs what is read stands above.
 
+mod absent;
 mod adjacency;
 mod advice;
 mod alter;
@@ -25,6 +26,8 @@ pub(crate) mod duplicate_key;
 pub(crate) mod explain_options;
 mod extension_reader;
 pub(crate) mod frame_exclusion;
+pub mod grant;
+mod grant_reader;
 mod habits;
 mod hash_comment;
 mod hints;

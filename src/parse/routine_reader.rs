@@ -375,7 +375,7 @@ impl TokenReader<'_> {
         }
     }
 
-    fn routine_word(&mut self) -> Result<RoutineWord> {
+    pub(super) fn routine_word(&mut self) -> Result<RoutineWord> {
         if self.word("FUNCTION") {
             Ok(RoutineWord::Function)
         } else if self.word("PROCEDURE") {
@@ -386,7 +386,7 @@ impl TokenReader<'_> {
         }
     }
 
-    fn routine_ref(&mut self) -> Result<RoutineRef> {
+    pub(super) fn routine_ref(&mut self) -> Result<RoutineRef> {
         let name = self.object_name()?;
         let arguments = match self.token(&Token::LParen) {
             true => Some(self.written_arguments()?),

@@ -87,10 +87,11 @@ impl Binder<'_> {
             let count = AggregateFunction::new(Accumulator::Count, one, false, None, Vec::new());
             aggregates.push(Expr::AggregateFunction(count));
         }
-        // Subqueries in keys and arguments are computed first.
+        // Subqueries in keys and arguments are computed first, then the rows that sets in keys become: these are grouped.
         let mut inputs = keys.clone();
         inputs.extend(aggregates.iter().cloned());
         let (plan, inputs) = self.place_subqueries(plan, inputs, false)?;
+        let (plan, inputs) = self.unnest(plan, inputs)?;
         let (plan, inputs) = self.in_input_order(plan, inputs)?;
         let mut inputs = self.distinctly_named(inputs);
         let mut aggregates_lowered = inputs.split_off(keys.len());

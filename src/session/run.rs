@@ -426,10 +426,40 @@ fn ends_alone(txn: &Transaction, error: &Error) -> bool {
     }
 }
 
-/// The runs of one statement: what the earlier ones left in the session is taken back before the next.
-struct Attempts {
+/// What was in the session before a statement ran.
+#[derive(Debug, Clone, Copy)]
+pub struct RunMark {
     notices: usize,
     shared: SharedMark,
+}
+
+impl Session {
+    /// What is in the session before a statement runs.
+    pub fn mark_run(&self) -> RunMark {
+        RunMark {
+            notices: self.notices.lock().map_or(0, |notices| notices.len()),
+            shared: self.shared.mark(),
+        }
+    }
+
+    /// Takes back what a failed statement left in the session, for the next is the same in another form.
+    pub fn take_back(&self, mark: RunMark) {
+        self.forget_since(mark);
+        self.shared.sequences.repeat();
+    }
+
+    fn forget_since(&self, mark: RunMark) {
+        if let Ok(mut notices) = self.notices.lock() {
+            notices.truncate(mark.notices);
+        }
+        self.settings().take_requested();
+        self.shared.roll_back_to(mark.shared);
+    }
+}
+
+/// The runs of one statement: what the earlier ones left in the session is taken back before the next.
+struct Attempts {
+    before: RunMark,
     was_too_old: bool,
 }
 
@@ -437,8 +467,7 @@ impl Attempts {
     fn of(session: &Session) -> Attempts {
         session.shared.sequences.begin_statement();
         Attempts {
-            notices: session.notices.lock().map_or(0, |notices| notices.len()),
-            shared: session.shared.mark(),
+            before: session.mark_run(),
             was_too_old: false,
         }
     }
@@ -451,11 +480,7 @@ impl Attempts {
             _ => false,
         };
         if is_again {
-            if let Ok(mut notices) = session.notices.lock() {
-                notices.truncate(self.notices);
-            }
-            session.settings().take_requested();
-            session.shared.roll_back_to(self.shared);
+            session.forget_since(self.before);
             session.shared.sequences.begin_again();
         }
         is_again

@@ -20,6 +20,8 @@ struct Used {
     taken: Vec<Taken>,
     /// What earlier runs of it had taken.
     again: VecDeque<Taken>,
+    /// The next statement is the same once more.
+    is_repeated: bool,
 }
 
 #[derive(Debug, Default)]
@@ -58,8 +60,16 @@ impl SessionSequences {
     /// A statement begins.
     pub fn begin_statement(&self) {
         let mut used = self.lock();
-        used.taken.clear();
-        used.again.clear();
+        if !std::mem::take(&mut used.is_repeated) {
+            used.taken.clear();
+            used.again.clear();
+        }
+    }
+
+    /// The statement failed, and the next that begins is the same in another form: what it has taken that one gets.
+    pub fn repeat(&self) {
+        self.begin_again();
+        self.lock().is_repeated = true;
     }
 
     /// The statement begins anew: what it has taken it gets again.

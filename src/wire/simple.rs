@@ -30,11 +30,11 @@ impl Responder {
         let Some(known) = self.session.recall(text).await? else {
             return self.run_parsed(text).await;
         };
-        let parameters = known.parameters.clone();
+        let (parameters, before) = (known.parameters.clone(), self.session.mark_run());
         match self.run_to_first_rows(&known.statement, parameters).await {
             // The text as it stands says what is wrong, and where; or nothing is.
             Err(error) if KnownText::may_cause(&error) => {
-                self.session.take_notices();
+                self.session.take_back(before);
                 self.run_parsed(text).await?;
                 self.session.forbid_parameters(&known);
                 Ok(())

@@ -30,6 +30,7 @@ mod extension;
 mod few_values;
 mod foreign_key;
 mod generation;
+mod grant;
 mod identity;
 mod index;
 mod index_build;
@@ -206,6 +207,7 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
         }
+        Definition::Grant(privileges) => grant::execute(ctx, privileges),
         Definition::Trash(statement) => undrop::execute(ctx, statement).await,
         Definition::CommentOnConstraint {
             constraint,
