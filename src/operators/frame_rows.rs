@@ -64,7 +64,7 @@ impl Peers {
     pub(super) fn of(columns: &[SortColumn], rows: usize) -> DataFusionResult<Peers> {
         let values: Vec<ArrayRef> = columns.iter().map(|column| column.values.clone()).collect();
         let groups = match values.is_empty() {
-            true => vec![0..rows],
+            true => std::iter::once(0..rows).collect(),
             false => partition(&values)?.ranges(),
         };
         let group_of = groups

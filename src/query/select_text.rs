@@ -133,7 +133,7 @@ impl Binder<'_> {
             }
             layout.word(&format!("{} AS ", quote_ident(&fold(name))));
             let place = Place {
-                scope: scope,
+                scope,
                 outer: around.0,
                 clause: Clause::Window,
                 windows: &windows[..at],
