@@ -24,6 +24,9 @@ pub struct ForeignKey {
     pub match_full: bool,
     /// What becomes of rows that refer to one that is deleted.
     pub on_delete: ReferentialAction,
+    /// The columns that SET NULL and SET DEFAULT of ON DELETE set; none: all that refer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub set_columns: Vec<ColumnId>,
     /// What becomes of rows that refer to one whose key changes.
     pub on_update: ReferentialAction,
     /// NOT VALID: rows that were there before it may be against it.
@@ -38,6 +41,16 @@ pub struct ForeignKey {
     /// COMMENT ON CONSTRAINT.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comment: Option<String>,
+}
+
+impl ForeignKey {
+    /// The columns that are set when what they refer to is deleted.
+    pub fn columns_set(&self) -> &[ColumnId] {
+        match self.set_columns.is_empty() {
+            true => &self.columns,
+            false => &self.set_columns,
+        }
+    }
 }
 
 /// What happens to rows when what they refer to goes.

@@ -124,10 +124,10 @@ pub use routine::{
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use split_options::{REGIONS_MAX, SplitOptions};
-pub use stored_query::StoredQuery;
+pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, IndexBuckets, IndexDef, IndexExpression, KeyColumn, NO_SEQUENCE,
-    Rekeying, TableCache, TableDef, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn,
+    NO_SEQUENCE, Rekeying, TableCache, TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
@@ -214,6 +214,9 @@ pub struct ViewDef {
     pub columns: Vec<(String, String)>,
     /// The SELECT it stands for.
     pub query: String,
+    /// It as it is printed; `None`: as it was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub printed: Option<PrintedQuery>,
     /// The search path when it was created.
     pub search_path: Vec<String>,
     /// COMMENT ON VIEW.

@@ -35,13 +35,13 @@ impl Relation {
         match self {
             Relation::View(view) => {
                 let mut view = ViewDef::clone(view);
-                view.query = query;
+                (view.query, view.printed) = (query, None);
                 Relation::View(Arc::new(view))
             }
             Relation::Table(table) => {
                 let mut table = TableDef::clone(table);
                 if let Some(stored) = &mut table.stored_query {
-                    stored.query = query;
+                    (stored.query, stored.printed) = (query, None);
                 }
                 Relation::Table(Arc::new(table))
             }

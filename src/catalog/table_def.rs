@@ -186,6 +186,10 @@ pub struct IndexDef {
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
     #[serde(default)]
     pub constraint: bool,
+    /// DEFERRABLE: its rows may be equal until the statement, or the transaction, ends. It is not `unique` then: equal rows have an
+    /// entry each, as in any other index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deferral: Option<Deferral>,
     /// Every row has had its entry once. A server that read nothing but primary keys left this off: then unique indexes
     /// are complete nevertheless, and others have no entries and must be built.
     pub built: bool,
@@ -207,6 +211,16 @@ pub struct IndexDef {
     /// COMMENT ON CONSTRAINT, when it is one's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constraint_comment: Option<String>,
+}
+
+/// When a UNIQUE constraint that is DEFERRABLE is asked, unless the transaction says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deferral {
+    /// When the statement ends.
+    Immediate,
+    /// When the transaction commits.
+    Deferred,
 }
 
 /// An expression that an index sorts by, or its condition.
@@ -378,6 +392,12 @@ impl TableDef {
         let columns = self.visible_columns();
         let columns = columns.map(|column| (column.name.clone(), column.ty.clone()));
         RecordType::of_relation(self.oid(), &self.name, self.version, columns)
+    }
+
+    /// Its UNIQUE constraints that are DEFERRABLE.
+    pub fn deferrable_keys(&self) -> impl Iterator<Item = (&IndexDef, Deferral)> {
+        let indexes = self.indexes.iter();
+        indexes.filter_map(|index| Some((index, index.deferral?)))
     }
 
     /// Their positions in `columns`.

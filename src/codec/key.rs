@@ -10,7 +10,7 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use crate::types::{EnumValue, Numeric, NumericSize, SqlType, Value};
+use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value};
 use crate::{Error, Result};
 
 /// How one column stands in a key.
@@ -54,6 +54,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Int2
         | SqlType::Int4
         | SqlType::Int8
+        | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Float4
         | SqlType::Float8
         | SqlType::Text
@@ -103,6 +104,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Int8
         | SqlType::Oid
         | SqlType::Regclass
+        | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Enum(_) => TAG_INT,
         SqlType::Numeric(Some(size)) if is_decimal_8(size) => TAG_DECIMAL_8,
         SqlType::Numeric(_) => TAG_DECIMAL_16,
@@ -184,7 +186,11 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             TAG_INT,
             i64::from(array.as_primitive::<Int32Type>().value(row)),
         ),
-        SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
+        SqlType::Int8
+        | SqlType::Oid
+        | SqlType::Regclass
+        | SqlType::Catalog(CatalogType::Xid8)
+        | SqlType::Enum(_) => {
             put_i64(out, TAG_INT, array.as_primitive::<Int64Type>().value(row));
         }
         SqlType::Float4 => put_f32(out, array.as_primitive::<Float32Type>().value(row)),
@@ -261,9 +267,12 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
     }
     Ok(match &field.ty {
         SqlType::Bool => (Value::Bool(read_bool(bytes, field)?), 2),
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid | SqlType::Regclass => {
-            (Value::Int(read_i64(bytes, field)?), 9)
-        }
+        SqlType::Int2
+        | SqlType::Int4
+        | SqlType::Int8
+        | SqlType::Oid
+        | SqlType::Regclass
+        | SqlType::Catalog(CatalogType::Xid8) => (Value::Int(read_i64(bytes, field)?), 9),
         SqlType::Enum(ty) => {
             let (ty, position) = (Arc::clone(ty), read_i64(bytes, field)?);
             (Value::Enum(EnumValue { ty, position }), 9)

@@ -91,6 +91,7 @@ mod string;
 mod system;
 mod table_size;
 mod text_encoding;
+mod transaction_id;
 mod trigonometry;
 mod trigram;
 mod uuid;
@@ -208,6 +209,7 @@ static TABLES: &[&[FunctionDef]] = &[
     regions::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    transaction_id::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,
     uuid::FUNCTIONS,

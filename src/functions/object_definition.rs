@@ -51,13 +51,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     )
     .bounded(),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid], T::Text, |b, catalog| {
-        b.map1(|oid| get_viewdef(catalog.objects(), catalog.search_path(), oid))
+        b.map1(|oid| get_viewdef(catalog.objects(), catalog.search_path(), oid, false))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid, T::Bool], T::Text, |b, catalog| {
-        b.map2(|oid, _: bool| get_viewdef(catalog.objects(), catalog.search_path(), oid))
+        b.map2(|oid, pretty: bool| get_viewdef(catalog.objects(), catalog.search_path(), oid, pretty))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Oid, T::Int4], T::Text, |b, catalog| {
-        b.map2(|oid, _: i32| get_viewdef(catalog.objects(), catalog.search_path(), oid))
+        b.map2(|oid, _: i32| get_viewdef(catalog.objects(), catalog.search_path(), oid, true))
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Text], T::Text, |b, catalog| {
         b.map1(|name| {
@@ -65,15 +65,17 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
                 catalog.objects(),
                 catalog.search_path(),
                 relation_by_name(catalog, name)?,
+                false,
             ))
         })
     }),
     FunctionDef::catalog("pg_get_viewdef", &[T::Text, T::Bool], T::Text, |b, catalog| {
-        b.map2(|name, _: bool| {
+        b.map2(|name, pretty: bool| {
             Ok(get_viewdef(
                 catalog.objects(),
                 catalog.search_path(),
                 relation_by_name(catalog, name)?,
+                pretty,
             ))
         })
     }),
@@ -153,7 +155,7 @@ fn expression(catalog: &CatalogContext, text: &str) -> String {
 }
 
 fn ruledef(catalog: &CatalogContext, oid: i64) -> Option<String> {
-    let definition = get_viewdef(catalog.objects(), catalog.search_path(), oid)?;
+    let definition = get_viewdef(catalog.objects(), catalog.search_path(), oid, false)?;
     let (schema, name) = catalog.objects().relation_name(oid)?;
     let name = qualified(&schema, &name);
     Some(format!(

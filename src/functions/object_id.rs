@@ -3,12 +3,13 @@
 use arrow::datatypes::DataType;
 
 use crate::Result;
-use crate::types::{SqlType, narrow_integer};
+use crate::types::{CatalogType, SqlType, narrow_integer};
 
 /// oid and the types that are one within a query (regclass, regproc …).
 pub fn oid_like(ty: &SqlType) -> bool {
     match ty {
         SqlType::Oid | SqlType::Regclass => true,
+        SqlType::Catalog(CatalogType::Xid8) => false,
         SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
         _ => false,
     }

@@ -99,18 +99,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
     FunctionDef::new("pg_size_bytes", &[T::Text], T::Int8, |b| b.map1(size_bytes)),
-    FunctionDef::catalog("txid_current", &[], T::Int8, |b, catalog| {
-        b.map0(|| transaction_id(catalog))
-    }),
-    FunctionDef::catalog("txid_current_if_assigned", &[], T::Int8, |b, catalog| {
-        b.map0(|| {
-            catalog
-                .statement()
-                .txn
-                .has_writes()
-                .then(|| transaction_id(catalog))
-        })
-    }),
     FunctionDef::new("pg_trigger_depth", &[], T::Int4, |b| b.map0(|| 0)),
     FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
@@ -150,11 +138,9 @@ fn started() -> TimestampTz {
     TimestampTz(*STARTED_US)
 }
 
-/// The number of the statement's transaction. Those of a server that started later are greater: they count from the microsecond of its
-/// start.
-fn transaction_id(catalog: &CatalogContext) -> i64 {
-    let number = i64::try_from(catalog.statement().txn.transaction_number()).unwrap_or(i64::MAX);
-    STARTED_US.saturating_add(number)
+/// The microsecond of this process's start.
+pub(super) fn started_us() -> i64 {
+    *STARTED_US
 }
 
 fn whole_bytes(number: Numeric) -> Result<i64> {

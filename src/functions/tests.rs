@@ -87,6 +87,9 @@ fn sample(argument: T) -> (SqlType, Value) {
             (SqlType::Catalog(ty), Value::Int(1))
         }
         T::Catalog(ty @ CatalogType::OidVector) => (SqlType::Catalog(ty), Value::Array(vec![Value::Int(1)])),
+        T::Catalog(ty @ (CatalogType::PgSnapshot | CatalogType::TxidSnapshot)) => {
+            (SqlType::Catalog(ty), text("1:1:"))
+        }
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::IntArray => (
             SqlType::Array(Box::new(SqlType::Int4)),

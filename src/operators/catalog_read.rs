@@ -2,7 +2,7 @@
 //! (`catalog_table`) and by short statements.
 
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
-use arrow::compute::{concat, take_record_batch};
+use arrow::compute::concat;
 use arrow::datatypes::SchemaRef;
 
 use crate::logical::equality;
@@ -10,6 +10,7 @@ use crate::logical::evaluable::is_evaluable;
 use crate::logical::placeholder::Constants;
 use crate::system::pg_catalog::{CatalogContext, CatalogRows, Definition};
 use crate::tree::{Column, Expr, RowSchema, fold_constants_in};
+use crate::types::take_rows;
 use crate::{Error, Result};
 
 /// A column of a relation, and what it equals one of.
@@ -98,7 +99,7 @@ impl CatalogRead {
             return Ok((all, None));
         };
         let places = places(&rows, known.column, &values)?;
-        let found = take_record_batch(&all, &places).map_err(Error::arrow)?;
+        let found = take_rows(&all, &places).map_err(Error::arrow)?;
         Ok((found, Some(at)))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
-use arrow::compute::{concat_batches, take_record_batch};
+use arrow::compute::concat_batches;
 use arrow::datatypes::{Schema, SchemaRef};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_execution::memory_pool::{MemoryConsumer, MemoryPool, MemoryReservation};
@@ -20,6 +20,7 @@ use super::sub_plan_runs::{KeptSubPlan, SubPlanRuns};
 use crate::Error;
 use crate::system::datafusion_error::to_datafusion;
 use crate::tree::{ScalarValue, SubPlan, SubPlanKind};
+use crate::types::take_rows;
 
 /// Distinct sets of outer values whose answers are kept.
 const ANSWERS_MAX: usize = 10_000;
@@ -268,7 +269,7 @@ impl Run {
             return Ok(None);
         }
         let count = left_rows.len();
-        let left = take_record_batch(&begun.batch, &UInt64Array::from(left_rows))?;
+        let left = take_rows(&begun.batch, &UInt64Array::from(left_rows))?;
         let right = concat_batches(&schema, &parts)?;
         let columns = left.columns().iter().chain(right.columns()).cloned().collect();
         batch_of(&self.schema, columns, count).map(Some)

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use arrow::compute::interleave_record_batch;
 
 use super::row_expressions::RowExpressions;
 use crate::catalog::TableDef;
@@ -14,6 +13,7 @@ use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::table::RowDecoder;
 use crate::tree::Plan;
 use crate::txn::LockedRows;
+use crate::types::interleave_rows;
 use crate::{Error, Result};
 
 /// The conditions on a table's rows, and what is made of each, in one run.
@@ -75,6 +75,6 @@ impl Recheck {
             Err(_) => locked.unlocked.is_locked(place).then_some((0, place)),
         };
         let rows: Vec<(usize, usize)> = (0..page.num_rows()).filter_map(row).collect();
-        interleave_record_batch(&[page, &made], &rows).map_err(Error::arrow)
+        interleave_rows(&[page, &made], &rows).map_err(Error::arrow)
     }
 }

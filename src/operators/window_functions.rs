@@ -8,7 +8,10 @@ use datafusion_expr::{
 use datafusion_functions_window as windows;
 
 use super::aggregate_functions::aggregate_function;
-use crate::tree::{FrameBound, FrameUnits, Ranking, WindowFrame, WindowedFunction};
+use crate::tree::{
+    Expr, FrameBound, FrameExclusion, FrameOffset, FrameUnits, Ranking, ScalarValue, WindowFrame,
+    WindowedFunction,
+};
 
 /// The function that computes it.
 pub(super) fn window_function(function: &WindowedFunction) -> WindowFunctionDefinition {
@@ -33,21 +36,60 @@ pub(super) fn window_function(function: &WindowedFunction) -> WindowFunctionDefi
     })
 }
 
-/// The frame.
-pub(super) fn window_frame(frame: &WindowFrame) -> Arc<DataFusionFrame> {
+/// The frame as DataFusion has it. `None`: it has none such.
+pub(super) fn window_frame(frame: &WindowFrame) -> Option<Arc<DataFusionFrame>> {
+    if frame.exclusion != FrameExclusion::NoOthers {
+        return None;
+    }
     let units = match frame.units {
         FrameUnits::Rows => WindowFrameUnits::Rows,
         FrameUnits::Range => WindowFrameUnits::Range,
         FrameUnits::Groups => WindowFrameUnits::Groups,
     };
-    let (start, end) = (bound(&frame.start_bound), bound(&frame.end_bound));
-    Arc::new(DataFusionFrame::new_bounds(units, start, end))
+    // What RANGE has no offset for is untyped to DataFusion.
+    let unbounded = match frame.units {
+        FrameUnits::Range => ScalarValue::Null,
+        _ => ScalarValue::UInt64(None),
+    };
+    let bound = |bound: &FrameBound| {
+        Some(match bound {
+            FrameBound::UnboundedPreceding => WindowFrameBound::Preceding(unbounded.clone()),
+            FrameBound::Preceding(offset) => WindowFrameBound::Preceding(known_rows(offset)?),
+            FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
+            FrameBound::Following(offset) => WindowFrameBound::Following(known_rows(offset)?),
+            FrameBound::UnboundedFollowing => WindowFrameBound::Following(unbounded.clone()),
+        })
+    };
+    let (start, end) = (bound(&frame.start_bound)?, bound(&frame.end_bound)?);
+    Some(Arc::new(DataFusionFrame::new_bounds(units, start, end)))
 }
 
-fn bound(bound: &FrameBound) -> WindowFrameBound {
-    match bound {
-        FrameBound::Preceding(offset) => WindowFrameBound::Preceding(offset.clone()),
-        FrameBound::CurrentRow => WindowFrameBound::CurrentRow,
-        FrameBound::Following(offset) => WindowFrameBound::Following(offset.clone()),
+/// A number of rows or groups that is known before the plan runs.
+fn known_rows(offset: &FrameOffset) -> Option<ScalarValue> {
+    match (&offset.count, &offset.reach) {
+        (Expr::Literal(ScalarValue::Int64(Some(count)), _), None) => u64::try_from(*count)
+            .ok()
+            .map(|count| ScalarValue::UInt64(Some(count))),
+        _ => None,
+    }
+}
+
+/// Whether DataFusion computes a call with these arguments: it reads counts and defaults before the first row.
+pub(super) fn takes_arguments(function: &WindowedFunction, arguments: &[Expr]) -> bool {
+    let WindowedFunction::Ranking(ranking) = function else {
+        return true;
+    };
+    let is_count = |expr: Option<&Expr>, least: i64| match expr {
+        Some(Expr::Literal(ScalarValue::Int64(Some(count)), _)) => *count >= least,
+        _ => false,
+    };
+    match ranking {
+        Ranking::Ntile => is_count(arguments.first(), 1),
+        Ranking::NthValue => is_count(arguments.get(1), 1),
+        Ranking::Lag | Ranking::Lead => {
+            let is_known = |default: &Expr| matches!(default, Expr::Literal(..));
+            is_count(arguments.get(1), i64::MIN) && arguments.get(2).is_none_or(is_known)
+        }
+        _ => true,
     }
 }

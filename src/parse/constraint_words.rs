@@ -5,8 +5,9 @@ use sqlparser::ast::CheckConstraint;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::set_columns;
 use super::token_reader::is_word_at;
-use crate::{Error, Result};
+use crate::Result;
 
 /// Brings such words of CREATE TABLE or ALTER TABLE into the parser's form.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
@@ -24,26 +25,10 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) -> Result<()> {
         if tokens[at - 1].token == Token::RParen {
             take_behind(tokens, at, creates);
         }
-        check_set(tokens, at)?;
+        set_columns::take(tokens, at)?;
         at += 1;
     }
     Ok(())
-}
-
-/// Errors: 0A000 for `ON DELETE SET NULL (columns)`.
-fn check_set(tokens: &[TokenWithSpan], at: usize) -> Result<()> {
-    let is = |at: usize, word: &str| is_word_at(tokens, at, word);
-    let sets = is(at, "SET") && (is(at + 1, "NULL") || is(at + 1, "DEFAULT")) && is(at - 1, "DELETE");
-    let lists = tokens
-        .get(at + 2)
-        .is_some_and(|token| token.token == Token::LParen);
-    match sets && lists {
-        false => Ok(()),
-        true => Err(Error::unsupported(
-            "a list of columns behind ON DELETE SET NULL or SET DEFAULT",
-            Some("Leave the list out: all columns of the foreign key are set."),
-        )),
-    }
 }
 
 /// Whether it says NO INHERIT.

@@ -18,6 +18,7 @@
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
 //! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
+//! - EXCLUDE of a window's frame becomes part of a name ([`super::frame_exclusion`]).
 //! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period, become what it reads ([`super::system_time`]).
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
@@ -32,6 +33,7 @@ use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
+use super::frame_exclusion;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
@@ -135,6 +137,8 @@ struct Reader<'t> {
     has_merge: bool,
     /// It has OVERRIDING.
     has_overriding: bool,
+    /// It has EXCLUDE.
+    has_exclude: bool,
     /// SYSTEM or SYSTEM_TIME was met: it may read at a moment.
     has_system_time: bool,
     /// ARRAY was met: it may be part of a type's name.
@@ -163,6 +167,7 @@ impl<'t> Reader<'t> {
             has_duplicate: false,
             has_merge: false,
             has_overriding: false,
+            has_exclude: false,
             has_system_time: false,
             has_array: false,
             has_set: false,
@@ -318,6 +323,7 @@ impl<'t> Reader<'t> {
         self.has_duplicate |= keyword == Keyword::DUPLICATE;
         self.has_merge |= keyword == Keyword::MERGE;
         self.has_overriding |= is_named(token, "OVERRIDING");
+        self.has_exclude |= keyword == Keyword::EXCLUDE;
         self.has_system_time |= matches!(keyword, Keyword::SYSTEM | Keyword::SYSTEM_TIME);
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
@@ -479,6 +485,9 @@ impl<'t> Reader<'t> {
         }
         if self.has_overriding {
             unread_words::take_overriding(&mut self.tokens);
+        }
+        if self.has_exclude {
+            frame_exclusion::take(&mut self.tokens);
         }
         if self.has_system_time {
             system_time::settle(&mut self.tokens, self.text, &mut self.hints)?;

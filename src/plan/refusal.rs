@@ -250,6 +250,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         include: Vec::new(),
         unique: false,
         constraint: false,
+        deferral: None,
         built: true,
         building: false,
         invalid: false,

@@ -64,6 +64,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             id: 0,
             oid: 16_392,
             constraint: true,
+            deferral: None,
             name: format!("{name}_pkey"),
             columns: key.collect(),
             include: Vec::new(),

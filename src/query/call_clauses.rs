@@ -1,11 +1,11 @@
-//! The clauses of a call (DISTINCT, ORDER BY, FILTER, WITHIN GROUP, IGNORE NULLS), refused of functions that have none. Called
+//! The clauses of a call (DISTINCT, ORDER BY, FILTER, WITHIN GROUP), refused of functions that have none. Called
 //! by whoever binds the call; aggregates read theirs.
 
 use sqlparser::ast;
 
 use super::binder::fault;
+use crate::Result;
 use crate::error::StatementFault;
-use crate::{Error, Result};
 
 /// Errors: 42809 for a clause of a function that is no aggregate and has no OVER.
 pub(super) fn check_plain(name: &str, function: &ast::Function) -> Result<()> {
@@ -41,19 +41,6 @@ pub(super) fn check_window(name: &str, function: &ast::Function, is_aggregate: b
         ),
     };
     Err(fault(state, message))
-}
-
-/// IGNORE NULLS and RESPECT NULLS are read by the functions that look for a row's neighbours; PostgreSQL has them nowhere.
-/// Errors: 42601.
-pub(super) fn check_null_treatment(name: &str, function: &ast::Function) -> Result<()> {
-    let looks_around = matches!(name, "lag" | "lead" | "first_value" | "last_value" | "nth_value");
-    match &function.null_treatment {
-        Some(treatment) if function.over.is_none() || !looks_around => Err(Error::Syntax {
-            message: format!("syntax error at or near \"{treatment}\""),
-            position: 0,
-        }),
-        _ => Ok(()),
-    }
 }
 
 /// The first clause of a call that only aggregates have.

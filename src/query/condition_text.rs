@@ -7,9 +7,9 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Clause, Place};
-use super::printed::{Around, Printed, Shape, Side, literal, number};
+use super::printed::{Around, Printed, Shape, Side, literal, number, operands};
+use super::printed_query::{ShownRelations, is_more_than_a_call};
 use super::row_query::{RowColumn, RowRelation};
-use super::scope::Scope;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::parse::names;
@@ -49,21 +49,70 @@ pub(super) fn condition_text_over(
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);
     let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
-    let printed = Printer { binder, scope }.print(condition);
+    let place = Place {
+        scope: &scope,
+        outer: None,
+        clause: Clause::Check,
+        windows: &[],
+    };
+    let mut printer = Printer {
+        binder: &mut binder,
+        place,
+        shown: None,
+        indent: 0,
+        has_failed: false,
+    };
+    let printed = printer.print(condition);
     Ok((printed.plain, printed.pretty))
 }
 
-struct Printer<'a> {
-    binder: Binder<'a>,
-    scope: Scope,
+/// Prints expressions that stand at one place.
+pub(super) struct Printer<'p, 'c> {
+    pub(super) binder: &'p mut Binder<'c>,
+    pub(super) place: Place<'p>,
+    /// What relations are called before their columns; `None`: columns stand by themselves.
+    pub(super) shown: Option<&'p ShownRelations<'p>>,
+    /// Blanks before a line that begins within an expression.
+    pub(super) indent: usize,
+    /// There were no rules for something that cannot stand as it was written.
+    pub(super) has_failed: bool,
 }
 
-impl Printer<'_> {
-    fn print(&mut self, expr: &ast::Expr) -> Printed {
+impl Printer<'_, '_> {
+    pub(super) fn print(&mut self, expr: &ast::Expr) -> Printed {
         use ast::Expr as E;
         match expr {
             E::Nested(inner) => self.print(inner),
-            E::Identifier(name) => Printed::word(quote_ident(&names::fold(name)), self.type_of(expr)),
+            E::Identifier(name) => {
+                let ty = self.type_of(expr);
+                let name = names::fold(name);
+                match self.shown {
+                    None => Printed::word(quote_ident(&name), ty),
+                    Some(_) => self.column(None, &name, expr),
+                }
+            }
+            E::CompoundIdentifier(parts) if self.shown.is_some() => match parts.as_slice() {
+                [relation, name] => self.column(Some(&names::fold(relation)), &names::fold(name), expr),
+                [_, relation, name] => self.column(Some(&names::fold(relation)), &names::fold(name), expr),
+                _ => self.as_written(expr),
+            },
+            E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => self.sublink(expr),
+            E::AtTimeZone { timestamp, time_zone } => {
+                let zone = self.print(time_zone).into_type(&SqlType::Text);
+                let moment = self.print(timestamp);
+                let ty = self.type_of(expr);
+                Printed::call(ty, |text| {
+                    format!("({} AT TIME ZONE {})", text(&moment), text(&zone))
+                })
+            }
+            E::CompoundFieldAccess { root, access_chain } if self.shown.is_some() => {
+                self.subscripted(expr, root, access_chain)
+            }
+            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. }
+                if self.shown.is_some() =>
+            {
+                self.spelt_call(expr)
+            }
             E::Value(value) => self.value(expr, &value.value),
             E::TypedString(typed) => match &typed.value.value {
                 ast::Value::SingleQuotedString(text) => literal(text, &self.type_of(expr)),
@@ -195,19 +244,15 @@ impl Printer<'_> {
         }
     }
 
-    fn as_written(&self, expr: &ast::Expr) -> Printed {
+    pub(super) fn as_written(&mut self, expr: &ast::Expr) -> Printed {
+        // A query may call its relations otherwise than the text that it was made of.
+        self.has_failed |= self.shown.is_some();
         Printed::word(expr.to_string(), SqlType::Unknown)
     }
 
     /// What binding says; `Unknown` where it fails.
-    fn type_of(&mut self, expr: &ast::Expr) -> SqlType {
-        let place = Place {
-            scope: &self.scope,
-            outer: None,
-            clause: Clause::Check,
-            windows: &[],
-        };
-        let bound = self.binder.expression(expr, place);
+    pub(super) fn type_of(&mut self, expr: &ast::Expr) -> SqlType {
+        let bound = self.binder.expression(expr, self.place);
         bound.map_or(SqlType::Unknown, |bound| bound.ty)
     }
 
@@ -242,6 +287,14 @@ impl Printer<'_> {
 
     fn binary(&mut self, expr: &ast::Expr, left: &ast::Expr, op: &Op, right: &ast::Expr) -> Printed {
         match op {
+            Op::Eq | Op::NotEq if let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) => {
+                let symbol = if *op == Op::Eq { "=" } else { "<>" };
+                let pairs = left.iter().zip(right);
+                let pairs =
+                    pairs.map(|(one, other)| self.infix(one, (symbol, symbol), other, Shape::Operator));
+                let parts: Vec<Printed> = pairs.collect();
+                connected(&parts, *op == Op::Eq)
+            }
             Op::And | Op::Or => {
                 let mut parts = Vec::new();
                 chain(expr, op, &mut parts);
@@ -282,6 +335,9 @@ impl Printer<'_> {
     }
 
     fn quantified(&mut self, left: &ast::Expr, (op, words): (&Op, &str), right: &ast::Expr) -> Printed {
+        if let ast::Expr::Subquery(query) = right {
+            return self.compared_with_rows(left, &format!("{op} {words}"), query);
+        }
         let (left, right) = (self.print(left), self.print(right));
         let left = match right.ty.item_type() {
             Some(item) => left.into_type(item),
@@ -425,20 +481,28 @@ impl Printer<'_> {
             Some(result) => self.print(result).into_type(&ty),
             None => Printed::word(format!("NULL::{ty}"), ty.clone()),
         };
+        let blanks = " ".repeat(self.indent);
         Printed::call(ty, |text| {
-            let mut lines = "\nCASE".to_string();
+            let mut lines = format!("\n{blanks}CASE");
             if let Some(operand) = &operand {
                 lines.push_str(&format!(" {}", text(operand)));
             }
             for (condition, result) in &whens {
-                lines.push_str(&format!("\n    WHEN {} THEN {}", text(condition), text(result)));
+                lines.push_str(&format!(
+                    "\n{blanks}    WHEN {} THEN {}",
+                    text(condition),
+                    text(result)
+                ));
             }
-            lines.push_str(&format!("\n    ELSE {}\nEND", text(&otherwise)));
+            lines.push_str(&format!("\n{blanks}    ELSE {}\n{blanks}END", text(&otherwise)));
             lines
         })
     }
 
     fn function(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
+        if self.shown.is_some() && is_more_than_a_call(function) {
+            return self.call_with_clauses(expr, function);
+        }
         let Some(name) = function.name.0.last().and_then(|part| part.as_ident()) else {
             return self.as_written(expr);
         };
@@ -476,13 +540,7 @@ impl Printer<'_> {
         if matches!(name, "coalesce" | "nullif" | "greatest" | "least") {
             return vec![ty.clone(); count];
         }
-        let place = Place {
-            scope: &self.scope,
-            outer: None,
-            clause: Clause::Check,
-            windows: &[],
-        };
-        match self.binder.expression(expr, place).map(|bound| bound.expr) {
+        match self.binder.expression(expr, self.place).map(|bound| bound.expr) {
             Ok(Expr::ScalarFunction(call)) if call.func.arguments().len() == count => {
                 call.func.arguments().to_vec()
             }
@@ -491,7 +549,7 @@ impl Printer<'_> {
     }
 }
 
-fn negated(inner: Printed) -> Printed {
+pub(super) fn negated(inner: Printed) -> Printed {
     Printed::of(Shape::Not, SqlType::Bool, |text| {
         format!("NOT {}", text(&inner, Around::Not))
     })
@@ -532,36 +590,4 @@ fn array_of(items: Vec<Printed>, item: SqlType) -> Printed {
         let items: Vec<String> = items.iter().map(text).collect();
         format!("ARRAY[{}]", items.join(", "))
     })
-}
-
-/// Both operands as PostgreSQL's operator takes them.
-fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
-    let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
-    (left.into_type(&a), right.into_type(&b))
-}
-
-/// The type that an operand has beside another.
-fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
-    use SqlType::{Char, Float4, Float8, Interval, Jsonb, Numeric, Text, Unknown, Varchar};
-    let is_pattern = symbol.contains('~') || matches!(symbol, "||" | "->" | "->>" | "?");
-    let is_float = |ty: &SqlType| matches!(ty, Float4 | Float8);
-    let is_numeric = |ty: &SqlType| matches!(ty, Numeric(_));
-    match (&operand.ty, &other.ty) {
-        _ if operand.untyped.is_some() => match &other.ty {
-            _ if other.untyped.is_some() => Text,
-            _ if is_pattern => Text,
-            Jsonb if symbol == "||" => Jsonb,
-            Varchar(_) => Text,
-            SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
-                Interval(Default::default())
-            }
-            Unknown => Text,
-            ty => ty.clone(),
-        },
-        (Varchar(_), _) => Text,
-        (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
-        (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
-        (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
-        (ty, _) => ty.clone(),
-    }
 }

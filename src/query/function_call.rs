@@ -81,7 +81,6 @@ impl Binder<'_> {
                 None,
             ));
         }
-        call_clauses::check_null_treatment(&name, function)?;
         if let Some(over) = &function.over {
             return self.window_function(&name, function, over, place);
         }

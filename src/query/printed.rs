@@ -141,6 +141,9 @@ impl Printed {
         if let Some(text) = &self.untyped {
             return literal(text, ty);
         }
+        if self.plain == "NULL" && *ty != SqlType::Unknown {
+            return Printed::word(format!("NULL::{ty}"), ty.clone());
+        }
         match self.ty == *ty || is_alike(&self.ty, ty) || *ty == SqlType::Unknown {
             true => self,
             false => self.cast(ty.clone()),
@@ -187,5 +190,37 @@ fn quoted(text: &str) -> String {
     match quoted.contains('\\') {
         true => format!("E'{}'", quoted.replace('\\', "\\\\")),
         false => format!("'{quoted}'"),
+    }
+}
+
+/// Both operands as PostgreSQL's operator takes them.
+pub(super) fn operands(symbol: &str, left: Printed, right: Printed) -> (Printed, Printed) {
+    let (a, b) = (wanted(symbol, &left, &right), wanted(symbol, &right, &left));
+    (left.into_type(&a), right.into_type(&b))
+}
+
+/// The type that an operand has beside another.
+fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
+    use SqlType::{Char, Float4, Float8, Interval, Jsonb, Numeric, Text, Unknown, Varchar};
+    let is_pattern = symbol.contains('~') || matches!(symbol, "||" | "->" | "->>" | "?");
+    let is_float = |ty: &SqlType| matches!(ty, Float4 | Float8);
+    let is_numeric = |ty: &SqlType| matches!(ty, Numeric(_));
+    match (&operand.ty, &other.ty) {
+        _ if operand.untyped.is_some() => match &other.ty {
+            _ if other.untyped.is_some() => Text,
+            _ if is_pattern => Text,
+            Jsonb if symbol == "||" => Jsonb,
+            Varchar(_) => Text,
+            SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
+                Interval(Default::default())
+            }
+            Unknown => Text,
+            ty => ty.clone(),
+        },
+        (Varchar(_), _) => Text,
+        (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
+        (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
+        (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
+        (ty, _) => ty.clone(),
     }
 }

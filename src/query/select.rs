@@ -83,6 +83,7 @@ impl Binder<'_> {
             self.choosing(|binder| binder.order_by(order_by, &mut items, place(Clause::Select)))?;
         let mut distinct_on =
             self.choosing(|binder| binder.distinct_on(select, &mut items, place(Clause::Select)))?;
+        self.check_windows(place(Clause::Window))?;
         let distinct = matches!(select.distinct, Some(ast::Distinct::Distinct));
         check_order_of_distinct(distinct && items.len() > visible)?;
         let locked = with_outputs(locked, &mut items);

@@ -25,6 +25,7 @@ pub(super) fn sequence_view(sequence: &SequenceDef) -> Arc<ViewDef> {
             column("is_called", "boolean"),
         ],
         query,
+        printed: None,
         search_path: Vec::new(),
         comment: None,
         column_comments: BTreeMap::new(),

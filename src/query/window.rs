@@ -7,11 +7,13 @@ use super::binder::{Binder, Bound, Clause, Place, fault, fold};
 use super::call_clauses;
 use super::coercion::{CastContext, common_type};
 use super::undefined_function::no_function;
+use super::window_clauses::WindowClauses;
+use super::window_frame::WindowKey;
 use crate::error::StatementFault;
 use crate::functions::functions_named;
 use crate::tree::{
-    Accumulator, Case, Expr, FrameBound, FrameUnits, OrderKey, Ranking, ScalarValue, WindowFrame,
-    WindowFunction, WindowParams, WindowedFunction, lit,
+    Accumulator, Expr, FrameUnits, OrderKey, Ranking, WindowFrame, WindowFunction, WindowParams,
+    WindowedFunction,
 };
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -43,9 +45,6 @@ struct Window {
     frame: WindowFrame,
 }
 
-/// A call of lag or lead.
-type Shifted = (Ranking, Vec<Expr>);
-
 impl Binder<'_> {
     /// `name(arguments) OVER …`.
     pub(super) fn window_function(
@@ -76,24 +75,8 @@ impl Binder<'_> {
         }
         call_clauses::check_window(name, function, false)?;
         let arguments = self.arguments(name, &function.args, inside)?;
-        let ignores_nulls = function.null_treatment == Some(ast::NullTreatment::IgnoreNulls);
-        if let Some((found, shifted, default)) = self.shifted(name, &arguments)? {
-            let call = |(ranking, arguments): Shifted| {
-                let definition = WindowedFunction::Ranking(ranking);
-                windowed(definition, arguments, &window, filter.clone(), ignores_nulls)
-            };
-            let branch = (Box::new(call(found)), Box::new(call(shifted)));
-            let case = Case::new(None, vec![branch], Some(Box::new(default.expr)));
-            return Ok(Bound::new(Expr::Case(case), default.ty));
-        }
         let (ranking, arguments, raw, ty) = self.ranking(name, arguments)?;
-        let call = windowed(
-            WindowedFunction::Ranking(ranking),
-            arguments,
-            &window,
-            filter,
-            ignores_nulls,
-        );
+        let call = windowed(WindowedFunction::Ranking(ranking), arguments, &window, filter);
         if raw == ty {
             return Ok(Bound::new(call, ty));
         }
@@ -131,40 +114,19 @@ impl Binder<'_> {
             .calls
             .iter()
             .map(|(function, arguments, ty)| {
-                let moves = !window.frame.start_bound.is_unbounded();
+                let moves = window.frame.moves();
                 let function = match moves && !gives_back(function.name(), ty, accumulation.is_exact) {
                     true => Accumulator::WholeFrame(Box::new(function.clone())),
                     false => function.clone(),
                 };
                 let definition = WindowedFunction::Aggregate(function);
                 Bound::new(
-                    windowed(definition, arguments.clone(), window, filter.clone(), false),
+                    windowed(definition, arguments.clone(), window, filter.clone()),
                     ty.clone(),
                 )
             })
             .collect();
         self.finish(&accumulation.finish, results)
-    }
-
-    /// lag or lead with a default that is no constant, which the operator does not take: whether there is such a row, the
-    /// value in it, and the default.
-    fn shifted(&mut self, name: &str, arguments: &[Bound]) -> Result<Option<(Shifted, Shifted, Bound)>> {
-        let ("lag" | "lead", [value, offset, default]) = (name, arguments) else {
-            return Ok(None);
-        };
-        let Some((value, Some(default))) = self.with_default(value.clone(), Some(default.clone()))? else {
-            return Ok(None);
-        };
-        if matches!(default.expr, Expr::Literal(..)) {
-            return Ok(None);
-        }
-        let ranking = match name {
-            "lag" => Ranking::Lag,
-            _ => Ranking::Lead,
-        };
-        let offset = self.constant_argument(name, offset.clone())?.expr;
-        let found = (ranking, vec![lit(true), offset.clone(), lit(false)]);
-        Ok(Some((found, (ranking, vec![value.expr, offset]), default)))
     }
 
     /// A function that only windows have: its arguments, its type as it is computed and as it is shown.
@@ -190,7 +152,7 @@ impl Binder<'_> {
             }
             ("cume_dist", None) => Ok((Ranking::CumeDist, Vec::new(), SqlType::Float8, SqlType::Float8)),
             ("ntile", Some(buckets)) => {
-                let buckets = self.constant_argument(name, buckets)?;
+                let buckets = self.convert(buckets, &SqlType::Int8, CastContext::Implicit)?;
                 if matches!(buckets.literal()?, Some(Value::Int(number)) if number <= 0) {
                     return Err(Error::DataException {
                         state: "22014",
@@ -201,7 +163,7 @@ impl Binder<'_> {
             }
             ("lag" | "lead", Some(value)) => {
                 let offset = match second {
-                    Some(offset) => self.constant_argument(name, offset)?,
+                    Some(offset) => self.convert(offset, &SqlType::Int8, CastContext::Implicit)?,
                     None => bigint(1)?,
                 };
                 let (value, default) = self.with_default(value, third)?.ok_or_else(wrong)?;
@@ -224,7 +186,7 @@ impl Binder<'_> {
             }
             ("nth_value", Some(value)) => {
                 let value = self.with_decided_type(value)?;
-                let place = self.constant_argument(name, second.ok_or_else(wrong)?)?;
+                let place = self.convert(second.ok_or_else(wrong)?, &SqlType::Int8, CastContext::Implicit)?;
                 Ok((
                     Ranking::NthValue,
                     vec![value.expr, place.expr],
@@ -256,72 +218,58 @@ impl Binder<'_> {
         )))
     }
 
-    /// A count that the operator reads once, before the first row. Errors: 0A000 for one that a row decides, and for NULL.
-    fn constant_argument(&mut self, function: &str, argument: Bound) -> Result<Bound> {
-        let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
-        if argument.is_null_literal() || !argument.expr.column_refs().is_empty() {
-            let feature = format!("{function} with a count that is no constant");
-            return Err(Error::unsupported(feature, Some("Give a number.")));
-        }
-        Ok(argument)
+    fn window(&mut self, over: &ast::WindowType, place: Place<'_>) -> Result<Window> {
+        let clauses = WindowClauses::of(over, place.windows)?;
+        self.bound_window(&clauses, place)
     }
 
-    fn window(&mut self, over: &ast::WindowType, place: Place<'_>) -> Result<Window> {
-        let spec = match over {
-            ast::WindowType::NamedWindow(name) => self.named_window(&fold(name), place)?,
-            ast::WindowType::WindowSpec(spec) => match &spec.window_name {
-                Some(name) => {
-                    let mut merged = self.named_window(&fold(name), place)?;
-                    if !spec.order_by.is_empty() {
-                        merged.order_by.clone_from(&spec.order_by);
-                    }
-                    if spec.window_frame.is_some() {
-                        merged.window_frame.clone_from(&spec.window_frame);
-                    }
-                    merged
-                }
-                None => spec.clone(),
-            },
-        };
+    /// Errors: those of the definitions of WINDOW, also of those that no function names.
+    pub(super) fn check_windows(&mut self, place: Place<'_>) -> Result<()> {
+        for (at, ast::NamedWindowDefinition(name, _)) in place.windows.iter().enumerate() {
+            let name = fold(name);
+            let before = &place.windows[..at];
+            if before.iter().any(|definition| fold(&definition.0) == name) {
+                let message = format!("window \"{name}\" is already defined");
+                return Err(fault(StatementFault::Windowing, message));
+            }
+            let clauses = WindowClauses::named(&name, &place.windows[..=at])?;
+            self.choosing(|binder| binder.bound_window(&clauses, place))?;
+        }
+        Ok(())
+    }
+
+    fn bound_window(&mut self, clauses: &WindowClauses<'_>, place: Place<'_>) -> Result<Window> {
         let mut partition_by = Vec::new();
-        for expr in &spec.partition_by {
+        for expr in clauses.partition_by {
             let bound = self.expression(expr, place)?;
             let bound = self.with_decided_type(bound)?;
             partition_by.push(self.order_key(bound)?);
         }
         let mut order_by = Vec::new();
-        let mut order_types = Vec::new();
-        for item in &spec.order_by {
-            let bound = self.expression(&item.expr, place)?;
-            let (mut sort, _) = self.sort_item(item, place)?;
+        let mut keys = Vec::new();
+        for item in clauses.order_by {
+            let (mut sort, ty) = self.sort_item(item, place)?;
             let by_rows = |frame: &ast::WindowFrame| frame.units == ast::WindowFrameUnits::Rows;
-            if matches!(sort.expr, Expr::Literal(..)) && spec.window_frame.as_ref().is_none_or(by_rows) {
+            if matches!(sort.expr, Expr::Literal(..)) && clauses.frame.is_none_or(by_rows) {
                 // What is the same in all rows orders none: all of them are peers.
                 continue;
             }
-            // A frame in terms of intervals adds to them.
-            if !matches!(bound.ty, SqlType::Interval(_)) || spec.window_frame.is_none() {
-                sort.expr = self.order_key(Bound::new(sort.expr, bound.ty.clone()))?;
-            }
-            order_types.push(bound.ty);
+            let bound = Bound::new(sort.expr, ty);
+            keys.push(WindowKey {
+                bound: bound.clone(),
+                ascending: sort.asc,
+            });
+            sort.expr = self.order_key(bound)?;
             order_by.push(sort);
         }
-        let frame = match &spec.window_frame {
+        let frame = match clauses.frame {
             None => WindowFrame::new((!order_by.is_empty()).then_some(false)),
-            Some(frame) => self.frame(frame, order_types.first(), place)?,
+            Some(frame) => self.frame((frame, clauses.exclusion.as_deref()), &keys, place)?,
         };
-        let frame = if order_types.iter().any(has_no_range) {
-            by_peers(frame)
-        } else {
-            frame
+        let frame = match keys.iter().any(|key| has_no_range(&key.bound.ty)) {
+            true => by_peers(frame),
+            false => frame,
         };
-        let by_value = frame.units == FrameUnits::Range;
-        if by_value && order_types.iter().any(SqlType::is_variable_numeric) {
-            return Err(Error::unsupported(
-                "a RANGE frame of values over numeric without a size",
-                Some("Cast the ORDER BY to numeric(p,s) of at most 38 digits, or to double precision."),
-            ));
-        }
         let mut window = Window {
             partition_by,
             order_by,
@@ -329,125 +277,6 @@ impl Binder<'_> {
         };
         window.frame.regularize_order_bys(&mut window.order_by)?;
         Ok(window)
-    }
-
-    /// What a name of the WINDOW clause stands for. A definition sees those before it, so that none is its own.
-    fn named_window(&mut self, name: &str, place: Place<'_>) -> Result<ast::WindowSpec> {
-        for (at, ast::NamedWindowDefinition(defined, window)) in place.windows.iter().enumerate() {
-            if fold(defined) == name {
-                let place = Place {
-                    windows: &place.windows[..at],
-                    ..place
-                };
-                return match window {
-                    ast::NamedWindowExpr::WindowSpec(spec) => match &spec.window_name {
-                        Some(based) => {
-                            let mut merged = self.named_window(&fold(based), place)?;
-                            merged.order_by.extend(spec.order_by.iter().cloned());
-                            if spec.window_frame.is_some() {
-                                merged.window_frame.clone_from(&spec.window_frame);
-                            }
-                            Ok(merged)
-                        }
-                        None => Ok(spec.clone()),
-                    },
-                    ast::NamedWindowExpr::NamedWindow(other) => self.named_window(&fold(other), place),
-                };
-            }
-        }
-        Err(Error::UndefinedObject {
-            kind: "window",
-            name: name.to_string(),
-        })
-    }
-
-    fn frame(
-        &mut self,
-        frame: &ast::WindowFrame,
-        order_type: Option<&SqlType>,
-        place: Place<'_>,
-    ) -> Result<WindowFrame> {
-        let units = match frame.units {
-            ast::WindowFrameUnits::Rows => FrameUnits::Rows,
-            ast::WindowFrameUnits::Range => FrameUnits::Range,
-            ast::WindowFrameUnits::Groups => FrameUnits::Groups,
-        };
-        let start = self.bound(&frame.start_bound, units, order_type, place)?;
-        let end = match &frame.end_bound {
-            Some(bound) => self.bound(bound, units, order_type, place)?,
-            None => FrameBound::CurrentRow,
-        };
-        if matches!(&start, FrameBound::Following(offset) if offset.is_null()) {
-            return Err(fault(
-                StatementFault::Windowing,
-                "frame start cannot be UNBOUNDED FOLLOWING",
-            ));
-        }
-        if matches!(&end, FrameBound::Preceding(offset) if offset.is_null()) {
-            return Err(fault(
-                StatementFault::Windowing,
-                "frame end cannot be UNBOUNDED PRECEDING",
-            ));
-        }
-        Ok(WindowFrame::new_bounds(units, start, end))
-    }
-
-    fn bound(
-        &mut self,
-        bound: &ast::WindowFrameBound,
-        units: FrameUnits,
-        order_type: Option<&SqlType>,
-        place: Place<'_>,
-    ) -> Result<FrameBound> {
-        let (expr, preceding) = match bound {
-            ast::WindowFrameBound::CurrentRow => return Ok(FrameBound::CurrentRow),
-            ast::WindowFrameBound::Preceding(expr) => (expr, true),
-            ast::WindowFrameBound::Following(expr) => (expr, false),
-        };
-        let offset = match expr {
-            None => ScalarValue::UInt64(None),
-            Some(expr) => {
-                let offset = self.expression(expr, place)?;
-                let ty = match (units, order_type) {
-                    (
-                        FrameUnits::Range,
-                        Some(SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_)),
-                    ) => SqlType::Interval(None),
-                    (FrameUnits::Range, Some(ty)) => ty.clone(),
-                    _ => SqlType::Int8,
-                };
-                let offset = self.convert(offset, &ty, CastContext::Explicit)?;
-                let Expr::Literal(scalar, _) = &offset.expr else {
-                    return Err(Error::unsupported(
-                        "a window frame offset that is no constant",
-                        None,
-                    ));
-                };
-                match (units, scalar) {
-                    (FrameUnits::Range, scalar) => scalar.clone(),
-                    (_, ScalarValue::Int64(Some(number))) => match u64::try_from(*number) {
-                        Ok(number) => ScalarValue::UInt64(Some(number)),
-                        Err(_) => {
-                            return Err(Error::DataException {
-                                state: "22013",
-                                message: "frame starting offset must not be negative".to_string(),
-                            });
-                        }
-                    },
-                    _ => {
-                        return Err(Error::DataException {
-                            state: "22004",
-                            message: "frame starting offset must not be null".to_string(),
-                        });
-                    }
-                }
-            }
-        };
-        Ok(if preceding {
-            FrameBound::Preceding(offset)
-        } else {
-            FrameBound::Following(offset)
-        })
     }
 }
 
@@ -475,24 +304,14 @@ fn has_no_range(ty: &SqlType) -> bool {
 
 /// A RANGE frame between the ends and the current row, which reaches as far as GROUPS does.
 fn by_peers(frame: WindowFrame) -> WindowFrame {
-    let names_no_value = |bound: &FrameBound| match bound {
-        FrameBound::CurrentRow => true,
-        FrameBound::Preceding(offset) | FrameBound::Following(offset) => offset.is_null(),
-    };
-    let is_range = frame.units == FrameUnits::Range;
-    if !is_range || !names_no_value(&frame.start_bound) || !names_no_value(&frame.end_bound) {
-        return frame;
+    let is_free = frame.start_bound.offset().is_none() && frame.end_bound.offset().is_none();
+    match frame.units {
+        FrameUnits::Range if is_free => WindowFrame {
+            units: FrameUnits::Groups,
+            ..frame
+        },
+        _ => frame,
     }
-    let unbounded = |bound: FrameBound| match bound {
-        FrameBound::CurrentRow => FrameBound::CurrentRow,
-        FrameBound::Preceding(_) => FrameBound::Preceding(ScalarValue::UInt64(None)),
-        FrameBound::Following(_) => FrameBound::Following(ScalarValue::UInt64(None)),
-    };
-    WindowFrame::new_bounds(
-        FrameUnits::Groups,
-        unbounded(frame.start_bound),
-        unbounded(frame.end_bound),
-    )
 }
 
 /// How many arguments a function that only windows have takes at most.
@@ -505,13 +324,7 @@ fn arguments_max(name: &str) -> usize {
     }
 }
 
-fn windowed(
-    fun: WindowedFunction,
-    args: Vec<Expr>,
-    window: &Window,
-    filter: Option<Box<Expr>>,
-    ignores_nulls: bool,
-) -> Expr {
+fn windowed(fun: WindowedFunction, args: Vec<Expr>, window: &Window, filter: Option<Box<Expr>>) -> Expr {
     Expr::WindowFunction(Box::new(WindowFunction {
         fun,
         params: WindowParams {
@@ -520,7 +333,6 @@ fn windowed(
             order_by: window.order_by.clone(),
             window_frame: window.frame.clone(),
             filter,
-            ignores_nulls,
         },
     }))
 }

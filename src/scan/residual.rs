@@ -9,7 +9,7 @@ use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray,
     PrimitiveArray, RecordBatch, StringArray, UInt64Array,
 };
-use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene, take, take_record_batch};
+use arrow::compute::{and_kleene, is_not_null, is_null, not, or_kleene, take};
 use arrow::datatypes::{
     DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
     Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
@@ -19,7 +19,7 @@ use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind
 use crate::plan::like::LikePattern;
 use crate::plan::predicate::{lower_row_compare, lower_row_in};
 use crate::plan::{CompareOp, Predicate};
-use crate::types::{SqlType, Value, numeric_key, value_at};
+use crate::types::{SqlType, Value, numeric_key, take_rows, value_at};
 use crate::{Error, Result};
 
 /// Conditions are asked of some rows alone once these are no more than one of so many.
@@ -120,7 +120,7 @@ impl Rows<'_> {
         let is_undecided = |row: &usize| result.is_null(*row) || result.value(*row) == all;
         let places: Vec<usize> = (0..result.len()).filter(is_undecided).collect();
         let indices = UInt64Array::from_iter_values(places.iter().map(|place| *place as u64));
-        let batch = take_record_batch(self.batch, &indices).map_err(Error::arrow)?;
+        let batch = take_rows(self.batch, &indices).map_err(Error::arrow)?;
         let rows = Rows {
             batch: &batch,
             column_of: self.column_of,

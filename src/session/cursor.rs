@@ -8,7 +8,6 @@
 use std::sync::Arc;
 
 use arrow::array::UInt64Array;
-use arrow::compute::take_record_batch;
 
 use crate::operators::Spool;
 use crate::parse::command::Movement;
@@ -16,6 +15,7 @@ use crate::query::{CursorRows, RowKey};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::sql::OpenedCursor;
 use crate::system::{CursorPosition, Settings, StatementMemory};
+use crate::types::take_rows;
 use crate::{Error, Result};
 
 /// So many bytes of rows are kept of a cursor that did not say SCROLL, should it be asked to go back.
@@ -264,7 +264,7 @@ impl Cursor {
         let (first, batch) = kept.piece(last).await?;
         let count = ((last - first) as usize + 1).min(wanted) as u64;
         let places = (0..count).map(|back| last - first - back);
-        let reversed = take_record_batch(&batch, &UInt64Array::from_iter_values(places));
+        let reversed = take_rows(&batch, &UInt64Array::from_iter_values(places));
         self.place -= count;
         Ok(Some(Rows::Columns(reversed.map_err(Error::arrow)?)))
     }

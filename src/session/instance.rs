@@ -9,7 +9,7 @@ use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences};
 use crate::store::Store;
 use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
-use crate::txn::{Transaction, TransactionOptions};
+use crate::txn::{Transaction, TransactionNumbers, TransactionOptions};
 use crate::{Error, Result};
 
 /// How often the removal of temporary relations that loses a race is tried again at once.
@@ -28,6 +28,7 @@ pub struct Instance {
     left_schemas: Mutex<Vec<String>>,
     index_builds: Arc<IndexBuilds>,
     state: Arc<ServerState>,
+    transaction_numbers: Arc<TransactionNumbers>,
 }
 
 /// The newest catalog that a session has loaded.
@@ -53,6 +54,7 @@ impl Instance {
             dropped: Notify::new(),
             left_schemas: Mutex::default(),
             index_builds: Arc::default(),
+            transaction_numbers: Arc::default(),
         }
     }
 
@@ -239,6 +241,7 @@ impl Instance {
             bytes_max: self.settings.transaction_bytes_max,
             memory: Some(Arc::clone(&self.settings.memory)),
             heat: Some(Arc::clone(&self.state.heat)),
+            numbers: Arc::clone(&self.transaction_numbers),
             ..TransactionOptions::default()
         }
     }

@@ -35,6 +35,7 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             format!("a column of the row type of {}", row.quoted_name()),
             Some("Declare a type of its columns with CREATE TYPE ... AS (...), and a column of that."),
         )),
+        SqlType::Catalog(CatalogType::Xid8) => Ok(()),
         SqlType::Catalog(_) => Err(Error::unsupported(
             format!("a column of type {ty}"),
             Some("Use text, with a CHECK constraint for its form."),

@@ -59,7 +59,6 @@ SELECT count(*) FILTER (WHERE a > 1) FROM t;
 SELECT sum(DISTINCT b) FROM t;
 SELECT string_agg(a::text, ',' ORDER BY a DESC) FROM t;
 SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY a) FROM t;
-SELECT lag(b) IGNORE NULLS OVER (ORDER BY a) FROM t;
 SELECT rank() OVER (ORDER BY b) FROM t;
 INSERT INTO t AS x (a) VALUES (1) ON CONFLICT (a) DO UPDATE SET b = x.b + 1;
 INSERT INTO t (b, a) VALUES (5, 6);

@@ -1,5 +1,5 @@
-//! `DeferredConstraints`: what a transaction has left to be asked of foreign keys when it commits, and which of them it has said to ask
-//! later, or at once. Filled and asked by `sql::dml`; SET CONSTRAINTS changes it, a savepoint marks it.
+//! `DeferredConstraints`: what a transaction has left to be asked of foreign keys and unique keys when it commits, and which of them it
+//! has said to ask later, or at once. Filled and asked by `sql::dml`; SET CONSTRAINTS changes it, a savepoint marks it.
 //!
 //! Invariants
 //!
@@ -32,9 +32,18 @@ struct Open {
     is_asked: bool,
 }
 
+/// Something to be asked.
+#[derive(Debug, Clone)]
+pub enum DeferredCheck {
+    /// Of a foreign key.
+    Reference(ReferenceCheck),
+    /// Of a unique key.
+    Unique(UniqueCheck),
+}
+
 /// Keys to be asked of a foreign key.
 #[derive(Debug, Clone)]
-pub struct DeferredCheck {
+pub struct ReferenceCheck {
     /// Why they are.
     pub cause: DeferredCause,
     /// The table whose rows were written.
@@ -45,6 +54,35 @@ pub struct DeferredCheck {
     pub foreign_key: ForeignKey,
     /// A column each, in the order of [`ForeignKey::columns`].
     pub keys: Vec<ArrayRef>,
+}
+
+/// Keys that several rows had when a statement ended.
+#[derive(Debug, Clone)]
+pub struct UniqueCheck {
+    /// The table whose rows were written.
+    pub table: Arc<TableDef>,
+    /// The oid of the constraint, and of its index.
+    pub index: u32,
+    /// A column each, in the order of the index.
+    pub keys: Vec<ArrayRef>,
+}
+
+impl DeferredCheck {
+    /// The oid of the constraint.
+    pub fn constraint(&self) -> u32 {
+        match self {
+            DeferredCheck::Reference(check) => check.foreign_key.oid,
+            DeferredCheck::Unique(check) => check.index,
+        }
+    }
+
+    /// The table whose rows were written.
+    pub fn table(&self) -> &Arc<TableDef> {
+        match self {
+            DeferredCheck::Reference(check) => &check.table,
+            DeferredCheck::Unique(check) => &check.table,
+        }
+    }
 }
 
 /// Why keys are asked for.
@@ -65,12 +103,9 @@ pub struct DeferredMark {
 }
 
 impl DeferredConstraints {
-    /// Whether a constraint is asked when the transaction commits.
-    pub fn is_deferred(&self, key: &ForeignKey) -> bool {
-        key.deferrable
-            && self
-                .with(|state| state.get_said(key.oid))
-                .unwrap_or(key.initially_deferred)
+    /// Whether a constraint that is deferrable is asked when the transaction commits. `initially`: what its definition says.
+    pub fn is_deferred(&self, constraint: u32, initially: bool) -> bool {
+        self.with(|state| state.get_said(constraint)).unwrap_or(initially)
     }
 
     /// SET CONSTRAINTS, of the constraint with this oid, or of all.
@@ -112,7 +147,7 @@ impl DeferredConstraints {
     pub fn has_open_of(&self, table: u32) -> bool {
         self.with(|state| {
             let mut open = state.checks.iter().filter(|open| !open.is_asked);
-            open.any(|open| open.check.table.oid == table)
+            open.any(|open| open.check.table().oid == table)
         })
     }
 

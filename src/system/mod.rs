@@ -40,7 +40,7 @@ pub use common_rows::CommonRows;
 pub use context::{CursorRow, Notice, Parameters, RoutineCaller, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
-pub use deferred_constraints::{DeferredCause, DeferredCheck};
+pub use deferred_constraints::{DeferredCause, DeferredCheck, ReferenceCheck, UniqueCheck};
 pub use expiry_figures::{ExpiryFigures, TableExpiry};
 pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
 pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL};

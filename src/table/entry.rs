@@ -53,8 +53,17 @@ impl<'a> EntryEncoder<'a> {
 
     /// The stored key that no other row may have, where the row has no NULL in the index. Errors: 54000 above the size limits.
     pub(super) fn exclusive_key(&self, batch: &RecordBatch, row: usize) -> Result<Option<Vec<u8>>> {
+        match self.index.unique {
+            true => self.indexed_key(batch, row),
+            false => Ok(None),
+        }
+    }
+
+    /// How the entries of all rows with the same indexed columns begin, where none of these is NULL: who writes such rows locks it where they
+    /// may not stay equal. Errors: 54000 above the size limits.
+    pub fn indexed_key(&self, batch: &RecordBatch, row: usize) -> Result<Option<Vec<u8>>> {
         let has_null = self.indexed.positions().any(|at| batch.column(at).is_null(row));
-        if has_null || !self.index.unique {
+        if has_null {
             return Ok(None);
         }
         let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();

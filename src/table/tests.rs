@@ -52,6 +52,7 @@ fn table() -> TableDef {
         include: Vec::new(),
         unique: true,
         constraint: true,
+        deferral: None,
         built: id == 0,
         building: false,
         invalid: false,

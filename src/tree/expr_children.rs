@@ -84,6 +84,7 @@ impl Expr {
                 params.args.iter().try_for_each(&mut *visit)?;
                 params.partition_by.iter().try_for_each(&mut *visit)?;
                 params.order_by.iter().try_for_each(|key| visit(&key.expr))?;
+                params.window_frame.parts().try_for_each(&mut *visit)?;
                 params.filter.iter().try_for_each(|filter| visit(filter))
             }
             Expr::GroupingSets(sets) => sets.iter().flatten().try_for_each(visit),
@@ -238,8 +239,8 @@ fn map_window(call: WindowFunction, map: &mut Mapping<'_, Expr>) -> Result<Windo
             args: map.all(params.args)?,
             partition_by: map.all(params.partition_by)?,
             order_by: map_keys(params.order_by, map)?,
+            window_frame: params.window_frame.map(|part| map.one(part))?,
             filter: params.filter.map(|filter| map.boxed(filter)).transpose()?,
-            ..params
         },
     })
 }

@@ -228,9 +228,6 @@ fn window_text(
 ) -> fmt::Result {
     let params = &call.params;
     write!(f, "{}({arguments})", call.fun.name())?;
-    if params.ignores_nulls {
-        f.write_str(" IGNORE NULLS")?;
-    }
     if let Some(filter) = &params.filter {
         write!(f, " FILTER (WHERE {filter})")?;
     }

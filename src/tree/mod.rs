@@ -60,7 +60,8 @@ pub use sub_plan::{DependentJoin, SubPlan, SubPlanKind};
 pub use table_source::{FilterPushDown, TableSource};
 pub use walk::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 pub use window::{
-    FrameBound, FrameUnits, Ranking, WindowFrame, WindowFunction, WindowParams, WindowedFunction,
+    FrameBound, FrameExclusion, FrameOffset, FrameUnits, Ranking, ValueReach, WindowFrame, WindowFunction,
+    WindowParams, WindowedFunction,
 };
 
 /// Constants of a tree. One step further they will be `types::Value`s with their types.

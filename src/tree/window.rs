@@ -4,7 +4,6 @@ use std::fmt;
 
 use arrow::datatypes::{DataType, FieldRef};
 
-use super::ScalarValue;
 use super::accumulator::Accumulator;
 use super::expr::{Expr, OrderKey, bare_field, lit};
 use super::row_schema::nullable;
@@ -33,8 +32,6 @@ pub struct WindowParams {
     pub window_frame: WindowFrame,
     /// FILTER.
     pub filter: Option<Box<Expr>>,
-    /// IGNORE NULLS.
-    pub ignores_nulls: bool,
 }
 
 /// What is called.
@@ -91,6 +88,11 @@ impl Ranking {
         }
     }
 
+    /// Whether its answer depends on the frame.
+    pub fn reads_frame(self) -> bool {
+        matches!(self, Ranking::FirstValue | Ranking::LastValue | Ranking::NthValue)
+    }
+
     /// Over all rows in this order.
     pub fn over(self, order_by: Vec<OrderKey>, window_frame: WindowFrame) -> Expr {
         self.of_parts(Vec::new(), order_by, window_frame)
@@ -111,7 +113,6 @@ impl Ranking {
                 order_by,
                 window_frame,
                 filter: None,
-                ignores_nulls: false,
             },
         }))
     }
@@ -133,9 +134,10 @@ impl WindowedFunction {
             WindowedFunction::Ranking(ranking) => ranking,
         };
         match ranking {
-            Ranking::RowNumber | Ranking::Rank | Ranking::DenseRank | Ranking::Ntile => {
+            Ranking::RowNumber | Ranking::Rank | Ranking::DenseRank => {
                 bare_field(name, DataType::UInt64, false)
             }
+            Ranking::Ntile => bare_field(name, DataType::UInt64, true),
             Ranking::PercentRank | Ranking::CumeDist => bare_field(name, DataType::Float64, false),
             Ranking::Lag | Ranking::Lead if let [value, ..] = arguments => nullable(value),
             Ranking::Lag | Ranking::Lead | Ranking::FirstValue | Ranking::LastValue | Ranking::NthValue => {
@@ -169,35 +171,145 @@ impl fmt::Display for FrameUnits {
     }
 }
 
-/// An end of a frame; an offset of NULL is that of the partition.
+/// An end of a frame.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FrameBound {
+    /// UNBOUNDED PRECEDING: the first row of the partition.
+    UnboundedPreceding,
     /// Before the row.
-    Preceding(ScalarValue),
+    Preceding(FrameOffset),
     /// The row, and those that are equal to it.
     CurrentRow,
     /// Behind the row.
-    Following(ScalarValue),
+    Following(FrameOffset),
+    /// UNBOUNDED FOLLOWING: the last row of the partition.
+    UnboundedFollowing,
+}
+
+/// How far from the row an end of a frame is; the same for all rows of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FrameOffset {
+    /// Rows or groups, a bigint; of RANGE what is added to the key, or taken from it.
+    pub count: Expr,
+    /// How RANGE reaches so far.
+    pub reach: Option<Box<ValueReach>>,
+}
+
+/// An end of a RANGE frame: the rows whose key is not beyond a limit that is computed of the row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ValueReach {
+    /// The key, as Arrow compares it.
+    pub key: Expr,
+    /// What keys are compared with, as Arrow compares it.
+    pub limit: Expr,
+    /// Whether the offset is below zero, which is an error.
+    pub is_negative: Expr,
+}
+
+impl FrameOffset {
+    /// A number of rows or groups. Errors: 22013, it is below zero.
+    pub fn rows(count: i64, is_start: bool) -> Result<usize> {
+        usize::try_from(count).map_err(|_| Error::DataException {
+            state: "22013",
+            message: format!("frame {} offset must not be negative", end_name(is_start)),
+        })
+    }
+
+    /// 22004, of an offset that is NULL.
+    pub fn null(is_start: bool) -> Error {
+        Error::DataException {
+            state: "22004",
+            message: format!("frame {} offset must not be null", end_name(is_start)),
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let reach = self.reach.iter();
+        let reach = reach.flat_map(|reach| [&reach.key, &reach.limit, &reach.is_negative]);
+        std::iter::once(&self.count).chain(reach)
+    }
+
+    fn map(self, map: &mut impl FnMut(Expr) -> Result<Expr>) -> Result<FrameOffset> {
+        let mut map_reach = |reach: ValueReach| -> Result<Box<ValueReach>> {
+            Ok(Box::new(ValueReach {
+                key: map(reach.key)?,
+                limit: map(reach.limit)?,
+                is_negative: map(reach.is_negative)?,
+            }))
+        };
+        let reach = self.reach.map(|reach| map_reach(*reach)).transpose()?;
+        let count = map(self.count)?;
+        Ok(FrameOffset { count, reach })
+    }
+}
+
+fn end_name(is_start: bool) -> &'static str {
+    match is_start {
+        true => "starting",
+        false => "ending",
+    }
 }
 
 impl FrameBound {
     /// Whether it is the partition's.
     pub fn is_unbounded(&self) -> bool {
+        matches!(
+            self,
+            FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing
+        )
+    }
+
+    /// How far from the row it is, if it says so.
+    pub fn offset(&self) -> Option<&FrameOffset> {
         match self {
-            FrameBound::Preceding(offset) | FrameBound::Following(offset) => offset.is_null(),
-            FrameBound::CurrentRow => false,
+            FrameBound::Preceding(offset) | FrameBound::Following(offset) => Some(offset),
+            FrameBound::UnboundedPreceding | FrameBound::CurrentRow | FrameBound::UnboundedFollowing => None,
         }
+    }
+
+    fn map(self, map: &mut impl FnMut(Expr) -> Result<Expr>) -> Result<FrameBound> {
+        Ok(match self {
+            FrameBound::Preceding(offset) => FrameBound::Preceding(offset.map(map)?),
+            FrameBound::Following(offset) => FrameBound::Following(offset.map(map)?),
+            other => other,
+        })
     }
 }
 
 impl fmt::Display for FrameBound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FrameBound::Preceding(offset) if offset.is_null() => f.write_str("UNBOUNDED PRECEDING"),
-            FrameBound::Preceding(offset) => write!(f, "{offset} PRECEDING"),
+            FrameBound::UnboundedPreceding => f.write_str("UNBOUNDED PRECEDING"),
+            FrameBound::Preceding(offset) => write!(f, "{} PRECEDING", offset.count),
             FrameBound::CurrentRow => f.write_str("CURRENT ROW"),
-            FrameBound::Following(offset) if offset.is_null() => f.write_str("UNBOUNDED FOLLOWING"),
-            FrameBound::Following(offset) => write!(f, "{offset} FOLLOWING"),
+            FrameBound::Following(offset) => write!(f, "{} FOLLOWING", offset.count),
+            FrameBound::UnboundedFollowing => f.write_str("UNBOUNDED FOLLOWING"),
+        }
+    }
+}
+
+/// Rows between the ends of a frame that are not in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum FrameExclusion {
+    /// None.
+    #[default]
+    NoOthers,
+    /// The row.
+    CurrentRow,
+    /// The row, and those that are equal to it in order.
+    Group,
+    /// Those that are equal to the row in order, but not itself.
+    Ties,
+}
+
+impl FrameExclusion {
+    /// As SQL writes it, behind the frame.
+    pub fn text(self) -> &'static str {
+        match self {
+            FrameExclusion::NoOthers => "",
+            FrameExclusion::CurrentRow => " EXCLUDE CURRENT ROW",
+            FrameExclusion::Group => " EXCLUDE GROUP",
+            FrameExclusion::Ties => " EXCLUDE TIES",
         }
     }
 }
@@ -211,57 +323,66 @@ pub struct WindowFrame {
     pub start_bound: FrameBound,
     /// Its last row.
     pub end_bound: FrameBound,
+    /// What of it is left out.
+    pub exclusion: FrameExclusion,
 }
 
 impl WindowFrame {
-    /// Of these parts.
+    /// All rows between these ends.
     pub fn new_bounds(units: FrameUnits, start_bound: FrameBound, end_bound: FrameBound) -> WindowFrame {
         WindowFrame {
             units,
             start_bound,
             end_bound,
+            exclusion: FrameExclusion::NoOthers,
         }
     }
 
     /// That of a window that names none: the whole partition, or without an order of its own what comes up to the row (`by_row`), or up
     /// to those equal to it.
     pub fn new(by_row: Option<bool>) -> WindowFrame {
-        let start = FrameBound::Preceding(ScalarValue::UInt64(None));
-        match by_row {
-            None => {
-                let end = FrameBound::Following(ScalarValue::UInt64(None));
-                WindowFrame::new_bounds(FrameUnits::Rows, start, end)
-            }
-            Some(true) => WindowFrame::new_bounds(FrameUnits::Rows, start, FrameBound::CurrentRow),
-            Some(false) => {
-                let start = FrameBound::Preceding(ScalarValue::Null);
-                WindowFrame::new_bounds(FrameUnits::Range, start, FrameBound::CurrentRow)
-            }
-        }
+        let (units, end) = match by_row {
+            None => (FrameUnits::Rows, FrameBound::UnboundedFollowing),
+            Some(true) => (FrameUnits::Rows, FrameBound::CurrentRow),
+            Some(false) => (FrameUnits::Range, FrameBound::CurrentRow),
+        };
+        WindowFrame::new_bounds(units, FrameBound::UnboundedPreceding, end)
+    }
+
+    /// The expressions of its ends.
+    pub(super) fn parts(&self) -> impl Iterator<Item = &Expr> {
+        let ends = [&self.start_bound, &self.end_bound];
+        ends.into_iter()
+            .filter_map(FrameBound::offset)
+            .flat_map(FrameOffset::parts)
+    }
+
+    /// With what is made of the expressions of its ends.
+    pub(super) fn map(self, mut map: impl FnMut(Expr) -> Result<Expr>) -> Result<WindowFrame> {
+        Ok(WindowFrame {
+            start_bound: self.start_bound.map(&mut map)?,
+            end_bound: self.end_bound.map(&mut map)?,
+            ..self
+        })
+    }
+
+    /// Whether rows leave it as it goes over a partition.
+    pub fn moves(&self) -> bool {
+        !self.start_bound.is_unbounded() || self.exclusion != FrameExclusion::NoOthers
     }
 
     /// Gives a window the order that its frame needs. Errors: 42P20 for one that it cannot do without.
     pub fn regularize_order_bys(&self, order_by: &mut Vec<OrderKey>) -> Result<()> {
-        let is_end = |bound: &FrameBound| bound.is_unbounded() || *bound == FrameBound::CurrentRow;
-        let is_free = is_end(&self.start_bound) && is_end(&self.end_bound);
-        let fault = |message: &str| {
-            Err(Error::InvalidStatement {
-                state: StatementFault::Windowing,
-                message: message.to_string(),
-                hint: None,
-            })
-        };
         match self.units {
-            FrameUnits::Range if is_free => {
-                if order_by.is_empty() {
-                    order_by.push(lit(1_u64).sort(true, false));
-                }
+            FrameUnits::Range if order_by.is_empty() => {
+                order_by.push(lit(1_u64).sort(true, false));
                 Ok(())
             }
-            FrameUnits::Range if order_by.len() != 1 => {
-                fault("RANGE with offset PRECEDING/FOLLOWING requires exactly one ORDER BY column")
-            }
-            FrameUnits::Groups if order_by.is_empty() => fault("GROUPS mode requires an ORDER BY clause"),
+            FrameUnits::Groups if order_by.is_empty() => Err(Error::InvalidStatement {
+                state: StatementFault::Windowing,
+                message: "GROUPS mode requires an ORDER BY clause".to_string(),
+                hint: None,
+            }),
             _ => Ok(()),
         }
     }
@@ -271,8 +392,11 @@ impl fmt::Display for WindowFrame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} BETWEEN {} AND {}",
-            self.units, self.start_bound, self.end_bound
+            "{} BETWEEN {} AND {}{}",
+            self.units,
+            self.start_bound,
+            self.end_bound,
+            self.exclusion.text()
         )
     }
 }

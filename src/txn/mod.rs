@@ -35,6 +35,7 @@ mod over;
 mod reads;
 mod scan;
 mod shared_snapshot;
+mod transaction_ids;
 mod uncounted;
 mod unsettled;
 mod view;
@@ -61,14 +62,14 @@ use reads::ReadSet;
 pub use reads::is_data;
 pub use scan::TransactionScan;
 pub use shared_snapshot::SharedSnapshot;
+use transaction_ids::TransactionId;
+pub use transaction_ids::{OpenNumbers, TransactionNumbers, TransactionState};
 pub use unsettled::VersionsPrefix;
 use view::View;
 use visibility::{Judge, Visibility};
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
-/// Transactions that have begun.
-static TRANSACTIONS: AtomicU64 = AtomicU64::new(0);
 
 /// A transaction as one statement sees it: a snapshot and the writes made over it. Cheap to share (`Arc`); reads may run side by side,
 /// a write takes effect for reads that start after it. Dropping the last one of a transaction without `commit` forgets its
@@ -83,14 +84,16 @@ pub struct Transaction {
     visibility: Visibility,
     /// What its reads and writes are counted by.
     heat: Option<HeatView>,
+    /// The numbers that were open when its snapshot was taken.
+    open: OpenNumbers,
     whole: Arc<Whole>,
 }
 
 /// What all statements of a transaction share.
 #[derive(Debug)]
 struct Whole {
-    /// Which of the process's transactions it is.
-    number: u64,
+    /// Its number, once somebody has asked for it.
+    id: Mutex<Option<TransactionId>>,
     store: Arc<dyn Store>,
     options: TransactionOptions,
     buffer: Arc<Mutex<Buffer>>,
@@ -131,6 +134,8 @@ pub struct TransactionOptions {
     pub is_serializable: bool,
     /// Counts what it reads and writes.
     pub heat: Option<Arc<KeyHeat>>,
+    /// Where it gets its number from.
+    pub numbers: Arc<TransactionNumbers>,
     /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
     pub snapshot: Option<SharedSnapshot>,
 }
@@ -170,7 +175,7 @@ impl Transaction {
             locks.count_in(memory.account());
         }
         let whole = Whole {
-            number: TRANSACTIONS.fetch_add(1, Ordering::Relaxed),
+            id: Mutex::new(None),
             store,
             options: options.clone(),
             buffer: Arc::new(Mutex::new(buffer)),
@@ -190,6 +195,8 @@ impl Transaction {
                 view: None,
                 visibility: shared.visibility.next(whole.store.clock(), true),
                 heat: whole.heat(),
+                // Nobody knows which were open when another took it: none of this server's is said to have ended.
+                open: OpenNumbers::default(),
                 whole,
             }),
             None => Transaction::at_newest_of(whole, None).await,
@@ -205,6 +212,7 @@ impl Transaction {
                 view: None,
                 visibility: self.visibility.next(self.whole.store.clock(), true),
                 heat: self.whole.heat(),
+                open: self.open.clone(),
                 whole: Arc::clone(&self.whole),
             }),
             false => Transaction::at_newest_of(Arc::clone(&self.whole), Some(&self.visibility)).await,
@@ -218,6 +226,8 @@ impl Transaction {
 
     /// `before`: what the statement before it judged rows by.
     async fn at_newest_of(whole: Arc<Whole>, before: Option<&Visibility>) -> Result<Transaction> {
+        // Before the snapshot: what has ended by now it sees.
+        let open = whole.options.numbers.open();
         let mut snapshot = whole.store.snapshot().await?;
         while let Some(reads) = &whole.reads
             && !reads.watch.covers(&snapshot)
@@ -237,6 +247,7 @@ impl Transaction {
             view: None,
             visibility,
             heat: whole.heat(),
+            open,
             whole,
         })
     }
@@ -246,9 +257,35 @@ impl Transaction {
         self.number
     }
 
-    /// Which of the process's transactions it is, the same for all its statements.
+    /// Which of the process's transactions it is, the same for all its statements: given when it is first asked for.
     pub fn transaction_number(&self) -> u64 {
-        self.whole.number
+        let mut id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
+        id.get_or_insert_with(|| TransactionId::take(&self.whole.options.numbers))
+            .number
+    }
+
+    /// The numbers of transactions that were open when its snapshot was taken.
+    pub fn open_numbers(&self) -> &OpenNumbers {
+        &self.open
+    }
+
+    /// The numbers of all transactions of its server.
+    pub fn numbers(&self) -> &TransactionNumbers {
+        &self.whole.options.numbers
+    }
+
+    /// The same, if it has been asked for.
+    pub fn given_transaction_number(&self) -> Option<u64> {
+        let id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
+        id.as_ref().map(|id| id.number)
+    }
+
+    /// Others see what it has written.
+    fn end_id(&self) {
+        let mut id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = id.as_mut() {
+            id.commit();
+        }
     }
 
     /// Whether all its statements read one snapshot.
@@ -387,6 +424,7 @@ impl Transaction {
             view: Some(View::open(&self.whole.buffer)),
             visibility: self.visibility.clone(),
             heat: self.heat.clone(),
+            open: self.open.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -399,6 +437,7 @@ impl Transaction {
             view: None,
             visibility: self.visibility.clone(),
             heat: self.heat.clone(),
+            open: self.open.clone(),
             whole: Arc::clone(&self.whole),
         }
     }
@@ -529,6 +568,7 @@ impl Transaction {
         // Given up at the end, and also where the commit fails or is dropped.
         let _locks = ReleasedAtEnd(&self.whole.locks);
         if writes.is_empty() {
+            self.end_id();
             return Ok(());
         }
         self.settle_versions(&mut writes);
@@ -553,7 +593,9 @@ impl Transaction {
         if let Some(heat) = &self.heat {
             heat.count_writes(&batch);
         }
-        self.whole.store.commit(batch).await
+        self.whole.store.commit(batch).await?;
+        self.end_id();
+        Ok(())
     }
 
     fn note_reads(&self, note: impl FnOnce(&mut ReadSet)) {

@@ -13,6 +13,7 @@ impl Transaction {
             view: None,
             visibility: self.visibility.clone(),
             heat: None,
+            open: self.open.clone(),
             whole: Arc::clone(&self.whole),
         }
     }

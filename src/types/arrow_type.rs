@@ -51,7 +51,8 @@ impl SqlType {
                 | CatalogType::Regtype
                 | CatalogType::Regnamespace
                 | CatalogType::Regrole
-                | CatalogType::Xid,
+                | CatalogType::Xid
+                | CatalogType::Xid8,
             ) => DataType::Int64,
             SqlType::Catalog(CatalogType::OidVector) => list_of(DataType::Int64),
             SqlType::Catalog(_) => DataType::Utf8,

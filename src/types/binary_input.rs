@@ -17,7 +17,9 @@ impl Value {
             SqlType::Bool => Value::Bool(fixed::<1>(bytes).ok_or_else(damaged)?[0] != 0),
             SqlType::Int2 => Value::Int(i64::from(i16::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
             SqlType::Int4 => Value::Int(i64::from(i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))),
-            SqlType::Int8 => Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
+            SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => {
+                Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))
+            }
             SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
             }

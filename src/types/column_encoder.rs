@@ -166,7 +166,7 @@ impl Source {
             SqlType::Bool => Source::Bool(array.as_boolean().clone()),
             SqlType::Int2 => Source::Int2(array.as_primitive().clone()),
             SqlType::Int4 => Source::Int4(array.as_primitive().clone()),
-            SqlType::Int8 => Source::Int8(array.as_primitive().clone()),
+            SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => Source::Int8(array.as_primitive().clone()),
             SqlType::Oid | SqlType::Regclass => Source::Oid(array.as_primitive().clone()),
             SqlType::Enum(ty) => Source::Enum(array.as_primitive().clone(), Arc::clone(ty)),
             SqlType::Float4 => Source::Float4(array.as_primitive().clone()),

@@ -79,6 +79,10 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             Value::Text(_) => Some(Ok(value)),
             _ => None,
         },
+        SqlType::Catalog(CatalogType::Xid8) => match value {
+            Value::Int(_) => to_integer(value, "xid8", (0, i64::MAX), kind),
+            _ => None,
+        },
         SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => match value {
             Value::Int(_) => to_integer(value, "OID", (0, i64::from(u32::MAX)), kind),
             _ => None,

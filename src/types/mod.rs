@@ -50,7 +50,9 @@ mod scalar;
 mod spaces;
 mod sql_type;
 mod strings;
+mod taken_rows;
 mod text_input;
+mod transaction_snapshot;
 mod type_label;
 mod type_names;
 mod type_quotes;
@@ -85,6 +87,8 @@ pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
+pub use taken_rows::{interleave_rows, take_rows};
+pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
 pub use type_table::{TYPES, TypeRow};
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};

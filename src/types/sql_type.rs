@@ -156,6 +156,12 @@ pub enum CatalogType {
     RegroleName,
     /// Int64.
     Xid,
+    /// Int64: the number of a transaction, which never comes again.
+    Xid8,
+    /// Utf8: `first:next:open,open`.
+    PgSnapshot,
+    /// Utf8: the same under its older name.
+    TxidSnapshot,
     /// List(Int64), printed `1 2`.
     OidVector,
     /// Utf8.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::TransactionSnapshot;
 use super::json_path::JsonPath;
 use super::spaces::is_space;
 use super::{
@@ -31,6 +32,10 @@ impl Value {
                 Value::Text(JsonPath::parse(&strings::checked(text)?)?.to_string())
             }
             SqlType::Catalog(CatalogType::Record) => return Err(record_input::of_no_type()),
+            SqlType::Catalog(CatalogType::PgSnapshot | CatalogType::TxidSnapshot) => {
+                Value::Text(TransactionSnapshot::parse(text, &ty.to_string())?.to_string())
+            }
+            SqlType::Catalog(CatalogType::Xid8) => Value::Int(parse_signed(text, ty, 0, i64::MAX)?),
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)
             }

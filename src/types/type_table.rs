@@ -236,6 +236,21 @@ pub static TYPES: &[TypeRow] = &[
         4,
     ),
     catalog_row(CatalogType::Xid, (28, 1011), "xid", "xid", 4),
+    catalog_row(CatalogType::Xid8, (5069, 271), "xid8", "xid8", 8),
+    catalog_row(
+        CatalogType::PgSnapshot,
+        (5038, 5039),
+        "pg_snapshot",
+        "pg_snapshot",
+        -1,
+    ),
+    catalog_row(
+        CatalogType::TxidSnapshot,
+        (2970, 2949),
+        "txid_snapshot",
+        "txid_snapshot",
+        -1,
+    ),
     catalog_row(CatalogType::OidVector, (30, 1013), "oidvector", "oidvector", -1),
     catalog_row(CatalogType::Aclitem, (1033, 1034), "aclitem", "aclitem", 12),
     catalog_row(

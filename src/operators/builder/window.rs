@@ -2,21 +2,59 @@
 
 use std::sync::Arc;
 
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
-use datafusion_physical_expr::window::WindowExpr;
+use arrow::datatypes::FieldRef;
+use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
+use datafusion_expr::WindowFrame as DataFusionFrame;
+use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::aggregate::AggregateExprBuilder;
+use datafusion_physical_expr::expressions::{Column, Literal};
+use datafusion_physical_expr::window::{StandardWindowExpr, WindowExpr};
+use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 use datafusion_physical_plan::windows::{
     BoundedWindowAggExec, WindowAggExec, create_window_expr, get_window_mode,
 };
 use datafusion_physical_plan::{ExecutionPlanProperties, InputOrderMode};
 
-use super::{Builder, Operator};
-use crate::operators::window_functions::{window_frame, window_function};
+use super::{Builder, Operator, exprs};
+use crate::operators::aggregate_functions::aggregate_function;
+use crate::operators::frame_rows::{ComputedFrame, End, Reach};
+use crate::operators::framed_call::{FramedCall, Function};
+use crate::operators::physical_expr::Physical;
+use crate::operators::window_functions::{takes_arguments, window_frame, window_function};
 use crate::operators::window_memory::WindowMemory;
-use crate::tree::{Expr, RowSchema, Window, WindowFunction};
+use crate::tree::{
+    Expr, FrameBound, RowSchema, Window, WindowFrame, WindowFunction, WindowParams, WindowedFunction,
+};
 
 impl Builder<'_> {
     /// The rows of the input with what the window functions say of each; they share one order.
     pub(super) fn window(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
+        if !input.schema().fields().is_empty() {
+            return self.window_over(window, input);
+        }
+        // DataFusion loses the number of rows that have no columns: they are given one, which nothing above sees.
+        let row = (
+            "row".to_string(),
+            Arc::new(Literal::new(ScalarValue::Boolean(Some(true)))) as _,
+        );
+        let widened = ProjectionExec::try_new(
+            [ProjectionExpr {
+                alias: row.0,
+                expr: row.1,
+            }],
+            input,
+        )?;
+        let computed = self.window_over(window, Arc::new(widened))?;
+        let fields = computed.schema();
+        let columns = fields.fields().iter().enumerate().skip(1);
+        let columns = columns.map(|(at, field)| {
+            let column = Arc::new(Column::new(field.name(), at)) as Arc<dyn PhysicalExpr>;
+            (column, field.name().clone())
+        });
+        exprs::projected(columns.collect(), Arc::clone(&computed), &window.schema)
+    }
+
+    fn window_over(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
         let calls = window
             .window_expr
             .iter()
@@ -55,19 +93,117 @@ impl Builder<'_> {
         let mut partition_by = self.exprs.all(&params.partition_by, schema)?;
         // What is the same in all rows parts none, and DataFusion cannot always tell that they are in its order.
         partition_by.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
-        create_window_expr(
-            &window_function(fun),
-            name,
-            &self.exprs.all(&params.args, schema)?,
-            &partition_by,
-            &self.exprs.order(&params.order_by, schema)?,
-            window_frame(&params.window_frame),
-            Arc::clone(schema.inner()),
-            params.ignores_nulls,
-            false,
-            filter.map(|filter| self.expr(filter, schema)).transpose()?,
-        )
+        let arguments = self.exprs.all(&params.args, schema)?;
+        let order_by = self.exprs.order(&params.order_by, schema)?;
+        let filter = filter.map(|filter| self.expr(filter, schema)).transpose()?;
+        let input_schema = input.schema();
+        match window_frame(&params.window_frame).filter(|_| takes_arguments(fun, &params.args)) {
+            Some(frame) => create_window_expr(
+                &window_function(fun),
+                name,
+                &arguments,
+                &partition_by,
+                &order_by,
+                frame,
+                input_schema,
+                false,
+                false,
+                filter,
+            ),
+            None => {
+                let function = match fun {
+                    WindowedFunction::Aggregate(accumulator) => {
+                        let built =
+                            AggregateExprBuilder::new(aggregate_function(accumulator), arguments.clone())
+                                .schema(input_schema)
+                                .alias(name.clone())
+                                .build()?;
+                        Function::Aggregate(Arc::new(built))
+                    }
+                    WindowedFunction::Ranking(ranking) => Function::Ranking(*ranking),
+                };
+                let field = expr.to_field(schema)?.1;
+                let call =
+                    self.framed_call((name, field, function), (arguments, filter), (params, schema))?;
+                // The call knows its frame, which DataFusion's has no words for.
+                let told_frame = Arc::new(DataFusionFrame::new(None));
+                Ok(Arc::new(StandardWindowExpr::new(
+                    Arc::new(call),
+                    &partition_by,
+                    &order_by,
+                    told_frame,
+                )))
+            }
+        }
     }
+
+    fn framed_call(
+        &self,
+        (name, field, function): (String, FieldRef, Function),
+        (arguments, filter): (Vec<Physical>, Option<Physical>),
+        (params, schema): (&WindowParams, &RowSchema),
+    ) -> DataFusionResult<FramedCall> {
+        let mut exprs = arguments;
+        let arguments = 0..exprs.len();
+        let order_by = self.exprs.order(&params.order_by, schema)?;
+        let order = (exprs.len(), order_by.iter().map(|key| key.options).collect());
+        exprs.extend(order_by.into_iter().map(|key| key.expr));
+        let filter = filter.map(|filter| place_of(filter, &mut exprs));
+        let frame = self.computed_frame(&params.window_frame, schema, &mut exprs)?;
+        Ok(FramedCall {
+            name,
+            field,
+            function,
+            exprs,
+            arguments,
+            order,
+            filter,
+            frame,
+        })
+    }
+
+    fn computed_frame(
+        &self,
+        frame: &WindowFrame,
+        schema: &RowSchema,
+        exprs: &mut Vec<Physical>,
+    ) -> DataFusionResult<ComputedFrame> {
+        let mut end = |bound: &FrameBound| -> DataFusionResult<End> {
+            let (precedes, offset) = match bound {
+                FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => return Ok(End::Unbounded),
+                FrameBound::CurrentRow => return Ok(End::CurrentRow),
+                FrameBound::Preceding(offset) => (true, offset),
+                FrameBound::Following(offset) => (false, offset),
+            };
+            let mut place =
+                |expr: &Expr| -> DataFusionResult<usize> { Ok(place_of(self.expr(expr, schema)?, exprs)) };
+            let reach = match &offset.reach {
+                Some(reach) => Some(Reach {
+                    key: place(&reach.key)?,
+                    limit: place(&reach.limit)?,
+                    is_negative: place(&reach.is_negative)?,
+                }),
+                None => None,
+            };
+            Ok(End::Offset {
+                precedes,
+                count: place(&offset.count)?,
+                reach,
+            })
+        };
+        Ok(ComputedFrame {
+            units: frame.units,
+            start: end(&frame.start_bound)?,
+            end: end(&frame.end_bound)?,
+            exclusion: frame.exclusion,
+        })
+    }
+}
+
+/// Puts an expression behind the others, and answers where.
+fn place_of(expr: Physical, exprs: &mut Vec<Physical>) -> usize {
+    exprs.push(expr);
+    exprs.len() - 1
 }
 
 /// The calls, or the same read backwards where the rows come in the opposite of their order.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow::compute::{take, take_record_batch};
+use arrow::compute::take;
 use arrow::datatypes::{Schema, SchemaRef};
 use arrow::row::Rows;
 use datafusion_physical_expr::PhysicalExpr;
@@ -11,6 +11,7 @@ use datafusion_physical_expr::PhysicalExpr;
 use super::inner_rows::{InnerRows, widest_row};
 use crate::functions::evaluate::truth;
 use crate::tree::Partners;
+use crate::types::take_rows;
 use crate::{Error, Result};
 
 /// Pairs of one batch that comes of a join.
@@ -113,7 +114,7 @@ impl Joined {
         let done = (first_row as u32..).zip(&has_partner[..open - first_row]);
         let stays =
             UInt32Array::from_iter_values(done.filter(|(_, has)| **has == wanted).map(|(row, _)| row));
-        take_record_batch(&self.outer, &stays).map_err(Error::arrow)
+        take_rows(&self.outer, &stays).map_err(Error::arrow)
     }
 
     /// As many pairs as come at once.

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
-use arrow::compute::{
-    SortColumn, SortOptions, concat, concat_batches, lexsort_to_indices, take_record_batch,
-};
+use arrow::compute::{SortColumn, SortOptions, concat, concat_batches, lexsort_to_indices};
 use datafusion_physical_expr::PhysicalExpr;
 
 use crate::functions::evaluate::values;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
+use crate::types::take_rows;
 use crate::{Error, Result};
 
 /// A key of a sort, of `Step::Sort` and of the rows that it keeps.
@@ -94,6 +93,6 @@ impl TopRows {
             options: None,
         });
         let order = lexsort_to_indices(&columns, Some(self.wanted)).map_err(Error::arrow)?;
-        take_record_batch(&all, &order).map(Some).map_err(Error::arrow)
+        take_rows(&all, &order).map(Some).map_err(Error::arrow)
     }
 }

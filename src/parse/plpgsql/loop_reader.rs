@@ -41,9 +41,10 @@ impl Reader<'_> {
 
     fn foreach(&mut self, label: Option<String>) -> Result<Kind> {
         let target = self.target()?;
-        if self.is_word("slice") {
-            return Err(self.unsupported("FOREACH ... SLICE"));
-        }
+        let slice = match self.word("slice") {
+            true => self.count()?,
+            false => 0,
+        };
         self.expect("in")?;
         self.expect("array")?;
         let array = self.until_word("loop")?;
@@ -52,6 +53,7 @@ impl Reader<'_> {
         Ok(Kind::ForEach {
             label,
             target,
+            slice,
             array,
             body,
         })

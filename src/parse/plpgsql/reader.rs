@@ -247,6 +247,21 @@ impl<'t> Reader<'t> {
         }
     }
 
+    /// A number without a sign.
+    pub(super) fn count(&mut self) -> Result<usize> {
+        let digits = match self.tokens.get(self.at) {
+            Some(scanned) if scanned.token == Token::Number => &self.text[scanned.start..scanned.end],
+            _ => return Err(self.syntax_error()),
+        };
+        match digits.parse() {
+            Ok(count) => {
+                self.at += 1;
+                Ok(count)
+            }
+            Err(_) => Err(self.syntax_error()),
+        }
+    }
+
     /// A name, in quotes or not.
     pub(super) fn name(&mut self) -> Result<String> {
         match self.peek().cloned() {

@@ -196,10 +196,11 @@ pub enum Kind {
         source: Source,
         body: Vec<Statement>,
     },
-    /// FOREACH over the items of an array.
+    /// FOREACH over the items of an array, or over its parts of so many dimensions.
     ForEach {
         label: Option<String>,
         target: Target,
+        slice: usize,
         array: Fragment,
         body: Vec<Statement>,
     },

@@ -300,7 +300,7 @@ impl<P: Probe> TreeCheck<P> {
                 parameters: foreign("("),
                 args: must,
                 filter: read,
-                null_treatment: read,
+                null_treatment: foreign("NULLS"),
                 over: read,
                 within_group: read,
             }

@@ -21,7 +21,7 @@ pub use from::CopyIn;
 /// Runs a COPY, or begins it where the client has a part in it. Errors: those of its options and of binding; a file's.
 pub(super) async fn execute(ctx: &StatementContext, statement: &Statement, copy: &Copy) -> Result<Outcome> {
     match copy.is_from {
-        true => from::begin(ctx, statement, copy).await,
+        true => Box::pin(from::begin(ctx, statement, copy)).await,
         false => to::begin(ctx, statement, copy).await,
     }
 }

@@ -193,11 +193,17 @@ async fn carry_out(
         verification::shut_writers_out(ctx, old).await?;
         foreign_key::shut_writers_out(ctx, old, &new_keys).await?;
     }
+    let deferrable: Vec<String> = indexes
+        .iter()
+        .filter(|index| index.deferral.is_some())
+        .map(|index| index.name.clone())
+        .collect();
     if let Some(rewrite) = rewrite {
         let beside = beside.filter(|_| operations == 1);
-        return store_anew(ctx, old, (new, indexes), (&rewrite, beside)).await;
+        store_anew(ctx, old, (new, indexes), (&rewrite, beside)).await?;
+        return dml::verify_unrepeated(ctx, old.oid, &deferrable).await;
     }
-    if new == *old && indexes.len() == 1 {
+    if new == *old && indexes.len() == 1 && deferrable.is_empty() {
         let index = indexes.remove(0);
         return index::add(ctx, old, index, Completion::Awaited).await;
     }
@@ -226,7 +232,7 @@ async fn carry_out(
     for index in indexes {
         new = index::add_within(ctx, &new, index).await?;
     }
-    Ok(())
+    dml::verify_unrepeated(ctx, old.oid, &deferrable).await
 }
 
 /// Stores the rows of a table anew, with these indexes: beside the table if they may be, or in the statement's transaction.

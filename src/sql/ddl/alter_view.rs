@@ -85,6 +85,7 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
     view.columns[at].0.clone_from(&new);
     let names = view.columns.iter().map(|(name, _)| name.as_str());
     view.query = view_text::with_names(&view.query, &old_names, names);
+    view.printed = None;
     if let Some(comment) = view.column_comments.remove(old) {
         view.column_comments.insert(new, comment);
     }

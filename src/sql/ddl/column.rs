@@ -7,8 +7,8 @@ use sqlparser::ast::{
 use super::check::NewCheck;
 use super::default;
 use super::foreign_key::NewForeignKey;
-use super::key::{check_characteristics, read_unique};
-use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
+use super::key::{check_primary_characteristics, read_unique};
+use crate::catalog::{ColumnDef, ColumnDefault, Deferral, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
 use crate::parse::quoting::quote_ident;
@@ -26,8 +26,8 @@ pub(super) struct NewColumn {
     pub(super) def: ColumnDef,
     /// PRIMARY KEY here, with the constraint's name if it has one.
     pub(super) primary_key: Option<Option<String>>,
-    /// UNIQUE here, likewise.
-    pub(super) unique: Option<Option<String>>,
+    /// UNIQUE here, likewise, and whether it may be asked later.
+    pub(super) unique: Option<(Option<String>, Option<Deferral>)>,
     /// CHECK here.
     pub(super) checks: Vec<NewCheck>,
     /// REFERENCES here.
@@ -126,12 +126,11 @@ async fn read_option(
             new.def.default = default::read(ctx, expr, &new.def.ty, &new.def.name).await?;
         }
         ColumnOption::PrimaryKey(key) => {
-            check_characteristics(key.characteristics.as_ref())?;
+            check_primary_characteristics(key.characteristics.as_ref())?;
             new.primary_key = Some(constraint);
         }
         ColumnOption::Unique(unique) => {
-            read_unique(unique)?;
-            new.unique = Some(constraint);
+            new.unique = Some((constraint, read_unique(unique)?.deferral));
         }
         ColumnOption::Comment(text) => new.def.comment = Some(text.clone()),
         ColumnOption::Generated {

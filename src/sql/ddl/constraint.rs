@@ -13,7 +13,7 @@ use super::key::{self, KeyKind};
 use super::plain_column::row_id_column;
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
-use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, Object, RelationName, TableDef};
+use crate::catalog::{Access, ColumnDef, Deferral, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::{included, names};
@@ -48,14 +48,15 @@ pub(super) async fn add(
                 expressions: Vec::new(),
                 buckets: None,
                 predicate: None,
-                unique: true,
+                unique: unique.deferral.is_none(),
                 constraint: true,
+                deferral: unique.deferral,
                 options: BTreeMap::new(),
             });
             Ok(())
         }
         TableConstraint::PrimaryKey(written) => {
-            key::check_characteristics(written.characteristics.as_ref())?;
+            key::check_primary_characteristics(written.characteristics.as_ref())?;
             let name = written.name.as_ref();
             let include = included(&written.index_options)?;
             let include = key::included_columns(&include, &table.columns)?;
@@ -90,7 +91,7 @@ pub(super) async fn add(
 pub(super) fn add_unique_column(
     ctx: &StatementContext,
     change: &mut Change,
-    name: Option<String>,
+    (name, deferral): (Option<String>, Option<Deferral>),
     column: Ident,
 ) -> Result<()> {
     let columns = key::key_columns(KeyKind::Unique, &[column.into()], &change.table.columns)?;
@@ -102,8 +103,9 @@ pub(super) fn add_unique_column(
         expressions: Vec::new(),
         buckets: None,
         predicate: None,
-        unique: true,
+        unique: deferral.is_none(),
         constraint: true,
+        deferral,
         options: BTreeMap::new(),
     });
     Ok(())
@@ -344,7 +346,7 @@ fn constraint_name(
 
 /// The index that becomes a constraint's. Errors: 42704, 55000, 42809.
 fn usable_index(ctx: &StatementContext, table: &TableDef, using: &ConstraintUsingIndex) -> Result<IndexDef> {
-    key::check_characteristics(using.characteristics.as_ref())?;
+    key::check_index_characteristics(using.characteristics.as_ref())?;
     let name = names::fold(&using.index_name);
     let Some(index) = table.indexes.iter().find(|index| index.name == name) else {
         let elsewhere = RelationName::in_schema(&table.schema, &name);

@@ -78,6 +78,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         buckets,
         unique: create.unique,
         constraint: false,
+        deferral: None,
         options: options.kept,
     };
     match changed.columns.len() == table.columns.len() {

@@ -15,8 +15,8 @@ use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{advice, expiry, generation, options, region, sequence, storage, versions, wildcard};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery, TableCache,
-    TableDef, TableOptions, Versions,
+    CatalogWriter, ColumnDef, Deferral, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
+    TableCache, TableDef, TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -38,6 +38,7 @@ struct NewIndex {
     include: Vec<ColumnId>,
     unique: bool,
     constraint: bool,
+    deferral: Option<Deferral>,
     comment: Option<String>,
     /// Options that are only told.
     options: BTreeMap<String, String>,
@@ -52,6 +53,7 @@ impl NewIndex {
             include,
             unique: true,
             constraint: declared,
+            deferral: None,
             comment: None,
             options: BTreeMap::new(),
         }
@@ -278,11 +280,12 @@ impl Parts {
         if let Some(constraint) = column.primary_key {
             set_primary(&mut self.primary, table, constraint, vec![index_column(name)])?;
         }
-        if let Some(constraint) = column.unique {
+        if let Some((constraint, deferral)) = column.unique {
             self.unique.push(NewUnique {
                 name: constraint,
                 columns: vec![index_column(name)],
                 include: Vec::new(),
+                deferral,
             });
         }
         let at = self.columns.len();
@@ -341,14 +344,16 @@ fn described_indexes(
         name,
         columns: written,
         include,
+        deferral,
     } in unique
     {
         indexes.push(NewIndex {
             name,
             columns: key::key_columns(KeyKind::Unique, &written, columns)?,
             include: key::included_columns(&include, columns)?,
-            unique: true,
+            unique: deferral.is_none(),
             constraint: true,
+            deferral,
             comment: None,
             options: BTreeMap::new(),
         });
@@ -367,7 +372,7 @@ fn read_constraint(
 ) -> Result<Option<NewUnique>> {
     match constraint {
         TableConstraint::PrimaryKey(key) => {
-            key::check_characteristics(key.characteristics.as_ref())?;
+            key::check_primary_characteristics(key.characteristics.as_ref())?;
             let name = key.name.as_ref().map(names::fold);
             set_primary(primary, table, name, key.columns.clone())?;
             Ok(None)
@@ -391,6 +396,7 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
         include: included.map(|column| column.id).collect(),
         unique: index.unique,
         constraint: index.constraint,
+        deferral: index.deferral,
         comment: index.comment,
         options: index.options,
     })
@@ -538,6 +544,7 @@ fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef
         include: new.include,
         unique: new.unique,
         constraint: new.constraint,
+        deferral: new.deferral,
         built: true,
         building: false,
         invalid: false,

@@ -14,8 +14,8 @@ use crate::catalog::{
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::parse::{names, set_columns};
 use crate::sql::dml;
 use crate::sql::relation::relation;
 use crate::store::LockMode;
@@ -75,7 +75,8 @@ pub(super) async fn define(
     let referenced = referenced_table(ctx, table, &written.foreign_table)?;
     check_persistence(table, &referenced)?;
     let columns = column_ids(table, &written.columns)?;
-    let (key, ids) = referenced_key(&referenced, &written.referred_columns)?;
+    let (referred, set) = set_columns::split(&written.referred_columns);
+    let (key, ids) = referenced_key(&referenced, &referred)?;
     if ids.len() != columns.len() {
         return Err(fault(
             StatementFault::InvalidForeignKey,
@@ -90,6 +91,7 @@ pub(super) async fn define(
         }
     };
     check_comparable(&name, (table, &columns), (&referenced, &ids))?;
+    let set_columns = columns_to_set(table, &columns, &set)?;
     let foreign_key = ForeignKey {
         oid: ctx.sequences.object_ids().take_oid().await?,
         name,
@@ -99,6 +101,7 @@ pub(super) async fn define(
         key,
         match_full,
         on_delete: action(written.on_delete),
+        set_columns,
         on_update: action(written.on_update),
         not_valid,
         deferrable,
@@ -375,7 +378,7 @@ fn referenced_key(referenced: &TableDef, named: &[Ident]) -> Result<(u32, Vec<Co
     let ids = column_ids(referenced, named)?;
     let mut sorted = ids.clone();
     sorted.sort_unstable();
-    let fits = |index: &&IndexDef| {
+    let spans = |index: &IndexDef| {
         let columns = index.columns.iter().map(|part| part.column);
         let mut columns: Vec<ColumnId> = columns
             .filter(|id| {
@@ -384,8 +387,22 @@ fn referenced_key(referenced: &TableDef, named: &[Ident]) -> Result<(u32, Vec<Co
             })
             .collect();
         columns.sort_unstable();
-        index.unique && index.is_complete() && index.is_plain() && columns == sorted
+        columns
     };
+    let fits =
+        |index: &&IndexDef| index.unique && index.is_complete() && index.is_plain() && spans(index) == sorted;
+    let is_deferrable = |index: &&IndexDef| index.deferral.is_some() && spans(index) == sorted;
+    if !referenced.all_indexes().any(|index| fits(&index))
+        && referenced.all_indexes().any(|index| is_deferrable(&index))
+    {
+        return Err(fault(
+            StatementFault::NotInPrerequisiteState,
+            format!(
+                "cannot use a deferrable unique constraint for referenced table \"{}\"",
+                referenced.name
+            ),
+        ));
+    }
     let index = referenced.all_indexes().find(fits);
     let index = index.filter(|index| index.id != 0 || !referenced.has_hidden_key());
     let no_key = || {
@@ -411,6 +428,26 @@ fn column_ids(table: &TableDef, named: &[Ident]) -> Result<Vec<ColumnId>> {
         Ok(table.columns[at].id)
     };
     named.iter().map(id).collect()
+}
+
+/// The columns that ON DELETE SET names. Errors: 42703, 42P10.
+fn columns_to_set(table: &TableDef, referring: &[ColumnId], named: &[String]) -> Result<Vec<ColumnId>> {
+    let mut set = Vec::with_capacity(named.len());
+    for name in named {
+        let [id] = column_ids(table, &[Ident::with_quote('"', name)])?[..] else {
+            continue;
+        };
+        if !referring.contains(&id) {
+            return Err(fault(
+                StatementFault::InvalidColumnReference,
+                format!("column \"{name}\" referenced in ON DELETE SET action must be part of foreign key"),
+            ));
+        }
+        if !set.contains(&id) {
+            set.push(id);
+        }
+    }
+    Ok(set)
 }
 
 /// Errors: 42804 for columns that are not compared with each other.
@@ -459,19 +496,21 @@ fn is_comparable(own: &SqlType, other: &SqlType) -> bool {
 
 /// Errors: 42P17 for SET NULL and CASCADE of a generated column, as PostgreSQL has it.
 fn check_settable(table: &TableDef, key: &ForeignKey) -> Result<()> {
-    let is_generated = key.columns.iter().any(|id| {
-        let at = table.column_index_by_id(*id);
-        at.is_some_and(|at| table.columns[at].generation().is_some())
-    });
+    let is_generated = |ids: &[ColumnId]| {
+        ids.iter().any(|id| {
+            let at = table.column_index_by_id(*id);
+            at.is_some_and(|at| table.columns[at].generation().is_some())
+        })
+    };
     let sets = |action| matches!(action, ReferentialAction::SetNull | ReferentialAction::SetDefault);
-    let clause = if key.on_update == ReferentialAction::Cascade || sets(key.on_update) {
-        "ON UPDATE"
+    let (clause, set) = if key.on_update == ReferentialAction::Cascade || sets(key.on_update) {
+        ("ON UPDATE", key.columns.as_slice())
     } else if sets(key.on_delete) {
-        "ON DELETE"
+        ("ON DELETE", key.columns_set())
     } else {
         return Ok(());
     };
-    match is_generated {
+    match is_generated(set) {
         false => Ok(()),
         true => Err(fault(
             StatementFault::Syntax,

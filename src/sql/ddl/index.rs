@@ -7,7 +7,7 @@ use super::index_build::{Build, JobIndex, Unbuilt};
 use super::index_sort::Sorting;
 use super::verification::JobTable;
 use crate::catalog::{
-    CatalogWriter, IndexBuckets, IndexDef, IndexExpression, KeyColumn, TableDef, written_key,
+    CatalogWriter, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn, TableDef, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
@@ -30,6 +30,8 @@ pub(super) struct NewIndex {
     pub(super) unique: bool,
     /// Declared as a constraint.
     pub(super) constraint: bool,
+    /// DEFERRABLE, and then not `unique`.
+    pub(super) deferral: Option<Deferral>,
     /// Options that are only told.
     pub(super) options: BTreeMap<String, String>,
 }
@@ -147,6 +149,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         buckets: new.buckets,
         unique: new.unique,
         constraint: new.constraint,
+        deferral: new.deferral,
         built: !building,
         building,
         invalid: false,

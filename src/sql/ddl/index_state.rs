@@ -57,7 +57,7 @@ pub(super) async fn change(
                 "BUILD INDEX, or ALTER INDEX ... ACTIVE, gives it its entries.",
             ));
         }
-        IndexState::Inactive | IndexState::Disabled if index.unique => {
+        IndexState::Inactive | IndexState::Disabled if index.unique || index.deferral.is_some() => {
             return Err(Error::unsupported(
                 format!("to turn off index \"{name}\", which keeps rows apart,"),
                 Some("Only an index that is not unique can be turned off: drop it, or its constraint."),

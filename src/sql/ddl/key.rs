@@ -6,7 +6,7 @@ use sqlparser::ast::{
 
 use super::foreign_key::deferral;
 use super::operator_class;
-use crate::catalog::{ColumnDef, KeyColumn};
+use crate::catalog::{ColumnDef, Deferral, KeyColumn};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::parse::{self, collation, names};
@@ -30,6 +30,8 @@ pub(super) struct NewUnique {
     pub(super) columns: Vec<IndexColumn>,
     /// The columns that it includes, by name.
     pub(super) include: Vec<String>,
+    /// DEFERRABLE.
+    pub(super) deferral: Option<Deferral>,
 }
 
 /// The columns of a key, looked up among `columns`. Errors: 42703, 42701 for a column named twice, 0A000 for
@@ -77,16 +79,21 @@ pub(super) fn key_column(column: ColumnId, part: &IndexColumn) -> KeyColumn {
     }
 }
 
-/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT and DEFERRABLE.
+/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT, 42601.
 pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
     if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
         return Err(Error::unsupported("NULLS NOT DISTINCT", None));
     }
-    check_characteristics(unique.characteristics.as_ref())?;
+    let deferral = match deferral(unique.characteristics.as_ref())? {
+        (false, _) => None,
+        (true, false) => Some(Deferral::Immediate),
+        (true, true) => Some(Deferral::Deferred),
+    };
     Ok(NewUnique {
         name: unique.name.as_ref().map(names::fold),
         columns: unique.columns.clone(),
         include: parse::included(&unique.index_options)?,
+        deferral,
     })
 }
 
@@ -102,12 +109,27 @@ pub(super) fn included_columns(names: &[String], columns: &[ColumnDef]) -> Resul
     names.iter().map(id).collect()
 }
 
-/// Errors: 0A000 for a constraint that is checked later, 42601.
-pub(super) fn check_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
+/// Errors: 0A000 for a primary key that is checked later, 42601.
+pub(super) fn check_primary_characteristics(
+    characteristics: Option<&ConstraintCharacteristics>,
+) -> Result<()> {
     match deferral(characteristics)? {
         (true, _) => Err(Error::unsupported(
-            "a deferrable unique key",
-            Some("Unique keys are checked at the end of each statement; foreign keys alone can be deferred."),
+            "a deferrable primary key",
+            Some(
+                "Rows are stored under their primary key, one under each. Declare the columns NOT NULL and UNIQUE (...) DEFERRABLE, and another column, or none, PRIMARY KEY.",
+            ),
+        )),
+        (false, _) => Ok(()),
+    }
+}
+
+/// Errors: 0A000 for an index that would become a constraint that is checked later, 42601.
+pub(super) fn check_index_characteristics(characteristics: Option<&ConstraintCharacteristics>) -> Result<()> {
+    match deferral(characteristics)? {
+        (true, _) => Err(Error::unsupported(
+            "a deferrable constraint of an index that is there",
+            Some("Drop the index, and ADD UNIQUE (...) DEFERRABLE."),
         )),
         (false, _) => Ok(()),
     }

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use sqlparser::ast::{Expr, Ident, IndexColumn, ObjectName, OrderByExpr, OrderByOptions};
 
 use super::check::NewCheck;
-use crate::catalog::{Access, ColumnDef, ColumnDefault, IndexDef, Object, TableDef, TableOptions, ViewDef};
+use crate::catalog::{
+    Access, ColumnDef, ColumnDefault, Deferral, IndexDef, Object, TableDef, TableOptions, ViewDef,
+};
 use crate::codec::row::ColumnId;
 use crate::parse::Like;
 use crate::parse::definition::SequenceOption;
@@ -56,6 +58,7 @@ pub(super) struct LikeIndex {
     pub(super) include: Vec<String>,
     pub(super) unique: bool,
     pub(super) constraint: bool,
+    pub(super) deferral: Option<Deferral>,
     pub(super) comment: Option<String>,
     /// Options that are only told.
     pub(super) options: BTreeMap<String, String>,
@@ -165,6 +168,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                     .collect(),
                 unique: index.unique,
                 constraint: index.constraint,
+                deferral: index.deferral,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),
                 predicate: query::index_condition(table, index)?,
                 buckets: index.buckets.map(|buckets| buckets.count),

@@ -99,6 +99,7 @@ pub(super) async fn create_of_plan(
     let all: Vec<String> = columns.iter().cloned().chain(own).collect();
     let stored = StoredQuery {
         query: view::stored_query(&create.query, &outputs, &all)?,
+        printed: query::query_text(ctx, &create.query, (&outputs, &all)),
         search_path: lasting_path(&ctx.settings.search_path),
         depends_on,
         is_populated: !ctx.hints.without_rows,

@@ -1,10 +1,10 @@
-//! SET CONSTRAINTS: when the transaction's foreign keys are asked. Those that are to be asked at once are asked of what was left so far.
+//! SET CONSTRAINTS: when the transaction's foreign keys and deferrable unique keys are asked. Those that are to be asked at once are asked of what was left so far.
 
 use std::sync::Arc;
 
 use sqlparser::ast::ObjectName;
 
-use crate::catalog::{ForeignKey, Relation, TableDef, is_system_schema};
+use crate::catalog::{Relation, TableDef, is_system_schema};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::sql::dml;
@@ -28,7 +28,7 @@ pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferr
         return Ok(());
     }
     if !deferred {
-        let is_wanted = |key: &ForeignKey| names.is_empty() || named.contains(&key.oid);
+        let is_wanted = |constraint: u32| names.is_empty() || named.contains(&constraint);
         dml::check_deferred(ctx, is_wanted).await?;
     }
     ctx.session.touch();
@@ -42,7 +42,7 @@ pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferr
     Ok(())
 }
 
-/// The foreign keys of this name: in the schema said, or in the first of the search path that has a constraint of the name.
+/// The oids of the constraints of this name: in the schema said, or in the first of the search path that has a constraint of the name.
 fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
     let (schema, name) = names::relation_name(name)?;
     let schemas = match schema {
@@ -68,7 +68,8 @@ fn constraints(ctx: &StatementContext, name: &ObjectName) -> Result<Vec<u32>> {
     };
     let key = |table: &Arc<TableDef>| {
         let key = table.foreign_key(&name).filter(|key| key.deferrable);
-        key.map(|key| key.oid)
+        let unique = table.deferrable_keys().find(|(index, _)| index.name == name);
+        key.map(|key| key.oid).or(unique.map(|(index, _)| index.oid))
     };
     let keys: Vec<u32> = tables.into_iter().filter_map(key).collect();
     match keys.is_empty() {

@@ -35,6 +35,7 @@ pub(super) fn own_indexes(ctx: &StatementContext, columns: &[ColumnDef]) -> Resu
             include,
             unique: false,
             constraint: false,
+            deferral: None,
             comment: None,
             options: options.kept,
             predicate: create.predicate.clone(),
@@ -96,6 +97,7 @@ pub(super) fn define_computed(
         buckets: key.buckets,
         unique: like.unique,
         constraint: false,
+        deferral: None,
         options: like.options,
     };
     let index = index::define(table, &new, oid, false);

@@ -82,6 +82,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         version: 0,
         columns,
         query: stored_query(&create.query, &planned.columns, &column_names)?,
+        printed: query::query_text(ctx, &create.query, (&planned.columns, &column_names)),
         search_path: match is_temporary_schema(&schema) {
             true => ctx.settings.search_path.clone(),
             false => lasting_path(&ctx.settings.search_path),

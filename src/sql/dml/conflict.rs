@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
-use arrow::compute::{concat_batches, filter_record_batch, not, take_record_batch};
+use arrow::compute::{concat_batches, filter_record_batch, not};
 use sqlparser::ast::{
     self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, VisitMut, VisitorMut,
 };
@@ -30,7 +30,7 @@ use crate::system::StatementContext;
 use crate::table::{
     Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, update_rows, write_schema,
 };
-use crate::types::SqlType;
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// The name of the rows proposed for insertion.
@@ -66,6 +66,7 @@ impl OnConflict {
         let OnInsert::OnConflict(clause) = on else {
             return Err(Error::unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
         };
+        check_no_deferrable(ctx, &target.table, clause.conflict_target.as_ref())?;
         let key = clause
             .conflict_target
             .as_ref()
@@ -224,6 +225,38 @@ pub(super) async fn add_new_columns(
     .await
 }
 
+/// Errors: 55000 where a constraint that is DEFERRABLE would decide.
+fn check_no_deferrable(
+    ctx: &StatementContext,
+    table: &TableDef,
+    named: Option<&ConflictTarget>,
+) -> Result<()> {
+    let mut deferrable = table.deferrable_keys().map(|(index, _)| index);
+    let found = match named {
+        None => deferrable.next(),
+        Some(ConflictTarget::OnConstraint(name)) => {
+            let name = names::relation_name(name)?.1;
+            deferrable.find(|index| index.name == name)
+        }
+        Some(ConflictTarget::Columns(columns)) if table.deferrable_keys().next().is_some() => {
+            let wanted = ConflictKeys::read(ctx, table, columns)?;
+            let decides = table
+                .all_indexes()
+                .any(|index| index.unique && wanted.are_of(table, index));
+            deferrable.find(|index| !decides && wanted.are_of(table, index))
+        }
+        Some(ConflictTarget::Columns(_)) => None,
+    };
+    match found {
+        None => Ok(()),
+        Some(_) => Err(Error::NotInState {
+            message:
+                "ON CONFLICT does not support deferrable unique constraints/exclusion constraints as arbiters"
+                    .to_string(),
+        }),
+    }
+}
+
 /// The unique key that the clause names.
 fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
     let fits = |index: &&IndexDef| {
@@ -308,7 +341,7 @@ pub(super) async fn insert_or_update(
     let (kept, changed) = updated_rows(ctx, target, &existing, &proposed, update).await?;
     let updates = |at: usize| kept.values().binary_search(&(at as u32)).is_ok();
     check_no_repeat(in_the_way.iter().enumerate().map(|(at, key)| (key, updates(at))))?;
-    let old = take_record_batch(&existing, &kept).map_err(Error::arrow)?;
+    let old = take_rows(&existing, &kept).map_err(Error::arrow)?;
     let replaced = update_rows(txn, table, &old, &changed, limits).await?;
     references
         .note_replaced(ctx, table, (&old, &changed), replaced.as_ref())
@@ -361,7 +394,7 @@ pub(super) async fn upsert_whole_rows(
             continue;
         }
         references.note_written(ctx, table, &new, Some(&old)).await?;
-        references.note_left(ctx, table, &old, Some(&new))?;
+        references.note_left(ctx, table, &old, Some(&new)).await?;
         written.push(new);
     }
     concat_batches(&write_schema(table), &written).map_err(Error::arrow)
@@ -411,7 +444,7 @@ async fn updated_rows(
     let both = side_by_side(&[&visible(existing)?, &visible(proposed)?])?;
     let evaluated = update.expressions.evaluate(ctx, &both).await?;
     let kept = UInt32Array::from_iter_values(evaluated.ordinals.iter().map(|at| *at as u32));
-    let old = take_record_batch(existing, &kept).map_err(Error::arrow)?;
+    let old = take_rows(existing, &kept).map_err(Error::arrow)?;
     let types = update.expressions.columns().iter().map(|column| &column.ty);
     let computed = types.zip(evaluated.batch.columns());
     let changed = update.set.apply(ctx, &target.table, &old, computed).await?;
@@ -440,5 +473,5 @@ fn in_order(
             next_fresh += 1;
         }
     }
-    take_record_batch(&both, &UInt32Array::from(order)).map_err(Error::arrow)
+    take_rows(&both, &UInt32Array::from(order)).map_err(Error::arrow)
 }

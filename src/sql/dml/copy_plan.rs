@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
-use arrow::compute::{interleave, take_record_batch};
+use arrow::compute::interleave;
 use sqlparser::ast::{self, Ident, ObjectName, Visit, Visitor};
 
 use super::default::DefaultPlan;
@@ -19,7 +19,7 @@ use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
 use crate::system::StatementContext;
 use crate::table::{RowFault, insert_told_rows, lock_for_writes};
-use crate::types::SqlType;
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// The write of a COPY FROM, bound.
@@ -345,5 +345,5 @@ fn rows_at(batch: &RecordBatch, places: &[usize]) -> Result<RecordBatch> {
         return Ok(batch.clone());
     }
     let places = UInt32Array::from_iter_values(places.iter().map(|place| *place as u32));
-    take_record_batch(batch, &places).map_err(Error::arrow)
+    take_rows(batch, &places).map_err(Error::arrow)
 }

@@ -1,23 +1,24 @@
-//! Foreign keys that are asked when the transaction commits, or when SET CONSTRAINTS says so: what a statement leaves of them, and the
-//! question itself. Missing keys and keys that are gone are asked alike: is a key not there, and does a row still refer to it?
+//! Foreign keys and unique keys that are asked when the transaction commits, or when SET CONSTRAINTS says so: what a statement leaves of
+//! foreign keys, and the questions themselves. Missing keys and keys that are gone are asked alike: is a key not there, and does a row still refer to it?
 
+use super::deferrable_keys;
 use super::referenced_keys::{Missing, not_present, referenced_table};
 use super::references::Gone;
 use super::referring_rows::{first_referring, still_referenced};
 use crate::Result;
 use crate::catalog::ForeignKey;
-use crate::system::{DeferredCause, DeferredCheck, StatementContext};
+use crate::system::{DeferredCause, DeferredCheck, ReferenceCheck, StatementContext};
 
 /// Whether a foreign key is not asked when the statement ends. One that is a transaction by itself ends with that.
 pub(super) fn is_deferred(ctx: &StatementContext, key: &ForeignKey) -> bool {
-    ctx.in_block && ctx.session.deferred.is_deferred(key)
+    ctx.in_block && key.deferrable && ctx.session.deferred.is_deferred(key.oid, key.initially_deferred)
 }
 
 /// Keys are gone, and whether rows refer to them is asked later.
 pub(super) fn leave_gone(ctx: &StatementContext, gone: Gone) {
     leave(
         ctx,
-        DeferredCheck {
+        ReferenceCheck {
             cause: DeferredCause::Gone,
             table: gone.table,
             by: gone.by,
@@ -31,7 +32,7 @@ pub(super) fn leave_gone(ctx: &StatementContext, gone: Gone) {
 pub(super) fn leave_missing(ctx: &StatementContext, missing: Missing) {
     leave(
         ctx,
-        DeferredCheck {
+        ReferenceCheck {
             cause: DeferredCause::Missing,
             by: missing.table.oid,
             table: missing.table,
@@ -41,25 +42,25 @@ pub(super) fn leave_missing(ctx: &StatementContext, missing: Missing) {
     );
 }
 
-fn leave(ctx: &StatementContext, check: DeferredCheck) {
+fn leave(ctx: &StatementContext, check: ReferenceCheck) {
     ctx.session.touch();
-    ctx.session.deferred.leave(check);
+    ctx.session.deferred.leave(DeferredCheck::Reference(check));
 }
 
-/// Asks what the transaction has left of the foreign keys that are wanted. Errors: 23503.
-pub(crate) async fn check_deferred(
-    ctx: &StatementContext,
-    is_wanted: impl Fn(&ForeignKey) -> bool,
-) -> Result<()> {
-    let open = ctx.session.deferred.open(|check| is_wanted(&check.foreign_key));
+/// Asks what the transaction has left of the constraints, by their oids, that are wanted. Errors: 23503, 23505.
+pub(crate) async fn check_deferred(ctx: &StatementContext, is_wanted: impl Fn(u32) -> bool) -> Result<()> {
+    let open = ctx.session.deferred.open(|check| is_wanted(check.constraint()));
     for (place, check) in open {
-        Box::pin(ask(ctx, &check)).await?;
+        match check.as_ref() {
+            DeferredCheck::Reference(check) => Box::pin(ask(ctx, check)).await?,
+            DeferredCheck::Unique(check) => Box::pin(deferrable_keys::ask(ctx, check)).await?,
+        }
         ctx.session.deferred.strike(place);
     }
     Ok(())
 }
 
-async fn ask(ctx: &StatementContext, check: &DeferredCheck) -> Result<()> {
+async fn ask(ctx: &StatementContext, check: &ReferenceCheck) -> Result<()> {
     let by = ctx.table_by_oid(check.by).cloned();
     let Some((by, key)) = by.and_then(|by| {
         let key = by

@@ -106,7 +106,7 @@ impl DeletePlan {
                 continue;
             }
             delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
-            references.note_left(ctx, table, &rows, None)?;
+            references.note_left(ctx, table, &rows, None).await?;
             deleted += rows.num_rows() as u64;
             if self.returning.is_some() {
                 returned.push(append_beside(rows, &self.found.beside, beside)?)?;

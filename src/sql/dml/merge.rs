@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, RecordBatchOptions, StringArray, UInt32Array};
-use arrow::compute::{concat_batches, take_record_batch};
+use arrow::compute::concat_batches;
 use arrow::datatypes::Schema;
 use sqlparser::ast::{self, MergeClauseKind, OutputClause};
 
@@ -27,7 +27,7 @@ use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelati
 use crate::system::StatementContext;
 use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes, write_schema};
 use crate::tree::JoinType;
-use crate::types::SqlType;
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// A MERGE, bound.
@@ -344,7 +344,7 @@ impl MergePlan {
         }
         for (rows, old) in deleted {
             delete_rows(txn, table, &old, limits).await?;
-            references.note_left(ctx, table, &old, None)?;
+            references.note_left(ctx, table, &old, None).await?;
             outcome.written.push((rows, old, "DELETE"));
         }
         let mut update = RowUpdate::new(txn, table, limits, true);
@@ -501,5 +501,5 @@ fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> 
 }
 
 fn take(rows: &RecordBatch, wanted: &[u32]) -> Result<RecordBatch> {
-    take_record_batch(rows, &UInt32Array::from(wanted.to_vec())).map_err(Error::arrow)
+    take_rows(rows, &UInt32Array::from(wanted.to_vec())).map_err(Error::arrow)
 }

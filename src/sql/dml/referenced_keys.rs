@@ -12,7 +12,7 @@ use crate::codec::row::ColumnId;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{Arbiter, EntryReader, RowPages, key_text, write_schema};
-use crate::types::SqlType;
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// Keys that were not there.
@@ -123,7 +123,7 @@ pub(super) async fn absent_keys(
     };
     let (held, not_held): (Vec<usize>, Vec<usize>) = (0..rows.num_rows()).partition(whole);
     let held_rows = UInt32Array::from_iter_values(held.iter().map(|row| *row as u32));
-    let held_rows = arrow::compute::take_record_batch(&rows, &held_rows).map_err(Error::arrow)?;
+    let held_rows = take_rows(&rows, &held_rows).map_err(Error::arrow)?;
     let keys: Vec<Vec<u8>> = arbiter.keys(&held_rows)?.into_iter().flatten().collect();
     let mut sorted = keys.clone();
     sorted.sort_unstable();

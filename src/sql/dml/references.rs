@@ -17,6 +17,7 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
+use super::deferrable_keys::{WrittenKeys, key_values, lock_keys};
 use super::referenced_keys::{Missing, check_match, columns_of, missing_keys};
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::system::StatementContext;
@@ -34,6 +35,8 @@ struct Open {
     missing: Vec<Missing>,
     /// Keys that are gone.
     gone: VecDeque<Gone>,
+    /// Keys that rows have got of which several may have one for a while.
+    written: Vec<WrittenKeys>,
 }
 
 /// Keys of rows that are gone or have others now, and a foreign key that refers to such.
@@ -77,6 +80,7 @@ impl References {
         if asks_nothing(ctx, table) {
             return Ok(());
         }
+        self.note_deferrable(ctx, table, new, old).await?;
         for key in &table.foreign_keys {
             let columns = columns_of(table, &key.columns, new)?;
             let old = old.map(|old| columns_of(table, &key.columns, old)).transpose()?;
@@ -86,6 +90,29 @@ impl References {
             };
             let missing = missing_keys(ctx, table, key, columns).await?;
             self.open().missing.extend(missing);
+        }
+        Ok(())
+    }
+
+    /// The keys of constraints that are DEFERRABLE, which are locked: those that rows have got are asked when the statement ends.
+    async fn note_deferrable(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        new: &RecordBatch,
+        old: Option<&RecordBatch>,
+    ) -> Result<()> {
+        if table.deferrable_keys().next().is_none() {
+            return Ok(());
+        }
+        let rows: Vec<&RecordBatch> = std::iter::once(new).chain(old).collect();
+        lock_keys(ctx, table, &rows).await?;
+        for (index, _) in table.deferrable_keys() {
+            let columns = key_values(table, index, new)?;
+            let old = old.map(|old| key_values(table, index, old)).transpose()?;
+            if let Some(keys) = chosen(&columns, old.as_deref())? {
+                self.open().written.push(WrittenKeys::new(table, index, keys));
+            }
         }
         Ok(())
     }
@@ -100,11 +127,11 @@ impl References {
     ) -> Result<()> {
         let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
         self.note_written(ctx, table, new, Some(old)).await?;
-        self.note_left(ctx, table, old, Some(new))
+        self.note_left(ctx, table, old, Some(new)).await
     }
 
     /// Rows of a table have gone, or become others: what referred to them is seen to when the statement ends.
-    pub(super) fn note_left(
+    pub(super) async fn note_left(
         &self,
         ctx: &StatementContext,
         table: &Arc<TableDef>,
@@ -113,6 +140,9 @@ impl References {
     ) -> Result<()> {
         if asks_nothing(ctx, table) {
             return Ok(());
+        }
+        if new.is_none() {
+            lock_keys(ctx, table, &[old]).await?;
         }
         for (by, key) in ctx.references_to(table.oid) {
             let left = columns_of(table, &key.referenced, old)?;
@@ -141,6 +171,11 @@ impl References {
     /// Keys that were not there when a row was written that refers to them. None is left.
     pub(super) fn take_missing(&self) -> Vec<Missing> {
         std::mem::take(&mut self.open().missing)
+    }
+
+    /// Keys that rows have got of which several may have one for a while. None is left.
+    pub(super) fn take_written(&self) -> Vec<WrittenKeys> {
+        std::mem::take(&mut self.open().written)
     }
 
     /// The next of the queue; with it all others of the same foreign key and kind, so that keys that change places do so at once.

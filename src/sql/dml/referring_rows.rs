@@ -1,28 +1,21 @@
 //! The rows that refer to keys that are gone: looked for by statements of their own, which read and write as any do, in a snapshot later
 //! than the locks of the keys.
 
-use std::sync::Arc;
-
 use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
-use futures::TryStreamExt;
-use sqlparser::ast;
 
+use super::keyed_statement::{KEYS_AT_ONCE, KeyedStatement, no_table, slice};
 use super::referenced_keys::{absent_keys, named_columns};
 use super::references::{Gone, References};
 use super::write_plan::WritePlan;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
-use crate::parse::quoting::{qualified, quote_ident};
-use crate::parse::{self, Hints};
-use crate::query::{self, QueryPlan};
+use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 use crate::table::key_text;
-use crate::types::{SqlType, Value, value_at};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// Keys that one statement looks for.
-const KEYS_AT_ONCE: usize = 256;
 /// Keys that change in one statement at most where rows follow them: all must be known at once, for one may become another.
 const CHANGED_KEYS_MAX: usize = 4096;
 
@@ -67,23 +60,15 @@ async fn first_with(
     let count = keys.first().map_or(0, |column| column.len());
     for from in (0..count).step_by(KEYS_AT_ONCE) {
         let keys = slice(keys, from, KEYS_AT_ONCE);
-        let run = Run::begin(ctx, (by, key), of).await?;
+        let run = KeyedStatement::begin(ctx, (by, key), of).await?;
         let text = format!(
             "SELECT {} FROM {} WHERE {} LIMIT 1 FOR KEY SHARE",
             run.names.join(", "),
             run.relation(),
             run.condition(keys[0].len())
         );
-        let (ctx, statement) = run.statement(&text, &[&keys])?;
-        let ast::Statement::Query(query) = &statement else {
-            return Err(Error::internal("a query that is none"));
-        };
-        let plan = QueryPlan::new(query::plan_query(&ctx, query, &query::known_types(&ctx))?);
-        let rows = plan.run(&ctx).await?;
-        let batches = rows.and_then(|rows| async move { rows.into_batch() });
-        let batches: Vec<_> = batches.try_collect().await?;
-        if let Some(found) = batches.iter().find(|batch| batch.num_rows() > 0) {
-            return Ok(Some(found.columns().to_vec()));
+        if let Some(found) = run.first_row(&text, &[&keys]).await? {
+            return Ok(Some(found));
         }
     }
     Ok(None)
@@ -110,10 +95,13 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
     for from in (0..gone.len()).step_by(at_once) {
         let old = slice(&gone.old, from, at_once);
         let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
-        let run = Run::begin(ctx, (&by, &gone.foreign_key), &gone.table).await?;
+        let run = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), &gone.table).await?;
         let (relation, condition) = (run.relation(), run.condition(old[0].len()));
+        let key = &gone.foreign_key;
+        let is_set = |id: &ColumnId| gone.new.is_some() || key.columns_set().contains(id);
         let set_all = |value: &str| {
-            let set: Vec<String> = run.names.iter().map(|name| format!("{name} = {value}")).collect();
+            let names = run.names.iter().zip(&key.columns).filter(|(_, id)| is_set(id));
+            let set: Vec<String> = names.map(|(name, _)| format!("{name} = {value}")).collect();
             format!("UPDATE {relation} SET {} WHERE {condition}", set.join(", "))
         };
         let (text, new) = match (gone.action(), &gone.new) {
@@ -132,111 +120,6 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
         plan.run(&ctx, None, references).await?;
     }
     Ok(())
-}
-
-/// A statement over the table that refers, at the newest snapshot.
-struct Run {
-    ctx: StatementContext,
-    table: Arc<TableDef>,
-    /// The names of the columns that refer, quoted.
-    names: Vec<String>,
-    /// The types of the keys.
-    types: Vec<SqlType>,
-}
-
-impl Run {
-    /// Over the table that refers. `of`: the table whose columns the keys are, that one itself or the one that it refers to.
-    async fn begin(
-        ctx: &StatementContext,
-        (by, key): (&TableDef, &ForeignKey),
-        of: &TableDef,
-    ) -> Result<Run> {
-        let ctx = ctx.at_newest().await?;
-        let table = ctx.table_by_oid(by.oid).cloned().ok_or_else(no_table)?;
-        let named = named_columns(&table, &key.columns);
-        let names = named.iter().map(|(name, _)| quote_ident(name)).collect();
-        let ids = match of.oid == key.table {
-            true => &key.referenced,
-            false => &key.columns,
-        };
-        let keys = named_columns(of, ids);
-        Ok(Run {
-            names,
-            types: keys.into_iter().map(|(_, ty)| ty.clone()).collect(),
-            table,
-            ctx,
-        })
-    }
-
-    fn relation(&self) -> String {
-        qualified(&self.table.schema, &self.table.name)
-    }
-
-    /// The columns are one of so many keys: `$1` … in their order.
-    fn condition(&self, keys: usize) -> String {
-        let width = self.names.len();
-        if let [name] = self.names.as_slice() {
-            let parameters: Vec<String> = (1..=keys).map(|at| format!("${at}")).collect();
-            return format!("{name} IN ({})", parameters.join(", "));
-        }
-        let keys: Vec<String> = (0..keys).map(|key| self.equal(key * width)).collect();
-        keys.join(" OR ")
-    }
-
-    /// The columns are the key whose parameters begin behind `$at`.
-    fn equal(&self, at: usize) -> String {
-        let parts = self.names.iter().enumerate();
-        let parts: Vec<String> = parts
-            .map(|(column, name)| format!("{name} = ${}", at + column + 1))
-            .collect();
-        format!("({})", parts.join(" AND "))
-    }
-
-    /// SET of each key to the one that stands so many keys behind it.
-    fn changes(&self, keys: usize) -> String {
-        let width = self.names.len();
-        let set = self.names.iter().enumerate().map(|(column, name)| {
-            let cases = (0..keys).map(|key| {
-                let new = (keys + key) * width + column + 1;
-                format!("WHEN {} THEN ${new}", self.equal(key * width))
-            });
-            let cases: Vec<String> = cases.collect();
-            format!("{name} = CASE {} END", cases.join(" "))
-        });
-        set.collect::<Vec<_>>().join(", ")
-    }
-
-    /// The statement of a text, and what it runs in: `$1` … are the keys, one after the other, then those of the next part.
-    fn statement(&self, text: &str, parts: &[&[ArrayRef]]) -> Result<(StatementContext, ast::Statement)> {
-        let mut values: Vec<Value> = Vec::new();
-        for part in parts {
-            for row in 0..part.first().map_or(0, |column| column.len()) {
-                for (column, ty) in part.iter().zip(&self.types) {
-                    values.push(value_at(column, row, ty)?);
-                }
-            }
-        }
-        let types: Vec<SqlType> = self.types.iter().cycle().take(values.len()).cloned().collect();
-        let parsed = parse::parse(text)?.pop();
-        let parsed = parsed.ok_or_else(|| Error::internal("a statement of no text"))?;
-        let ctx = StatementContext {
-            parameters: values.into(),
-            parameter_types: types.into(),
-            parameters_are_constants: false,
-            // Nobody need allow that all rows are read where no key leads to those that refer.
-            hints: Hints {
-                allow_filtering: true,
-                ..parsed.hints
-            },
-            ..self.ctx.clone()
-        };
-        Ok((ctx, parsed.ast))
-    }
-}
-
-fn slice(columns: &[ArrayRef], from: usize, rows: usize) -> Vec<ArrayRef> {
-    let rows = rows.min(columns.first().map_or(0, |column| column.len()) - from);
-    columns.iter().map(|column| column.slice(from, rows)).collect()
 }
 
 /// 23503 of a row that is referred to, by a row with the key `found`.
@@ -266,8 +149,4 @@ pub(super) fn still_referenced(
             by.name
         ),
     }
-}
-
-fn no_table() -> Error {
-    Error::internal("a foreign key of a table that is not there")
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use arrow::array::{Array, AsArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::{concat_batches, sort_to_indices, take_record_batch};
+use arrow::compute::{concat_batches, sort_to_indices};
 use arrow::datatypes::{Field, Int64Type, Schema};
 use futures::TryStreamExt;
 use sqlparser::ast::{Expr, SelectItem};
@@ -14,7 +14,7 @@ use crate::operators::row_expressions as rows;
 use crate::query::{self, Clause, PlannedQuery, RowQuery, RowRelation};
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
-use crate::types::SqlType;
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// Expressions over rows in memory with their types.
@@ -122,7 +122,7 @@ impl QueryOverRows {
         let planned = query::plan_numbered(ctx, query, rows, &self.parameters)?;
         let batch = collect(ctx, &planned).await?;
         let sorted = sort_to_indices(batch.column(0), None, None).map_err(Error::arrow)?;
-        let batch = take_record_batch(&batch, &sorted).map_err(Error::arrow)?;
+        let batch = take_rows(&batch, &sorted).map_err(Error::arrow)?;
         let numbers = batch.column(0).as_primitive::<Int64Type>().values();
         let ordinals = numbers.iter().map(|at| *at as usize).collect();
         let output: Vec<usize> = (1..batch.num_columns()).collect();

@@ -1,5 +1,6 @@
-//! The end of a statement that writes: what its rows have left to be asked of foreign keys.
+//! The end of a statement that writes: what its rows have left to be asked of foreign keys and of unique keys that are deferrable.
 
+use super::deferrable_keys;
 use super::deferred_references::{is_deferred, leave_gone, leave_missing};
 use super::referenced_keys::check_present;
 use super::references::References;
@@ -45,6 +46,9 @@ pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> R
             true => leave_missing(ctx, missing),
             false => check_present(ctx, &missing).await?,
         }
+    }
+    for written in references.take_written() {
+        Box::pin(deferrable_keys::settle(ctx, written)).await?;
     }
     Ok(())
 }

@@ -7,13 +7,22 @@ use crate::parse::plpgsql::tree::Target;
 use crate::types::{SqlType, Value};
 
 impl Frame {
-    pub(super) fn diagnostics(&mut self, stacked: bool, items: &[(Target, String)]) -> Result<()> {
+    /// `line`: that of the statement.
+    pub(super) fn diagnostics(
+        &mut self,
+        stacked: bool,
+        items: &[(Target, String)],
+        line: usize,
+    ) -> Result<()> {
         for (target, item) in items {
             let (value, ty) = match stacked {
                 true => (Value::Text(self.of_error(item)?), SqlType::Text),
                 false if item == "row_count" => (Value::Int(self.row_count), SqlType::Int8),
                 false => (
-                    Value::Text(format!("PL/pgSQL function {} at GET DIAGNOSTICS", self.name)),
+                    Value::Text(format!(
+                        "PL/pgSQL function {} line {line} at GET DIAGNOSTICS",
+                        self.name
+                    )),
                     SqlType::Text,
                 ),
             };

@@ -6,7 +6,10 @@ use futures::future::BoxFuture;
 use super::frame::{Flow, Frame};
 use super::variable::{Holder, Variable, assign, holder_of, null_value};
 use crate::error::Raised;
-use crate::parse::plpgsql::tree::{Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target};
+use crate::parse::plpgsql::tree::{
+    Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target, VariableType,
+};
+use crate::parse::routine::WrittenType;
 use crate::sql::routine_run::assigned;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -69,7 +72,11 @@ impl Frame {
                 not_null,
                 default,
             } => {
-                let mut variable = Variable::of(holder_of(&self.ctx, ty)?);
+                let holder = match self.holder_like_variable(ty) {
+                    Some(holder) => holder,
+                    None => holder_of(&self.ctx, ty)?,
+                };
+                let mut variable = Variable::of(holder);
                 variable.not_null = *not_null;
                 if let Some(default) = default {
                     if let (Holder::Record(_) | Holder::Row(_), Some(other)) =
@@ -87,6 +94,26 @@ impl Frame {
                 self.declare(&declaration.name, label, variable);
                 Ok(())
             }
+        }
+    }
+
+    /// What `variable%TYPE` declares: the same as the variable, or its field, empty. `None`: it names no variable.
+    fn holder_like_variable(&self, ty: &VariableType) -> Option<Holder> {
+        let VariableType::Written(WrittenType::OfColumn(name)) = ty else {
+            return None;
+        };
+        let parts = name
+            .0
+            .iter()
+            .map(|part| part.as_ident().map(crate::parse::names::fold));
+        let (at, field) = self.resolve(&parts.collect::<Option<Vec<_>>>()?).ok()?;
+        match (&self.variables[at].holder, field) {
+            (Holder::Scalar { ty, .. }, None) => Some(Holder::new(ty.clone(), Value::Null)),
+            (Holder::Row(fields) | Holder::Record(Some(fields)), Some(field)) => {
+                let found = fields.iter().find(|known| known.name == field)?;
+                Some(Holder::new(found.ty.clone(), Value::Null))
+            }
+            _ => None,
         }
     }
 
@@ -171,7 +198,7 @@ impl Frame {
                 self.return_value(value.as_ref()).await?;
                 return Ok(Flow::Return);
             }
-            other => return Box::pin(self.simple(other)).await,
+            other => return Box::pin(self.simple(other, statement.line)).await,
         }
         Ok(Flow::Next)
     }
@@ -205,16 +232,17 @@ impl Frame {
             Kind::ForEach {
                 label,
                 target,
+                slice,
                 array,
                 body,
-            } => return self.foreach(label.as_ref(), target, array, body).await,
+            } => return self.foreach(label.as_ref(), (target, *slice), array, body).await,
             _ => {}
         }
         Ok(Flow::Next)
     }
 
     /// A statement that leads to the next.
-    async fn simple(&mut self, kind: &Kind) -> Result<Flow> {
+    async fn simple(&mut self, kind: &Kind, line: usize) -> Result<Flow> {
         match kind {
             Kind::Assign { target, value } => self.assignment(target, value).await?,
             Kind::ReturnNext(value) => self.return_next(value.as_ref()).await?,
@@ -225,7 +253,7 @@ impl Frame {
             Kind::Call(call) => self.call(call).await?,
             Kind::Sql { text, into } => self.sql(text, into.as_ref()).await?,
             Kind::Execute { text, into, using } => self.execute(text, into.as_ref(), using).await?,
-            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items)?,
+            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items, line)?,
             _ => {}
         }
         Ok(Flow::Next)
@@ -448,7 +476,7 @@ impl Frame {
     async fn foreach(
         &mut self,
         label: Option<&String>,
-        target: &Target,
+        (target, slice): (&Target, usize),
         array: &Fragment,
         body: &[Statement],
     ) -> Result<Flow> {
@@ -462,10 +490,16 @@ impl Frame {
         let Value::Array(items) = value else {
             return Err(Raised::new("22004", "FOREACH expression must not be null").into());
         };
+        let dimensions = dimensions(&items);
+        if slice > dimensions {
+            let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
+            return Err(Raised::new("2202E", message).into());
+        }
+        let ty = if slice > 0 { &ty } else { &item };
         let (mut any, mut result) = (false, Flow::Next);
-        for value in flattened(items) {
+        for value in parts(items, dimensions - slice) {
             any = true;
-            self.assign_to(target, value, &item)?;
+            self.assign_to(target, value, ty)?;
             if let Some(flow) = self.round(body, label).await? {
                 result = flow;
                 break;
@@ -487,15 +521,25 @@ impl Frame {
 /// An array that a body fills item by item is no longer than this.
 const MAX_ITEMS: usize = 1 << 20;
 
-/// The items of an array of any dimensions.
-fn flattened(items: Vec<Value>) -> Vec<Value> {
-    let is_nested = items.iter().any(|item| matches!(item, Value::Array(_)));
-    if !is_nested {
-        return items;
+/// How many dimensions an array of these items has.
+fn dimensions(items: &[Value]) -> usize {
+    match items.first() {
+        Some(Value::Array(inner)) => 1 + dimensions(inner),
+        _ => 1,
     }
-    let inner = items.into_iter().map(|item| match item {
-        Value::Array(items) => flattened(items),
-        item => vec![item],
-    });
-    inner.flatten().collect()
+}
+
+/// What an array consists of so many dimensions further in; at none it is the one part.
+fn parts(items: Vec<Value>, depth: usize) -> Vec<Value> {
+    match depth {
+        0 => vec![Value::Array(items)],
+        1 => items,
+        _ => {
+            let inner = items.into_iter().map(|item| match item {
+                Value::Array(items) => parts(items, depth - 1),
+                item => vec![item],
+            });
+            inner.flatten().collect()
+        }
+    }
 }

@@ -43,7 +43,6 @@ impl Frame {
         let mut message = None;
         if let Some(condition) = &raise.condition {
             state = Some(state_of(condition)?);
-            message = Some(condition.clone());
         }
         if let Some(format) = &raise.format {
             message = Some(self.formatted(format, &raise.arguments).await?);
@@ -85,6 +84,7 @@ impl Frame {
                 return Err(twice(option));
             }
         }
+        let message = message.or_else(|| raise.condition.clone());
         told.message = message.or_else(|| state.clone()).unwrap_or_default();
         told.sqlstate = state.unwrap_or_else(|| {
             match raise.level {

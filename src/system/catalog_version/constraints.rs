@@ -45,6 +45,8 @@ pub(crate) struct UserForeignKey {
     pub(crate) match_full: bool,
     pub(crate) on_update: ReferentialAction,
     pub(crate) on_delete: ReferentialAction,
+    /// Of the columns that ON DELETE sets where these are not all.
+    pub(crate) set_columns: Vec<usize>,
     pub(crate) deferrable: bool,
     pub(crate) initially_deferred: bool,
 }
@@ -100,10 +102,14 @@ fn user_foreign_key(catalog: &Catalog, table: &TableDef, key: &ForeignKey) -> Us
     };
     let match_full = if key.match_full { " MATCH FULL" } else { "" };
     let definition = format!(
-        "FOREIGN KEY ({}) REFERENCES {relation}({others}){match_full}{}{}{}{}{}",
+        "FOREIGN KEY ({}) REFERENCES {relation}({others}){match_full}{}{}{}{}{}{}",
         names(table, &key.columns),
         action("UPDATE", key.on_update),
         action("DELETE", key.on_delete),
+        match key.set_columns.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", names(table, &key.set_columns)),
+        },
         if key.deferrable { " DEFERRABLE" } else { "" },
         if key.initially_deferred {
             " INITIALLY DEFERRED"
@@ -127,6 +133,7 @@ fn user_foreign_key(catalog: &Catalog, table: &TableDef, key: &ForeignKey) -> Us
             match_full: key.match_full,
             on_update: key.on_update,
             on_delete: key.on_delete,
+            set_columns: attributes(table, &key.set_columns),
             deferrable: key.deferrable,
             initially_deferred: key.initially_deferred,
         }),

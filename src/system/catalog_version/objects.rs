@@ -9,8 +9,8 @@ use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, Relation, SequenceDef, TableDef, TypeDef, TypeKind,
-    UserTypes, ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, TableDef,
+    TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{RecordField, SqlType};
@@ -55,6 +55,8 @@ pub(crate) struct UserRelation {
     pub(crate) is_populated: bool,
     /// A view's SELECT, and the search path that its names are found by.
     pub(crate) query: Option<(String, Vec<String>)>,
+    /// It as it is printed.
+    pub(crate) printed: Option<PrintedQuery>,
     /// What a sequence is.
     pub(crate) sequence: Option<SequenceDef>,
 }
@@ -370,6 +372,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
             .stored_query
             .as_ref()
             .map(|stored| (stored.query.clone(), stored.search_path.clone())),
+        printed: (table.stored_query.as_ref()).and_then(|stored| stored.printed.clone()),
         sequence: None,
     }
 }
@@ -394,6 +397,7 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
         on_commit: None,
         is_populated: true,
         query: None,
+        printed: None,
         sequence: None,
     }
 }
@@ -422,6 +426,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         on_commit: None,
         is_populated: true,
         query: Some((view.query.clone(), view.search_path.clone())),
+        printed: view.printed.clone(),
         sequence: None,
     }
 }
@@ -453,6 +458,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         on_commit: None,
         is_populated: true,
         query: None,
+        printed: None,
         sequence: Some(sequence.clone()),
     }
 }
@@ -478,6 +484,7 @@ fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
         on_commit: None,
         is_populated: true,
         query: None,
+        printed: None,
         sequence: None,
     })
 }

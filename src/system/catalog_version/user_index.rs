@@ -2,7 +2,7 @@
 
 use super::default_text::SequencesByOid;
 use super::user_column::{UserColumn, user_column};
-use crate::catalog::{ColumnDef, IndexDef, TableDef};
+use crate::catalog::{ColumnDef, Deferral, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 
 /// An index or the primary key.
@@ -18,6 +18,8 @@ pub(crate) struct UserIndex {
     /// WHERE, as `pg_get_expr` prints it, plain and pretty.
     pub(crate) predicate: Option<(String, String)>,
     pub(crate) unique: bool,
+    /// DEFERRABLE.
+    pub(crate) deferral: Option<Deferral>,
     pub(crate) primary: bool,
     /// Declared as PRIMARY KEY or UNIQUE of the table.
     pub(crate) constraint: bool,
@@ -117,7 +119,8 @@ pub(super) fn user_index(
             })
             .collect(),
         included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
-        unique: index.unique,
+        unique: index.unique || index.deferral.is_some(),
+        deferral: index.deferral,
         primary,
         constraint: primary || index.constraint,
         valid: index.is_complete(),

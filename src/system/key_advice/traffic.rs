@@ -151,7 +151,7 @@ fn index_name(table: &TableDef, index: &IndexDef) -> String {
 
 /// An index that is written and not read.
 fn unread(heat: &KeyHeat, table: &Arc<TableDef>, index: &IndexDef, counted: &IndexHeat) -> Option<Finding> {
-    if index.unique || index.id == 0 {
+    if index.unique || index.deferral.is_some() || index.id == 0 {
         return None;
     }
     let (now, _) = heat.minute();

@@ -3,7 +3,7 @@
 use super::object_class::{CLASS_CLASS, CONSTRAINT_CLASS};
 use super::relation_rows::{Constants, RelationRows, Source, array_or_null, boolean, text};
 use super::type_rows::domain_checks;
-use crate::catalog::ReferentialAction;
+use crate::catalog::{Deferral, ReferentialAction};
 use crate::parse::quoting::quote_ident;
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::constraints::{
@@ -38,6 +38,8 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("contype", text(if index.primary { 'p' } else { 'u' })),
                 ("conrelid", text(relation.oid)),
                 ("conindid", text(index.oid)),
+                ("condeferrable", boolean(index.deferral.is_some())),
+                ("condeferred", boolean(index.deferral == Some(Deferral::Deferred))),
                 (
                     "conkey",
                     array_or_null(index.keys.iter().map(|key| key.attribute)),
@@ -136,6 +138,7 @@ fn cells_of_kind(constraint: &UserConstraint) -> Vec<(&'static str, Cell)> {
             ("confkey", array_or_null(&key.columns)),
             ("confupdtype", text(action_letter(key.on_update))),
             ("confdeltype", text(action_letter(key.on_delete))),
+            ("confdelsetcols", array_or_null(&key.set_columns)),
             ("confmatchtype", text(if key.match_full { 'f' } else { 's' })),
             ("condeferrable", boolean(key.deferrable)),
             ("condeferred", boolean(key.initially_deferred)),
@@ -163,6 +166,7 @@ pub(super) const STANDARD_CONSTRAINT: Constants = &[
 /// `table_constraints`.
 pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
     let database = text(&source.ctx.database);
+    let yes_or_no = |is: bool| text(if is { "YES" } else { "NO" });
     for relation in source.standard_relations() {
         for index in relation.indexes.iter().filter(|index| index.constraint) {
             rows.push(&[
@@ -177,6 +181,11 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                     text(if index.primary { "PRIMARY KEY" } else { "UNIQUE" }),
                 ),
                 ("nulls_distinct", (!index.primary).then(|| "YES".to_string())),
+                ("is_deferrable", yes_or_no(index.deferral.is_some())),
+                (
+                    "initially_deferred",
+                    yes_or_no(index.deferral == Some(Deferral::Deferred)),
+                ),
             ]);
         }
         let own = relation
@@ -190,7 +199,6 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 }
             });
         let not_null = not_null_constraints(relation).map(|(name, _)| (name, "CHECK", (false, false)));
-        let yes_or_no = |is: bool| text(if is { "YES" } else { "NO" });
         for (name, kind, (deferrable, initially_deferred)) in own.chain(not_null) {
             rows.push(&[
                 ("constraint_catalog", database.clone()),

@@ -4,7 +4,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::shown_names::{shown_expression, shown_query};
+use super::shown_names::{shown_expression, shown_printed, shown_query};
+use crate::catalog::Deferral;
+use crate::parse::frame_exclusion;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
@@ -112,8 +114,13 @@ pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) 
         true => String::new(),
         false => format!(" INCLUDE ({})", included.join(", ")),
     };
+    let deferral = match index.deferral {
+        None => "",
+        Some(Deferral::Immediate) => " DEFERRABLE",
+        Some(Deferral::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
+    };
     format!(
-        "{} ({}){include}",
+        "{} ({}){include}{deferral}",
         if index.primary { "PRIMARY KEY" } else { "UNIQUE" },
         keys.join(", ")
     )
@@ -204,17 +211,26 @@ fn shown_reference(text: &str, objects: &Objects, search_path: &[String], table:
     text.replacen(&whole, &format!(" REFERENCES {shown}("), 1)
 }
 
-/// pg_get_viewdef: the SELECT as it was written, ended by a semicolon; names with their schemas where the search path does not find them.
-/// `None`: no view of ours.
-pub(crate) fn get_viewdef(objects: &Objects, search_path: &[String], oid: i64) -> Cell {
+/// pg_get_viewdef: the SELECT as PostgreSQL prints it, or as it was written where there are no rules for that, ended by a semicolon; names
+/// with their schemas where the search path does not find them. `None`: no view of ours.
+pub(crate) fn get_viewdef(objects: &Objects, search_path: &[String], oid: i64, pretty: bool) -> Cell {
     match objects.find(oid)? {
-        Found::Relation(relation) => view_definition(relation, objects, search_path),
+        Found::Relation(relation) => view_definition(relation, objects, search_path, pretty),
         Found::Index(..) => None,
     }
 }
 
 /// See [`get_viewdef`].
-pub(crate) fn view_definition(view: &UserRelation, objects: &Objects, search_path: &[String]) -> Cell {
+pub(crate) fn view_definition(
+    view: &UserRelation,
+    objects: &Objects,
+    search_path: &[String],
+    pretty: bool,
+) -> Cell {
+    if let Some(printed) = &view.printed {
+        let text = if pretty { &printed.pretty } else { &printed.plain };
+        return Some(format!("{};", shown_printed(text, objects, search_path)));
+    }
     let (query, made_with) = view.query.as_ref()?;
     let query = shown_query(
         query.trim().trim_end_matches(';'),
@@ -222,7 +238,7 @@ pub(crate) fn view_definition(view: &UserRelation, objects: &Objects, search_pat
         objects,
         search_path,
     );
-    Some(format!(" {query};"))
+    Some(format!(" {};", frame_exclusion::spelt_out(&query)))
 }
 
 /// Keys of the system's relations.

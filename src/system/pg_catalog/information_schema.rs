@@ -149,7 +149,7 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("table_name", text(&view.name)),
             (
                 "view_definition",
-                view_definition(view, source.objects, &source.ctx.settings.search_path),
+                view_definition(view, source.objects, &source.ctx.settings.search_path, false),
             ),
         ]);
     }

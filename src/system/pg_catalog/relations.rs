@@ -326,7 +326,6 @@ fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
 const INDEX: Constants = &[
     ("indnullsnotdistinct", "f"),
     ("indisexclusion", "f"),
-    ("indimmediate", "t"),
     ("indisclustered", "f"),
     ("indislive", "t"),
     ("indisreplident", "f"),
@@ -345,6 +344,7 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indnkeyatts", text(index.keys.len())),
                 ("indisunique", boolean(index.unique)),
                 ("indisprimary", boolean(index.primary)),
+                ("indimmediate", boolean(index.deferral.is_none())),
                 ("indisvalid", boolean(index.valid)),
                 ("indisready", boolean(index.ready)),
                 // An index that is complete and not to be read.
@@ -521,7 +521,7 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("viewowner", text(OWNER_NAME)),
             (
                 "definition",
-                view_definition(view, source.objects, &source.ctx.settings.search_path),
+                view_definition(view, source.objects, &source.ctx.settings.search_path, false),
             ),
         ]);
     }
@@ -538,7 +538,7 @@ fn materialized_views(source: &Source<'_>, rows: &mut RelationRows) {
             ("ispopulated", boolean(view.is_populated)),
             (
                 "definition",
-                view_definition(view, source.objects, &source.ctx.settings.search_path),
+                view_definition(view, source.objects, &source.ctx.settings.search_path, false),
             ),
         ]);
     }

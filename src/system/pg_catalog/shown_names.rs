@@ -2,7 +2,7 @@
 //! an empty search path, so that what it prints must name schemas. Called by catalog functions and rows.
 
 use super::naming::split_name;
-use crate::catalog::is_temporary_schema;
+use crate::catalog::{RELATION_BEGINS, RELATION_ENDS, is_temporary_schema};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::shown_names::{Naming, NewName, expression_with_names, query_with_names};
 use crate::system::catalog_version::objects::{Objects, path_with_catalog};
@@ -35,6 +35,25 @@ fn shown_type(name: &str, objects: &Objects, search_path: &[String]) -> Option<S
         Some(found) if found.oid == ty.oid => quote_ident(&ty.name),
         _ => qualified(&ty.schema, &ty.name),
     })
+}
+
+/// A printed query: its marked relations as the reader finds them, types likewise.
+pub(crate) fn shown_printed(text: &str, objects: &Objects, search_path: &[String]) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once(RELATION_BEGINS) {
+        shown.push_str(before);
+        let (name, behind) = behind.split_once(RELATION_ENDS).unwrap_or((behind, ""));
+        let meant = split_name(name).and_then(|parts| match parts.as_slice() {
+            [schema, name] => objects.relation_oid(schema, name),
+            _ => None,
+        });
+        let called = meant.and_then(|oid| objects.relation_display_name(oid, search_path));
+        shown.push_str(called.as_deref().unwrap_or(name));
+        rest = behind;
+    }
+    shown.push_str(rest);
+    shown_expression(&shown, objects, search_path)
 }
 
 /// The query of a view that was made with this search path.

@@ -33,6 +33,7 @@ fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
 
 /// `CREATE TABLE sensor (device text, ts timestamp, temp double precision, hum integer DEFAULT 0, note varchar(40),
 /// amount numeric(10,2), PRIMARY KEY (device, ts DESC))` with an index, and the view `hot` over it.
+#[expect(clippy::too_many_lines, reason = "one of each kind of object")]
 fn catalog() -> Catalog {
     let mut columns = vec![
         column(1, "device", SqlType::Text, true),
@@ -68,6 +69,7 @@ fn catalog() -> Catalog {
         include: Vec::new(),
         unique,
         constraint: id == 0,
+        deferral: None,
         built: true,
         building: false,
         invalid: false,
@@ -127,6 +129,7 @@ fn hot_view() -> ViewDef {
             ("t".to_string(), "numeric(10,2)".to_string()),
         ],
         query: "SELECT device, max(amount) AS t FROM sensor GROUP BY device".to_string(),
+        printed: None,
         search_path: vec!["public".to_string()],
         comment: None,
         column_comments: Default::default(),

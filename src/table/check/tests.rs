@@ -50,6 +50,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         include: Vec::new(),
         unique,
         constraint: false,
+        deferral: None,
         built: !unique || id == 0,
         building: false,
         invalid: false,

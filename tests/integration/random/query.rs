@@ -60,7 +60,7 @@ impl Generator {
         };
         let argument = self.expression(from, ty, 1);
         let number = self.expression(from, Type::Int, 1);
-        let call = match self.random_kind(9) {
+        let call = match self.random_kind(11) {
             0 => Sql::new("row_number()"),
             1 => Sql::of("count({})", &[argument]),
             2 => Sql::of("min({})", &[argument]),
@@ -69,6 +69,8 @@ impl Generator {
             5 => Sql::of("lag({}, 2)", &[argument]),
             6 => Sql::of("lead({})", &[argument]),
             7 => Sql::of("first_value({})", &[argument]),
+            8 => Sql::of("nth_value({}, 2)", &[argument]),
+            9 => Sql::of("lag({}, ({} % 4)::int)", &[argument, number]),
             _ => Sql::of("last_value({})", &[argument]),
         };
         let frame = self.pick(&[
@@ -78,7 +80,15 @@ impl Generator {
             " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
             " ROWS UNBOUNDED PRECEDING",
             " GROUPS BETWEEN 2 PRECEDING AND 1 PRECEDING",
+            " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW",
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE TIES",
+            " GROUPS BETWEEN 1 PRECEDING AND UNBOUNDED FOLLOWING EXCLUDE GROUP",
+            " RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING EXCLUDE TIES",
         ]);
+        let frame = match from {
+            From::U if self.chance(20) => " RANGE BETWEEN 2 PRECEDING AND 3 FOLLOWING",
+            _ => frame,
+        };
         match self.chance(50) {
             true => {
                 let partition = self.expression(from, ty, 1);

@@ -1,0 +1,366 @@
+//! What queries have beside the expressions of conditions, as `pg_get_viewdef` prints it: columns with their relations, subqueries, aggregates,
+//! calls over windows, subscripts. Called by `condition_text` for queries.
+
+use sqlparser::ast;
+
+use super::condition_text::{Printer, negated};
+use super::printed::Printed;
+use super::printed_query::{Outputs, as_test, direction, grouped, resolved};
+use super::query_layout::QueryLayout;
+use super::scope::Outer;
+use super::window_clauses::WindowClauses;
+use crate::parse::frame_exclusion;
+use crate::parse::names::fold;
+use crate::parse::quoting::quote_ident;
+use crate::types::SqlType;
+
+impl Printer<'_, '_> {
+    /// A column with its relation.
+    pub(super) fn column(&mut self, relation: Option<&str>, name: &str, expr: &ast::Expr) -> Printed {
+        let ty = self.type_of(expr);
+        let (mut scope, mut outer, mut shown) = (Some(self.place.scope), self.place.outer, self.shown);
+        while let Some(here) = scope {
+            let owner = match relation {
+                Some(wanted) => {
+                    let found = here.relations.iter().find(|known| known.name == wanted);
+                    found.map(|known| Some(known.name.clone()))
+                }
+                None => match here.get_column(name) {
+                    Ok(Some(bound)) => {
+                        let owner = here.relations.iter().find(|known| {
+                            let mut columns = known.columns.iter();
+                            columns.any(|column| column.name == name && column.bound.expr == bound.expr)
+                        });
+                        Some(owner.map(|known| known.name.clone()))
+                    }
+                    _ => None,
+                },
+            };
+            match owner {
+                Some(Some(owner)) => {
+                    let owner = shown.map_or_else(|| owner.clone(), |shown| shown.name(&owner));
+                    return Printed::word(format!("{}.{}", quote_ident(&owner), quote_ident(name)), ty);
+                }
+                Some(None) => return Printed::word(quote_ident(name), ty),
+                None => {}
+            }
+            scope = outer.map(|outer| outer.scope);
+            outer = outer.and_then(|outer| outer.parent);
+            shown = shown.and_then(|shown| shown.parent);
+        }
+        self.as_written(expr)
+    }
+
+    /// A subquery as a value, a test or a side of a comparison.
+    pub(super) fn sublink(&mut self, expr: &ast::Expr) -> Printed {
+        match expr {
+            ast::Expr::Subquery(query) => {
+                let ty = self.type_of(expr);
+                let query = self.subquery(query);
+                as_test(Printed::call(ty, |text| format!("({})", text(&query))))
+            }
+            ast::Expr::Exists {
+                subquery,
+                negated: not,
+            } => {
+                let query = self.subquery(subquery);
+                let exists = as_test(Printed::call(SqlType::Bool, |text| {
+                    format!("(EXISTS ({}))", text(&query))
+                }));
+                match not {
+                    true => negated(exists),
+                    false => exists,
+                }
+            }
+            ast::Expr::InSubquery {
+                expr: value,
+                subquery,
+                negated: not,
+            } => {
+                let found = self.compared_with_rows(value, "IN", subquery);
+                match not {
+                    true => negated(found),
+                    false => found,
+                }
+            }
+            other => self.as_written(other),
+        }
+    }
+
+    /// `(value IN (query))`, `(value = ANY (query))`.
+    pub(super) fn compared_with_rows(
+        &mut self,
+        value: &ast::Expr,
+        words: &str,
+        query: &ast::Query,
+    ) -> Printed {
+        if matches!(value, ast::Expr::Tuple(_)) {
+            return self.as_written(value);
+        }
+        let words = if words == "= ANY" { "IN" } else { words };
+        let value = self.print(value);
+        let query = self.subquery(query);
+        as_test(Printed::call(SqlType::Bool, |text| {
+            format!("({} {words} ({}))", text(&value), text(&query))
+        }))
+    }
+
+    /// `a[1]`, `a[1:2]`.
+    pub(super) fn subscripted(
+        &mut self,
+        expr: &ast::Expr,
+        root: &ast::Expr,
+        chain: &[ast::AccessExpr],
+    ) -> Printed {
+        let ty = self.type_of(expr);
+        let is_column = matches!(root, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+        let root = self.print(root);
+        let mut subscripts = Vec::new();
+        for access in chain {
+            match access {
+                ast::AccessExpr::Subscript(ast::Subscript::Index { index }) => {
+                    subscripts.push((Some(self.print(index)), None));
+                }
+                ast::AccessExpr::Subscript(ast::Subscript::Slice {
+                    lower_bound: Some(lower),
+                    upper_bound: Some(upper),
+                    stride: None,
+                }) => {
+                    let lower = self.print(lower);
+                    subscripts.push((Some(lower), Some(self.print(upper))));
+                }
+                _ => return self.as_written(expr),
+            }
+        }
+        Printed::call(ty, |text| {
+            let mut whole = match is_column {
+                true => text(&root),
+                false => format!("({})", text(&root)),
+            };
+            for (first, last) in &subscripts {
+                let first = first.as_ref().map(text).unwrap_or_default();
+                whole.push_str(&match last {
+                    Some(last) => format!("[{first}:{}]", text(last)),
+                    None => format!("[{first}]"),
+                });
+            }
+            whole
+        })
+    }
+
+    /// Functions that are called in words.
+    pub(super) fn spelt_call(&mut self, expr: &ast::Expr) -> Printed {
+        let ty = self.type_of(expr);
+        match expr {
+            ast::Expr::Substring {
+                expr: value,
+                substring_from: Some(from),
+                substring_for,
+                ..
+            } => {
+                let value = self.print(value);
+                let from = self.print(from);
+                let length = substring_for.as_ref().map(|length| self.print(length));
+                Printed::call(ty, |text| {
+                    let length = length
+                        .as_ref()
+                        .map_or(String::new(), |length| format!(" FOR {}", text(length)));
+                    format!("SUBSTRING({} FROM {}{length})", text(&value), text(&from))
+                })
+            }
+            ast::Expr::Overlay {
+                expr: value,
+                overlay_what,
+                overlay_from,
+                overlay_for,
+            } => {
+                let value = self.print(value);
+                let placed = self.print(overlay_what).into_type(&SqlType::Text);
+                let from = self.print(overlay_from);
+                let length = overlay_for.as_ref().map(|length| self.print(length));
+                Printed::call(ty, |text| {
+                    let length = length
+                        .as_ref()
+                        .map_or(String::new(), |length| format!(" FOR {}", text(length)));
+                    format!(
+                        "OVERLAY({} PLACING {} FROM {}{length})",
+                        text(&value),
+                        text(&placed),
+                        text(&from)
+                    )
+                })
+            }
+            ast::Expr::Ceil { expr: value, .. } | ast::Expr::Floor { expr: value, .. } => {
+                let name = if matches!(expr, ast::Expr::Ceil { .. }) {
+                    "ceil"
+                } else {
+                    "floor"
+                };
+                let value = self.print(value).into_type(&ty);
+                Printed::call(ty, |text| format!("{name}({})", text(&value)))
+            }
+            other => self.as_written(other),
+        }
+    }
+
+    fn subquery(&mut self, query: &ast::Query) -> Printed {
+        let mut layout = QueryLayout::new(self.indent);
+        let around = Outer::new(self.place.scope, self.place.outer, Some(self.place.clause));
+        let outputs = Outputs {
+            types: &[],
+            names: None,
+            are_visible: false,
+        };
+        let printed = self
+            .binder
+            .print_query(query, Some(&around), self.shown, (&mut layout, outputs));
+        self.has_failed |= printed.is_none();
+        Printed {
+            plain: layout.plain,
+            pretty: layout.pretty,
+            ..Printed::word("", SqlType::Unknown)
+        }
+    }
+
+    /// A call with clauses of its own, or of an aggregate.
+    pub(super) fn call_with_clauses(&mut self, expr: &ast::Expr, function: &ast::Function) -> Printed {
+        let printed = self.clauses_of_call(expr, function);
+        printed.unwrap_or_else(|| self.as_written(expr))
+    }
+
+    fn clauses_of_call(&mut self, expr: &ast::Expr, function: &ast::Function) -> Option<Printed> {
+        let name = fold(function.name.0.last()?.as_ident()?);
+        let ty = self.type_of(expr);
+        if let ast::FunctionArguments::Subquery(query) = &function.args {
+            let query = self.subquery(query);
+            return (name == "array").then(|| Printed::call(ty, |text| format!("ARRAY({})", text(&query))));
+        }
+        let ast::FunctionArguments::List(list) = &function.args else {
+            return None;
+        };
+        if !function.within_group.is_empty() || function.null_treatment.is_some() {
+            return None;
+        }
+        let distinct = list.duplicate_treatment == Some(ast::DuplicateTreatment::Distinct);
+        let mut arguments = Vec::new();
+        for argument in &list.args {
+            arguments.push(match argument {
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard) => {
+                    Printed::word("*", SqlType::Unknown)
+                }
+                ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => {
+                    resolved(self.print(argument), None)
+                }
+                _ => return None,
+            });
+        }
+        let order = match list.clauses.as_slice() {
+            [] => None,
+            [ast::FunctionArgumentClause::OrderBy(items)] => Some(self.order_items(items)?),
+            _ => return None,
+        };
+        let filter = function.filter.as_ref().map(|filter| self.print(filter));
+        let over = match &function.over {
+            None => None,
+            Some(ast::WindowType::NamedWindow(name)) => {
+                Some(Printed::word(quote_ident(&fold(name)), SqlType::Unknown))
+            }
+            Some(ast::WindowType::WindowSpec(spec)) => Some(self.window_spec(spec)?),
+        };
+        Some(Printed::call(ty, |text| {
+            let listed: Vec<String> = arguments.iter().map(text).collect();
+            let distinct = if distinct { "DISTINCT " } else { "" };
+            let order = order
+                .as_ref()
+                .map_or(String::new(), |order| format!(" ORDER BY {}", text(order)));
+            let filter = filter.as_ref().map_or(String::new(), |filter| {
+                format!(" FILTER (WHERE {})", text(filter))
+            });
+            let over = over
+                .as_ref()
+                .map_or(String::new(), |over| format!(" OVER {}", text(over)));
+            format!(
+                "{}({distinct}{}{order}){filter}{over}",
+                quote_ident(&name),
+                listed.join(", ")
+            )
+        }))
+    }
+
+    fn order_items(&mut self, items: &[ast::OrderByExpr]) -> Option<Printed> {
+        let mut printed = Vec::new();
+        for item in items {
+            printed.push((grouped(self.print(&item.expr), &item.expr), direction(item)));
+        }
+        Some(Printed::call(SqlType::Unknown, |text| {
+            let items: Vec<String> = printed
+                .iter()
+                .map(|(item, direction)| text(item) + direction)
+                .collect();
+            items.join(", ")
+        }))
+    }
+
+    /// A window in its parentheses.
+    pub(super) fn window_spec(&mut self, spec: &ast::WindowSpec) -> Option<Printed> {
+        let over = ast::WindowType::WindowSpec(spec.clone());
+        WindowClauses::of(&over, self.place.windows).ok()?;
+        let (base, exclusion) = frame_exclusion::split(spec);
+        let mut parts: Vec<Printed> = Vec::new();
+        if let Some(base) = base {
+            parts.push(Printed::word(quote_ident(&base), SqlType::Unknown));
+        }
+        if !spec.partition_by.is_empty() {
+            let keys: Vec<Printed> = spec
+                .partition_by
+                .iter()
+                .map(|key| grouped(self.print(key), key))
+                .collect();
+            parts.push(Printed::call(SqlType::Unknown, |text| {
+                let keys: Vec<String> = keys.iter().map(text).collect();
+                format!("PARTITION BY {}", keys.join(", "))
+            }));
+        }
+        if !spec.order_by.is_empty() {
+            let order = self.order_items(&spec.order_by)?;
+            parts.push(Printed::call(SqlType::Unknown, |text| {
+                format!("ORDER BY {}", text(&order))
+            }));
+        }
+        if let Some(frame) = &spec.window_frame {
+            parts.push(self.frame_text(frame, exclusion.as_deref())?);
+        }
+        Some(Printed::call(SqlType::Unknown, |text| {
+            let parts: Vec<String> = parts.iter().map(text).collect();
+            format!("({})", parts.join(" "))
+        }))
+    }
+
+    fn frame_text(&mut self, frame: &ast::WindowFrame, exclusion: Option<&str>) -> Option<Printed> {
+        use ast::WindowFrameBound::{CurrentRow, Following, Preceding};
+        let mut bound = |bound: &ast::WindowFrameBound| {
+            let (offset, word) = match bound {
+                CurrentRow => return Printed::word("CURRENT ROW", SqlType::Unknown),
+                Preceding(None) => return Printed::word("UNBOUNDED PRECEDING", SqlType::Unknown),
+                Following(None) => return Printed::word("UNBOUNDED FOLLOWING", SqlType::Unknown),
+                Preceding(Some(offset)) => (offset, "PRECEDING"),
+                Following(Some(offset)) => (offset, "FOLLOWING"),
+            };
+            let offset = self.print(offset);
+            Printed::call(SqlType::Unknown, |text| format!("{} {word}", text(&offset)))
+        };
+        let start = bound(&frame.start_bound);
+        let end = frame.end_bound.as_ref().map(bound);
+        let exclusion = match exclusion {
+            Some("CURRENT") => " EXCLUDE CURRENT ROW",
+            Some("GROUP") => " EXCLUDE GROUP",
+            Some("TIES") => " EXCLUDE TIES",
+            _ => "",
+        };
+        let units = frame.units.to_string();
+        Some(Printed::call(SqlType::Unknown, |text| match &end {
+            Some(end) => format!("{units} BETWEEN {} AND {}{exclusion}", text(&start), text(end)),
+            None => format!("{units} {}{exclusion}", text(&start)),
+        }))
+    }
+}

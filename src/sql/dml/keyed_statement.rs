@@ -1,0 +1,167 @@
+//! `KeyedStatement`: statements that constraints make of themselves, over the rows of a table that have some keys. They read and write as any
+//! do, in a snapshot later than the locks of the keys. Used by `referring_rows` and `deferrable_keys`.
+
+use std::sync::Arc;
+
+use arrow::array::ArrayRef;
+use futures::TryStreamExt;
+use sqlparser::ast;
+
+use super::referenced_keys::named_columns;
+use crate::catalog::{ForeignKey, IndexDef, TableDef};
+use crate::codec::row::ColumnId;
+use crate::parse::quoting::{qualified, quote_ident};
+use crate::parse::{self, Hints};
+use crate::query::{self, QueryPlan};
+use crate::system::StatementContext;
+use crate::types::{SqlType, Value, value_at};
+use crate::{Error, Result};
+
+/// Keys that one statement looks for.
+pub(super) const KEYS_AT_ONCE: usize = 256;
+
+/// A statement over the rows of a table whose columns have one of some keys, at the newest snapshot.
+pub(super) struct KeyedStatement {
+    ctx: StatementContext,
+    table: Arc<TableDef>,
+    /// The names of the columns, quoted.
+    pub(super) names: Vec<String>,
+    /// The types of the keys.
+    types: Vec<SqlType>,
+}
+
+impl KeyedStatement {
+    /// Over the columns of a unique key. Errors: those of the store.
+    pub(super) async fn of_index(
+        ctx: &StatementContext,
+        table: u32,
+        index: &IndexDef,
+    ) -> Result<KeyedStatement> {
+        let ctx = ctx.at_newest().await?;
+        let table = ctx.table_by_oid(table).cloned().ok_or_else(no_table)?;
+        let ids: Vec<ColumnId> = index.columns.iter().map(|part| part.column).collect();
+        let named = named_columns(&table, &ids);
+        Ok(KeyedStatement {
+            names: named.iter().map(|(name, _)| quote_ident(name)).collect(),
+            types: named.iter().map(|(_, ty)| (*ty).clone()).collect(),
+            table,
+            ctx,
+        })
+    }
+
+    /// Over the table that refers. `of`: the table whose columns the keys are, that one itself or the one that it refers to.
+    pub(super) async fn begin(
+        ctx: &StatementContext,
+        (by, key): (&TableDef, &ForeignKey),
+        of: &TableDef,
+    ) -> Result<KeyedStatement> {
+        let ctx = ctx.at_newest().await?;
+        let table = ctx.table_by_oid(by.oid).cloned().ok_or_else(no_table)?;
+        let named = named_columns(&table, &key.columns);
+        let names = named.iter().map(|(name, _)| quote_ident(name)).collect();
+        let ids = match of.oid == key.table {
+            true => &key.referenced,
+            false => &key.columns,
+        };
+        let keys = named_columns(of, ids);
+        Ok(KeyedStatement {
+            names,
+            types: keys.into_iter().map(|(_, ty)| ty.clone()).collect(),
+            table,
+            ctx,
+        })
+    }
+
+    pub(super) fn relation(&self) -> String {
+        qualified(&self.table.schema, &self.table.name)
+    }
+
+    /// The columns are one of so many keys: `$1` … in their order.
+    pub(super) fn condition(&self, keys: usize) -> String {
+        let width = self.names.len();
+        if let [name] = self.names.as_slice() {
+            let parameters: Vec<String> = (1..=keys).map(|at| format!("${at}")).collect();
+            return format!("{name} IN ({})", parameters.join(", "));
+        }
+        let keys: Vec<String> = (0..keys).map(|key| self.equal(key * width)).collect();
+        keys.join(" OR ")
+    }
+
+    /// The columns are the key whose parameters begin behind `$at`.
+    fn equal(&self, at: usize) -> String {
+        let parts = self.names.iter().enumerate();
+        let parts: Vec<String> = parts
+            .map(|(column, name)| format!("{name} = ${}", at + column + 1))
+            .collect();
+        format!("({})", parts.join(" AND "))
+    }
+
+    /// SET of each key to the one that stands so many keys behind it.
+    pub(super) fn changes(&self, keys: usize) -> String {
+        let width = self.names.len();
+        let set = self.names.iter().enumerate().map(|(column, name)| {
+            let cases = (0..keys).map(|key| {
+                let new = (keys + key) * width + column + 1;
+                format!("WHEN {} THEN ${new}", self.equal(key * width))
+            });
+            let cases: Vec<String> = cases.collect();
+            format!("{name} = CASE {} END", cases.join(" "))
+        });
+        set.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The statement of a text, and what it runs in: `$1` … are the keys, one after the other, then those of the next part.
+    pub(super) fn statement(
+        &self,
+        text: &str,
+        parts: &[&[ArrayRef]],
+    ) -> Result<(StatementContext, ast::Statement)> {
+        let mut values: Vec<Value> = Vec::new();
+        for part in parts {
+            for row in 0..part.first().map_or(0, |column| column.len()) {
+                for (column, ty) in part.iter().zip(&self.types) {
+                    values.push(value_at(column, row, ty)?);
+                }
+            }
+        }
+        let types: Vec<SqlType> = self.types.iter().cycle().take(values.len()).cloned().collect();
+        let parsed = parse::parse(text)?.pop();
+        let parsed = parsed.ok_or_else(|| Error::internal("a statement of no text"))?;
+        let ctx = StatementContext {
+            parameters: values.into(),
+            parameter_types: types.into(),
+            parameters_are_constants: false,
+            // Nobody need allow that all rows are read where no key leads to those that refer.
+            hints: Hints {
+                allow_filtering: true,
+                ..parsed.hints
+            },
+            ..self.ctx.clone()
+        };
+        Ok((ctx, parsed.ast))
+    }
+
+    /// The first row of a query of this text, whose keys are `$1` …; `None`: it has none.
+    pub(super) async fn first_row(&self, text: &str, keys: &[&[ArrayRef]]) -> Result<Option<Vec<ArrayRef>>> {
+        let (ctx, statement) = self.statement(text, keys)?;
+        let ast::Statement::Query(query) = &statement else {
+            return Err(Error::internal("a query that is none"));
+        };
+        let plan = QueryPlan::new(query::plan_query(&ctx, query, &query::known_types(&ctx))?);
+        let rows = plan.run(&ctx).await?;
+        let batches = rows.and_then(|rows| async move { rows.into_batch() });
+        let batches: Vec<_> = batches.try_collect().await?;
+        let found = batches.iter().find(|batch| batch.num_rows() > 0);
+        Ok(found.map(|found| found.columns().to_vec()))
+    }
+}
+
+/// So many keys from one on.
+pub(super) fn slice(columns: &[ArrayRef], from: usize, rows: usize) -> Vec<ArrayRef> {
+    let rows = rows.min(columns.first().map_or(0, |column| column.len()) - from);
+    columns.iter().map(|column| column.slice(from, rows)).collect()
+}
+
+pub(super) fn no_table() -> Error {
+    Error::internal("a foreign key of a table that is not there")
+}
