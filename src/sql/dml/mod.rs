@@ -10,6 +10,7 @@ mod cell;
 mod conflict;
 mod conflict_keys;
 mod copy_plan;
+mod copy_versions;
 mod default;
 mod deferred_references;
 mod delete;
@@ -48,6 +49,7 @@ use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
+pub(crate) use copy_versions::copy_versions;
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use deferred_references::check_deferred;
 pub(crate) use generated_columns::{check_generation, compile_generated, computed_type, with_generated};
@@ -67,7 +69,7 @@ pub(crate) async fn execute(
     kept: &PlanCache<WritePlan>,
 ) -> Result<WriteResult> {
     if let Some(rows) = ctx.hints.batch_rows {
-        return batches::delete(ctx, statement, kept, rows).await;
+        return batches::execute(ctx, statement, kept, rows).await;
     }
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {
