@@ -27,6 +27,7 @@ pub(crate) mod explain_options;
 mod extension_reader;
 pub mod grant;
 mod grant_reader;
+mod habit_rows;
 mod habits;
 mod hash_comment;
 mod hints;
