@@ -414,7 +414,7 @@ fn column_ids(table: &TableDef, named: &[Ident]) -> Result<Vec<ColumnId>> {
 }
 
 /// Errors: 42804 for columns that are not compared with each other.
-fn check_comparable(
+pub(super) fn check_comparable(
     name: &str,
     (table, columns): (&TableDef, &[ColumnId]),
     (referenced, ids): (&TableDef, &[ColumnId]),

@@ -57,13 +57,8 @@ async fn restore_foreign_key(ctx: &StatementContext, by: u32, key: &ForeignKey) 
         .all(|id| table.column_index_by_id(*id).is_some());
     let of = referenced.filter(|referenced| referenced.all_indexes().any(|index| index.oid == key.key));
     let types_fit = of.is_some_and(|of| {
-        let ty = |table: &TableDef, id| {
-            table
-                .column_index_by_id(id)
-                .map(|at| table.columns[at].ty.clone())
-        };
-        let mut pairs = key.columns.iter().zip(&key.referenced);
-        pairs.all(|(own, other)| ty(table, *own) == ty(of, *other))
+        let sides = ((&**table, &*key.columns), (&**of, &*key.referenced));
+        foreign_key::check_comparable(&key.name, sides.0, sides.1).is_ok()
     });
     let is_named = table.foreign_keys.iter().any(|known| known.name == key.name)
         || table.checks.iter().any(|check| check.name == key.name);
