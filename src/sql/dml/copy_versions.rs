@@ -10,7 +10,7 @@ use super::new_rows::NewRows;
 use super::row_expressions::RowExpressions;
 use super::target::Target;
 use crate::Result;
-use crate::catalog::{ColumnDef, TableDef};
+use crate::catalog::{ColumnDef, TableCache, TableDef};
 use crate::query::{Clause, RowQuery};
 use crate::system::StatementContext;
 use crate::table::VersionPages;
@@ -30,6 +30,7 @@ pub(crate) async fn copy_versions(
     };
     let made = TableDef {
         columns: new.columns.iter().map(may_lack).collect(),
+        cache: TableCache::default(),
         ..new.clone()
     };
     let items: Vec<SelectItem> = expressions.iter().cloned().map(SelectItem::UnnamedExpr).collect();
@@ -52,7 +53,7 @@ pub(crate) async fn copy_versions(
             given.push((*position, array));
         }
         let are = rows.fill(ctx, &made, given, were.num_rows()).await?;
-        versions.put(&ctx.txn, new, &are, limits)?;
+        versions.put(&ctx.txn, &made, &are, limits)?;
         tokio::task::yield_now().await;
     }
     Ok(())
