@@ -3,8 +3,8 @@
 
 use sqlparser::ast::{ColumnDef, DataType, Expr, IndexColumn, ObjectName};
 
-pub use super::role_name::RoleName;
 use super::grant::Grant;
+pub use super::role_name::RoleName;
 use super::routine::RoutineDefinition;
 
 /// How long a relation lasts.

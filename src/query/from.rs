@@ -22,6 +22,42 @@ use crate::tree::{
 use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
+/// For each row of `left` those of `right`, which uses what it has `captured` of that; `keep_left`: one row at least. `name`: what EXPLAIN
+/// calls the right side.
+pub(super) fn dependent_join(
+    left: &FromItem,
+    mut right: FromItem,
+    (captured, name): (Vec<(Column, Expr)>, String),
+    keep_left: bool,
+) -> Result<FromItem> {
+    if keep_left {
+        right.scope.note_may_be_missing();
+    }
+    let sub_plan = SubPlan {
+        kind: SubPlanKind::Rows {
+            keep_left,
+            schema: right.plan.schema().clone(),
+        },
+        plan: Arc::new(right.plan),
+        bindings: captured,
+        asked_when: None,
+        name,
+    };
+    let plan = Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
+    let mut scope = left.scope.clone();
+    scope.visible.extend(right.scope.visible);
+    scope.add_relations(right.scope.relations)?;
+    Ok(FromItem { plan, scope })
+}
+
+/// What EXPLAIN calls a right side: its first relation.
+pub(super) fn first_relation(plan: &Plan) -> String {
+    match plan.schema().iter().next() {
+        Some((Some(reference), _)) => reference.table().to_string(),
+        _ => String::new(),
+    }
+}
+
 impl Binder<'_> {
     /// Binds the FROM list; without one, a plan of one row without columns.
     pub(super) fn from(
@@ -95,30 +131,11 @@ impl Binder<'_> {
                 let name = called(alias.as_ref(), "");
                 let bound = self.query_of_item(&name, |binder| binder.query(subquery, Some(&around)))?;
                 let captured = around.captured.into_inner();
-                let (mut right, fields) = self.derived(bound, alias.as_ref())?;
-                if keep_left {
-                    right.scope.note_may_be_missing();
-                }
+                let (right, fields) = self.derived(bound, alias.as_ref())?;
                 if captured.is_empty() && !keep_left {
                     return Ok(None);
                 }
-                let kind = SubPlanKind::Rows {
-                    keep_left,
-                    schema: right.plan.schema().clone(),
-                };
-                let sub_plan = SubPlan {
-                    plan: Arc::new(right.plan),
-                    kind,
-                    bindings: captured,
-                    asked_when: None,
-                    name: fields,
-                };
-                let plan =
-                    Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
-                let mut scope = left.scope.clone();
-                scope.visible.extend(right.scope.visible);
-                scope.add_relations(right.scope.relations)?;
-                Ok(Some(FromItem { plan, scope }))
+                dependent_join(left, right, (captured, fields), keep_left).map(Some)
             }
             _ => self.lateral_function(left, factor, keep_left, outer),
         }

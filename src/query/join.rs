@@ -5,6 +5,7 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
+use super::from::{dependent_join, first_relation};
 use super::from_item::FromItem;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
@@ -36,7 +37,7 @@ impl Binder<'_> {
         if matches!(kind, JoinType::Inner | JoinType::Left)
             && let Some(item) = self.lateral(&left, &join.relation, kind == JoinType::Left, outer)?
         {
-            return self.lateral_condition(item, kind, constraint, outer);
+            return self.lateral_condition((&left, &join.relation), item, (kind, constraint), outer);
         }
         let mut right = self.factor(&join.relation, outer)?;
         if matches!(kind, JoinType::Left | JoinType::Full) {
@@ -68,15 +69,16 @@ impl Binder<'_> {
         }
     }
 
-    /// ON of a join whose right side is lateral: a filter above an inner one, TRUE only above an outer one.
-    pub(super) fn lateral_condition(
+    /// ON of a join whose right side is lateral: a filter above an inner one, one of the right side's rows in an outer one. `item`: the
+    /// join of the two sides without it.
+    fn lateral_condition(
         &mut self,
+        (left, right): (&FromItem, &ast::TableFactor),
         item: FromItem,
-        kind: JoinType,
-        constraint: &ast::JoinConstraint,
+        (kind, constraint): (JoinType, &ast::JoinConstraint),
         outer: Option<&Outer<'_>>,
     ) -> Result<FromItem> {
-        let ast::JoinConstraint::On(condition) = constraint else {
+        let ast::JoinConstraint::On(written) = constraint else {
             return Err(Error::unsupported(
                 "USING or NATURAL in a join whose right side is lateral",
                 Some("Write the condition with ON, or select it inside."),
@@ -88,7 +90,7 @@ impl Binder<'_> {
             clause: Clause::JoinOn,
             windows: &[],
         };
-        let condition = self.choosing(|binder| binder.condition(condition, place))?;
+        let condition = self.choosing(|binder| binder.condition(written, place))?;
         let always = matches!(
             &condition,
             Expr::Literal(crate::tree::ScalarValue::Boolean(Some(true)), _)
@@ -97,16 +99,37 @@ impl Binder<'_> {
             return Ok(item);
         }
         if kind != JoinType::Inner {
-            return Err(Error::unsupported(
-                "LEFT JOIN LATERAL with a condition other than TRUE",
-                None,
-            ));
+            return self.lateral_where(left, right, written, outer);
         }
         let plan = self.filter(item.plan, condition)?;
         Ok(FromItem {
             plan,
             scope: item.scope,
         })
+    }
+
+    /// LEFT JOIN LATERAL whose right side has only rows that satisfy the condition, which has been read where both sides are seen.
+    fn lateral_where(
+        &mut self,
+        left: &FromItem,
+        right: &ast::TableFactor,
+        condition: &ast::Expr,
+        outer: Option<&Outer<'_>>,
+    ) -> Result<FromItem> {
+        let around = Outer::new(&left.scope, outer, None);
+        let right = self.factor(right, Some(&around))?;
+        let place = Place {
+            scope: &right.scope,
+            outer: Some(&around),
+            clause: Clause::JoinOn,
+            windows: &[],
+        };
+        let condition = self.choosing(|binder| binder.condition(condition, place))?;
+        let name = first_relation(&right.plan);
+        let plan = self.filter(right.plan, condition)?;
+        let scope = right.scope;
+        let captured = around.captured.into_inner();
+        dependent_join(left, FromItem { plan, scope }, (captured, name), true)
     }
 
     pub(super) fn join_on(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
+use super::from::{dependent_join, first_relation};
 use super::from_item::{FromItem, renamed};
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
@@ -17,7 +18,7 @@ use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::StatementFault;
 use crate::functions::{self, RoutineForm, Volatility};
-use crate::tree::{self, Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind, UnnestExpr};
+use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{RecordType, SqlType};
 
 impl Binder<'_> {
@@ -134,39 +135,17 @@ impl Binder<'_> {
         let Some(left) = left else {
             return Ok(item);
         };
-        let name = match item.plan.schema().iter().next() {
-            Some((Some(reference), _)) => reference.table().to_string(),
-            _ => String::new(),
-        };
-        let mut right = item;
-        if keep_left {
-            right.scope.note_may_be_missing();
-        }
         if captured.is_empty() && !keep_left {
             return super::join::cross_join(
                 FromItem {
                     plan: left.plan.clone(),
                     scope: left.scope.clone(),
                 },
-                right,
+                item,
             );
         }
-        let kind = SubPlanKind::Rows {
-            keep_left,
-            schema: right.plan.schema().clone(),
-        };
-        let sub_plan = SubPlan {
-            plan: Arc::new(right.plan),
-            kind,
-            bindings: captured,
-            asked_when: None,
-            name,
-        };
-        let plan = Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
-        let mut scope = left.scope.clone();
-        scope.visible.extend(right.scope.visible);
-        scope.add_relations(right.scope.relations)?;
-        Ok(FromItem { plan, scope })
+        let name = first_relation(&item.plan);
+        dependent_join(left, item, (captured, name), keep_left)
     }
 
     /// A query's columns under these names and of these types. Errors: 42P13 for others.

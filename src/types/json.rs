@@ -3,6 +3,7 @@
 
 use serde_json::{Number, Value as Json};
 
+use super::json_fault::fault_of;
 use crate::error::Limit;
 use crate::{Error, Result};
 
@@ -33,33 +34,8 @@ fn refuse(text: &str, error: &serde_json::Error) -> Error {
             hint: "Nest the JSON document less deeply: at most 127 levels.".to_string(),
         };
     }
-    let detail = if error.is_eof() {
-        "The input string ended unexpectedly.".to_string()
-    } else {
-        format!(
-            "Token \"{}\" is invalid.",
-            token_at(text, error.line(), error.column())
-        )
-    };
-    Error::InvalidJson { detail }
-}
-
-/// The word or character at a place that counts lines and bytes from 1.
-fn token_at(text: &str, line: usize, column: usize) -> String {
-    let line = text.lines().nth(line.saturating_sub(1)).unwrap_or_default();
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut at = column.saturating_sub(1).min(line.len());
-    while !line.is_char_boundary(at) {
-        at -= 1;
-    }
-    let start = line[..at]
-        .rfind(|c: char| !is_word(c))
-        .map_or(0, |i| i + line[i..].chars().next().map_or(0, char::len_utf8));
-    let word: String = line[start..].chars().take_while(|c| is_word(*c)).collect();
-    if word.is_empty() {
-        line[at..].chars().take(1).collect()
-    } else {
-        word
+    Error::InvalidJson {
+        detail: fault_of(text),
     }
 }
 
@@ -214,7 +190,7 @@ mod tests {
             ("{a:1}", "Token \"a\" is invalid."),
             ("", "The input string ended unexpectedly."),
             ("[1,", "The input string ended unexpectedly."),
-            ("nul", "The input string ended unexpectedly."),
+            ("nul", "Token \"nul\" is invalid."),
         ] {
             let error = check(text).unwrap_err();
             assert_eq!(

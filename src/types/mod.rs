@@ -35,6 +35,7 @@ mod interval;
 mod interval_output;
 mod interval_range;
 mod json;
+mod json_fault;
 pub(crate) mod json_path;
 mod numeric;
 mod precision;

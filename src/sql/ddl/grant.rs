@@ -14,7 +14,8 @@ pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
     find(ctx, &grant.objects)?;
     let everything = "There are no privileges yet: every role that connects may do everything.";
     if grant.revokes {
-        let way_out = format!("{everything} Keep out whoever is not to by the address that the server listens on.");
+        let way_out =
+            format!("{everything} Keep out whoever is not to by the address that the server listens on.");
         return Err(Error::unsupported("REVOKE", Some(&way_out)));
     }
     let message = "the privileges are there already".to_string();
