@@ -92,6 +92,7 @@ mod type_record;
 mod version_read;
 mod versioned_table;
 mod versions;
+mod walked_table;
 mod wildcard;
 
 use std::collections::BTreeMap;
@@ -133,7 +134,7 @@ pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,
     boolean,
 };
-pub use trash::{Kept, TrashedBy, TrashedSequence, TrashedTable};
+pub use trash::{Kept, TrashedBy, TrashedDependents, TrashedSequence, TrashedTable};
 pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
 pub use versions::Versions;

@@ -49,6 +49,7 @@ impl TableDef {
             cache: super::TableCache::default(),
             left_out: left_out.into(),
             version_read: self.version_read.clone(),
+            read_after: self.read_after.clone(),
             ..**self
         })
     }

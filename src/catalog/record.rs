@@ -333,6 +333,7 @@ impl TableRecord {
             cache: TableCache::default(),
             left_out: std::sync::Arc::default(),
             version_read: None,
+            read_after: None,
         })
     }
 }

@@ -68,6 +68,8 @@ pub struct TableDef {
     pub left_out: Arc<[ColumnId]>,
     /// What is read of it are versions of its rows (see `version_read`); none in a record.
     pub version_read: Option<Arc<VersionRead>>,
+    /// Only rows behind this stored key are read, by the primary key (see `walked_table`); none in a record.
+    pub read_after: Option<Arc<[u8]>>,
 }
 
 /// A table whose rows are written beside under another primary key.

@@ -11,7 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::record::{self, Head};
-use super::{SequenceDef, TableDef, UserTypes};
+use super::{ForeignKey, SequenceDef, TableDef, UserTypes, ViewDef};
 use crate::Result;
 use crate::codec::keyspace::TableId;
 
@@ -43,6 +43,24 @@ pub struct TrashedTable {
     table: serde_json::Value,
     /// The sequences that went with its columns, or go with those of the table that was emptied.
     pub sequences: Vec<TrashedSequence>,
+    /// What went with it by CASCADE.
+    #[serde(default, skip_serializing_if = "TrashedDependents::is_empty")]
+    pub dependents: TrashedDependents,
+}
+
+/// What cannot stay without a table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TrashedDependents {
+    /// Foreign keys of other tables, with the oids of these.
+    pub foreign_keys: Vec<(u32, ForeignKey)>,
+    /// Views over it.
+    pub views: Vec<ViewDef>,
+}
+
+impl TrashedDependents {
+    fn is_empty(&self) -> bool {
+        self.foreign_keys.is_empty() && self.views.is_empty()
+    }
 }
 
 /// A sequence of a column of a table in the trash.
@@ -109,6 +127,7 @@ impl TrashedTable {
             row_ids: table.has_hidden_key(),
             table: record::table_json(table)?,
             sequences,
+            dependents: TrashedDependents::default(),
         })
     }
 

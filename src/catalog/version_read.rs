@@ -3,6 +3,7 @@
 use super::versions::Versions;
 use crate::codec::expiry::ExpiryRule;
 use crate::codec::row::ColumnId;
+use crate::{Error, Result};
 
 /// The column of a version's time, in milliseconds since 1970.
 pub const VERSION_TIME: ColumnId = ColumnId::MAX;
@@ -52,9 +53,33 @@ pub enum Moment {
     At(i64),
     /// So many microseconds before the statement, or the block that keeps its snapshot.
     Before(i64),
+    /// What only a run tells: the number of an expression that stands with the scan.
+    Open(usize),
 }
 
 impl WantedVersions {
+    /// The same with what the open moments of it are.
+    #[must_use]
+    pub fn told(self, told: &[Moment]) -> WantedVersions {
+        let told = |moment: Moment| match moment {
+            Moment::Open(at) => told.get(at).copied().unwrap_or(moment),
+            moment => moment,
+        };
+        match self {
+            WantedVersions::AsOf(moment) => WantedVersions::AsOf(told(moment)),
+            WantedVersions::Between {
+                from,
+                to,
+                includes_end,
+            } => WantedVersions::Between {
+                from: told(from),
+                to: told(to),
+                includes_end,
+            },
+            newest @ WantedVersions::Newest { .. } => newest,
+        }
+    }
+
     /// Whether it is one version of a row at most.
     pub fn is_of_one(&self) -> bool {
         match self {
@@ -66,11 +91,12 @@ impl WantedVersions {
 }
 
 impl Moment {
-    /// In microseconds since 1970, for a statement that reads at `now`.
-    pub fn at(self, now: i64) -> i64 {
+    /// In microseconds since 1970, for a statement that reads at `now`. Errors: nobody has asked what it is.
+    pub fn at(self, now: i64) -> Result<i64> {
         match self {
-            Moment::At(moment) => moment,
-            Moment::Before(micros) => now.saturating_sub(micros),
+            Moment::At(moment) => Ok(moment),
+            Moment::Before(micros) => Ok(now.saturating_sub(micros)),
+            Moment::Open(_) => Err(Error::internal("a moment of the past that nobody has asked")),
         }
     }
 }

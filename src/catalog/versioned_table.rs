@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use super::expiry::Expiry;
-use super::version_read::{VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
+use super::version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
 use super::versions::Versions;
 use super::{ColumnDef, KeyColumn, TableCache, TableDef};
 use crate::codec::KeyRange;
@@ -60,6 +60,20 @@ impl TableDef {
             rule: self.expiry_rule(),
         }));
         Arc::new(seen)
+    }
+
+    /// The same definition of versions, of these moments where they were open.
+    pub fn at_moments(&self, told: &[Moment]) -> Arc<TableDef> {
+        let read = self.version_read.as_deref().map(|read| {
+            Arc::new(VersionRead {
+                wanted: read.wanted.told(told),
+                ..read.clone()
+            })
+        });
+        Arc::new(TableDef {
+            version_read: read,
+            ..self.clone()
+        })
     }
 
     /// Whether what is read of it are versions.

@@ -9,13 +9,13 @@ use arrow::datatypes::Field;
 use super::dependent_join;
 use crate::error::StatementFault;
 use crate::functions::ANY_EQUAL_NAME;
-use crate::functions::value_array::scalar_at;
+use crate::functions::value_array::{scalar_at, scalar_of};
 use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
 use crate::tree::{
     BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
     TreeNode,
 };
-use crate::types::{SqlType, numeric_key};
+use crate::types::{SqlType, Value, numeric_key};
 use crate::{Error, Result};
 
 /// The placeholder that stands for `now()`.
@@ -28,6 +28,19 @@ pub fn transaction_time() -> Expr {
         id: TRANSACTION_TIME.to_string(),
         field: Some(Arc::new(field)),
     })
+}
+
+/// The expression with this moment for `now()`, in microseconds since 1970.
+pub(crate) fn with_transaction_time(expr: Expr, micros: i64) -> Result<Expr> {
+    let now = scalar_of(&Value::TimestampTz(micros), &SqlType::TimestampTz(None))?;
+    let is_it = |expr: &Expr| matches!(expr, Expr::Placeholder(it) if it.id == TRANSACTION_TIME);
+    let replaced = expr.transform_up(|expr| {
+        Ok(match is_it(&expr) {
+            true => Transformed::yes(Expr::Literal(now.clone(), None)),
+            false => Transformed::no(expr),
+        })
+    });
+    replaced.data()
 }
 
 /// What the placeholders of a plan stand for in one run of it; `parameter_values` makes it.

@@ -18,21 +18,22 @@ use crate::table::row_schema;
 use crate::tree::{Expr, FilterPushDown, Plan, TableScan, TableSource, Transformed, TreeNode};
 
 /// A table as plans read it. `alias`: what the statement calls it; `hidden`: positions in `TableDef::columns` of hidden columns that it
-/// reads, too.
+/// reads, too; `moments`: of the versions that are read, what only a run tells.
 pub fn table_source(
     table: &Arc<TableDef>,
     alias: &str,
     hints: &Hints,
     hidden: &[usize],
+    moments: &[Expr],
 ) -> Arc<dyn TableSource> {
     let mut positions = table.visible_positions();
     positions.extend(hidden);
-    source_of(table, alias, hints, positions)
+    source_of(table, alias, hints, positions, moments)
 }
 
 /// A table with its hidden columns.
 pub fn whole_table_source(table: &Arc<TableDef>, alias: &str, hints: &Hints) -> Arc<dyn TableSource> {
-    source_of(table, alias, hints, (0..table.columns.len()).collect())
+    source_of(table, alias, hints, (0..table.columns.len()).collect(), &[])
 }
 
 fn source_of(
@@ -40,6 +41,7 @@ fn source_of(
     alias: &str,
     hints: &Hints,
     positions: Vec<usize>,
+    moments: &[Expr],
 ) -> Arc<dyn TableSource> {
     let schema = row_schema(table, &positions);
     Arc::new(KeyspanTable {
@@ -49,6 +51,7 @@ fn source_of(
         positions,
         schema,
         inputs: None,
+        moments: moments.into(),
     })
 }
 
@@ -97,12 +100,21 @@ pub(crate) struct KeyspanTable {
     pub(crate) schema: SchemaRef,
     /// What conditions say in the run at hand, in a generic plan.
     pub(crate) inputs: Option<Arc<RunInputs>>,
+    /// Of the versions that are read, the moments that only a run tells (`Moment::Open` counts them).
+    pub(crate) moments: Arc<[Expr]>,
 }
 
 impl TableSource for KeyspanTable {
     fn schema(&self) -> SchemaRef {
         Arc::clone(&self.schema)
     }
+    fn reads_as(&self, other: &dyn TableSource) -> bool {
+        let wanted = |table: &KeyspanTable| table.table.version_read.as_ref().map(|read| read.wanted);
+        other
+            .downcast_ref::<KeyspanTable>()
+            .is_none_or(|other| wanted(self) == wanted(other) && self.moments == other.moments)
+    }
+
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         let pushed = filters.iter().map(|filter| {
             if depends_on_outer(filter) || filter.is_volatile() {

@@ -32,9 +32,12 @@ fn absent_statement(error: &Error, text: &str) -> Option<Error> {
 
 /// The place among the tokens that the error is told of.
 fn place_of(error: &Error, tokens: &[TextToken<'_>]) -> Option<usize> {
+    // The end of what is written stands in front of the semicolon.
+    let is_end = |token: &&TextToken<'_>| token.is(";");
+    let end = tokens.len() - tokens.iter().rev().take_while(is_end).count();
     error.position().map(|position| {
         let behind = |token: &TextToken<'_>| token.position + token.text.chars().count() > position;
-        tokens.iter().position(behind).unwrap_or(tokens.len())
+        tokens.iter().position(behind).unwrap_or(tokens.len()).min(end)
     })
 }
 

@@ -259,7 +259,7 @@ impl TokenReader<'_> {
         }
     }
 
-    /// `SET (name = value, …)`, `SET 'name' = 'value', …`, `RESET (name, …)`: options of a table.
+    /// `SET (name = value, …)`, `SET 'name' = 'value', …`, `SET name = value, …`, `RESET (name, …)`: options of a table.
     pub(super) fn option_changes(&mut self) -> Result<Vec<(String, Option<String>)>> {
         if self.word("RESET") {
             let names = self.parameters()?;
@@ -277,28 +277,29 @@ impl TokenReader<'_> {
         }
         let mut options = Vec::new();
         loop {
-            let name = self.option_text()?;
+            let name = match self.peek().and_then(string_of) {
+                Some(name) => {
+                    self.at += 1;
+                    name
+                }
+                None => self.setting_name()?,
+            };
             if !self.token(&Token::Eq) {
                 return Err(self.syntax_error());
             }
-            options.push((name, Some(self.option_text()?)));
+            let value = self.value()?;
+            options.push((name, value.or_else(|| Some("default".to_string()))));
+            // Another action may follow the comma.
+            let token = |at: usize| self.tokens.get(at).map(|token| &token.token);
+            let is_name = |token: &Token| matches!(token, Token::Word(_)) || string_of(token).is_some();
             let goes_on = self.peek() == Some(&Token::Comma)
-                && self
-                    .tokens
-                    .get(self.at + 1)
-                    .is_some_and(|next| string_of(&next.token).is_some());
+                && token(self.at + 1).is_some_and(is_name)
+                && token(self.at + 2) == Some(&Token::Eq);
             if !goes_on {
                 return Ok(options);
             }
             self.at += 1;
         }
-    }
-
-    fn option_text(&mut self) -> Result<String> {
-        let text = self.peek().and_then(string_of);
-        let text = text.ok_or_else(|| self.syntax_error())?;
-        self.at += 1;
-        Ok(text)
     }
 
     /// What stands behind ALTER COLUMN.

@@ -427,7 +427,12 @@ pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
 
 /// Reads a query, in a text that no client sent.
 pub(crate) fn parse_query(text: &str) -> Result<Box<Query>, ParserError> {
-    Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query()
+    // What is stored of FOR SYSTEM_TIME is spelt as the parser knows it.
+    let dialect = match text.to_ascii_uppercase().contains("FOR SYSTEM_TIME") {
+        true => &WITH_SYSTEM_TIME,
+        false => &KEYSPAN,
+    };
+    Parser::new(dialect).try_with_sql(text)?.parse_query()
 }
 
 /// `IS [NOT] DISTINCT FROM` behind `left`, whose IS is next; `None` for other tests. `precedence`: that of IS. The parser takes

@@ -119,7 +119,7 @@ const HINTS: &[Hint] = &[
     Hint {
         name: "_l_batch_",
         verdict: Verdict::Obeyed {
-            example: "_l_batch_(10000): rows that are deleted before each commit, from 1 to 1000000",
+            example: "_l_batch_(10000): rows that are written before each commit, from 1 to 1000000",
             note: |hints, argument| {
                 let rows: usize = argument?.parse().ok()?;
                 hints.batch_rows = Some(rows).filter(|rows| (1..=BATCH_ROWS_MAX).contains(rows));
@@ -182,7 +182,7 @@ pub struct Hints {
     pub index: Option<IndexHint>,
     /// `_l_ttl_(ms)`: how long the rows live that are written, in microseconds.
     pub row_lifetime: Option<i64>,
-    /// `_l_batch_(n)`: a DELETE commits after so many rows.
+    /// `_l_batch_(n)`: an UPDATE or DELETE commits after so many rows.
     pub batch_rows: Option<usize>,
     /// `_l_ts_(ms)` of a write: the time that the rows have which are written, in milliseconds since 1970.
     pub version_time: Option<i64>,
@@ -212,6 +212,8 @@ pub struct Hints {
     pub keys: Vec<CreateIndex>,
     /// The actions of ALTER TABLE that the tree holds by their numbers.
     pub actions: Vec<AlterAction>,
+    /// The hints that were read, and what stands behind each.
+    pub given: Vec<(String, Option<String>)>,
 }
 
 /// Which versions of each row a query reads, by `_l_versions_` and its like: times in milliseconds since 1970.
@@ -271,10 +273,12 @@ impl Hints {
                 }
                 Verdict::ObeyedBehind { example, note, .. } => {
                     let argument = argument(rest);
+                    self.note_given(&name, argument)?;
                     note(self, verb, argument).ok_or_else(|| not_taken(&name, argument, example))?;
                 }
                 Verdict::Obeyed { example, note } => {
                     let argument = argument(rest);
+                    self.note_given(&name, argument)?;
                     note(self, argument).ok_or_else(|| not_taken(&name, argument, example))?;
                 }
                 Verdict::Refused(way_out) => {
@@ -283,6 +287,22 @@ impl Hints {
             }
         }
         Ok(())
+    }
+
+    /// Errors: 22023 for a hint that says one thing here and another there.
+    fn note_given(&mut self, name: &str, argument: Option<&str>) -> Result<()> {
+        let argument = argument.map(str::to_string);
+        match self.given.iter().find(|(given, _)| given == name) {
+            Some((_, given)) if *given == argument => Ok(()),
+            Some(_) => Err(Error::InvalidParameter {
+                message: format!("the hint {name} is given more than once"),
+                hint: Some("Hints are those of the whole statement: write one of them.".to_string()),
+            }),
+            None => {
+                self.given.push((name.to_string(), argument));
+                Ok(())
+            }
+        }
     }
 
     /// Whether it reads others than the newest versions, or says which.
@@ -372,8 +392,8 @@ pub(super) struct HintUses {
     pub(super) inserts: bool,
     /// It may write rows by INSERT, UPSERT or UPDATE, whose versions may have a time.
     pub(super) writes_versions: bool,
-    /// It deletes rows, and does nothing else.
-    pub(super) deletes: bool,
+    /// It is an UPDATE or DELETE, and does nothing else.
+    pub(super) changes: bool,
     /// It reads tables, and what it reads them by is not kept as a text.
     pub(super) reads_versions: bool,
 }
@@ -406,12 +426,10 @@ pub(super) fn check_used(hints: &Hints, uses: HintUses) -> Result<()> {
             ),
         ));
     }
-    match hints.batch_rows.is_some() && !uses.deletes {
+    match hints.batch_rows.is_some() && !uses.changes {
         true => Err(Error::unsupported(
-            "the hint _l_batch_ outside DELETE",
-            Some(
-                "Only what is deleted is not met again by the next batch: write any other statement a range of the key at a time.",
-            ),
+            "the hint _l_batch_ outside UPDATE and DELETE",
+            Some("Write any other statement a range of the key at a time."),
         )),
         false => Ok(()),
     }

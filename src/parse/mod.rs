@@ -28,6 +28,7 @@ mod extension_reader;
 pub(crate) mod frame_exclusion;
 pub mod grant;
 mod grant_reader;
+mod habit_rows;
 mod habits;
 mod hash_comment;
 mod hints;

@@ -148,7 +148,7 @@ fn uses_of(ast: &ast::Statement, command: Option<&Command>) -> HintUses {
     HintUses {
         inserts: may_insert(ast),
         // What is prepared is read, and asked, by itself.
-        deletes: is_delete(ast) || matches!(command, Some(Command::Prepare { .. })),
+        changes: is_change(ast) || matches!(command, Some(Command::Prepare { .. })),
         writes_versions: match command {
             Some(command) => matches!(command, Command::Prepare { .. }),
             None => may_write_versions(ast),
@@ -198,12 +198,12 @@ fn may_insert(ast: &ast::Statement) -> bool {
     }
 }
 
-/// Whether it deletes rows, and does nothing else.
-fn is_delete(ast: &ast::Statement) -> bool {
+/// Whether it is an UPDATE or DELETE, and does nothing else.
+fn is_change(ast: &ast::Statement) -> bool {
     match ast {
-        ast::Statement::Delete(_) => true,
+        ast::Statement::Update(_) | ast::Statement::Delete(_) => true,
         ast::Statement::Explain { statement, .. } | ast::Statement::Prepare { statement, .. } => {
-            is_delete(statement)
+            is_change(statement)
         }
         _ => false,
     }

@@ -89,13 +89,37 @@ pub(super) fn of_parser(error: ParserError, text: &str) -> Error {
     match found {
         Some("EOF") => end_of_input(text),
         Some(found) => near_text(found, position),
-        None => {
-            let end = message.rfind(" at Line: ").unwrap_or(message.len());
-            Error::Syntax {
-                message: format!("syntax error: {}", message[..end].to_lowercase()),
-                position,
-            }
-        }
+        None => unread(
+            message.split(" at Line: ").next().unwrap_or_default(),
+            position,
+            text,
+        ),
+    }
+}
+
+/// The error of a message that names nothing found: at the token of which it speaks.
+fn unread(message: &str, position: usize, text: &str) -> Error {
+    // It stands in front of the place.
+    if let Some(word) = message.strip_prefix("Unsupported statement ") {
+        let before: String = text.chars().take(position.saturating_sub(1)).collect();
+        let at = before.to_ascii_uppercase().rfind(word);
+        return near_text(word, at.map_or(position, |at| before[..at].chars().count() + 1));
+    }
+    let rest = text.chars().skip(position.saturating_sub(1));
+    let word: String = rest
+        .clone()
+        .take_while(|c| c.is_alphanumeric() || *c == '_')
+        .collect();
+    let near = match word.is_empty() {
+        true => rest.take(1).collect(),
+        false => word,
+    };
+    match message.starts_with("No infix parser") && !near.is_empty() {
+        true => near_text(&near, position),
+        false => Error::Syntax {
+            message: format!("syntax error: {}", message.to_lowercase()),
+            position,
+        },
     }
 }
 

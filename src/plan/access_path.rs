@@ -78,6 +78,49 @@ pub struct AccessPath {
 }
 
 impl AccessPath {
+    /// Leaves out what does not stand behind a stored key of the primary key, by which it reads.
+    pub fn keep_behind(&mut self, after: &[u8]) {
+        debug_assert!(self.index == 0, "a walk is along the primary key");
+        if after.is_empty() {
+            return;
+        }
+        let behind = |range: &KeyRange| {
+            let mut range = range.clone();
+            if *range.start <= *after {
+                // The least key behind it.
+                range.start = [after, &[0]].concat();
+            }
+            let is_empty = range.end.as_ref().is_some_and(|end| *end <= range.start);
+            (!is_empty).then_some(range)
+        };
+        let class = match &mut self.class {
+            AccessClass::Empty => return,
+            AccessClass::MultiGet { keys } => return keys.retain(|key| **key > *after),
+            AccessClass::Union { parts } => return parts.iter_mut().for_each(|part| part.keep_behind(after)),
+            AccessClass::RangeScan { ranges, .. } => AccessClass::RangeScan {
+                ranges: ranges.iter().filter_map(behind).collect(),
+                whole: false,
+            },
+            AccessClass::FullScan { range } => AccessClass::RangeScan {
+                ranges: behind(range).into_iter().collect(),
+                whole: false,
+            },
+            AccessClass::SmallScan {
+                range,
+                rows_max,
+                refusal,
+            } => match behind(range) {
+                Some(range) => AccessClass::SmallScan {
+                    range,
+                    rows_max: *rows_max,
+                    refusal: Arc::clone(refusal),
+                },
+                None => AccessClass::Empty,
+            },
+        };
+        self.class = class;
+    }
+
     /// Several paths; those that give nothing are left out.
     pub(super) fn union(table: &Arc<TableDef>, parts: Vec<AccessPath>) -> AccessPath {
         let mut parts = parts;

@@ -10,8 +10,8 @@ pub(super) use super::bound::Bound;
 use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
 use super::lock_scope::LockScope;
+use super::moment::Past;
 use super::scope::{Outer, Scope};
-use crate::catalog::WantedVersions;
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
 use crate::system::{StatementContext, Variables};
@@ -108,7 +108,7 @@ pub(super) struct Binder<'c> {
     /// The functions whose bodies the binder is inside of.
     pub(super) inlined: Vec<u32>,
     /// What FOR SYSTEM_TIME around says of the versions that tables are read at.
-    pub(super) past: Option<WantedVersions>,
+    pub(super) past: Option<Past>,
     /// It stands behind the item of FROM at hand, which has not been found yet.
     pub(super) is_timed: bool,
     /// Whether a name of the text at hand may be that of a version's time.

@@ -186,8 +186,9 @@ impl Binder<'_> {
                 version,
                 ..
             } => {
-                let table =
-                    self.at_system_time(version.as_ref(), |binder| binder.table(name, alias.as_ref()));
+                let table = self.at_system_time(version.as_ref(), outer, |binder| {
+                    binder.table(name, alias.as_ref())
+                });
                 self.note_place(table, |_| text_place::of_span(name.span()))
             }
             // The rows of a function without arguments that the catalogs keep as a relation.
@@ -330,7 +331,10 @@ impl Binder<'_> {
         let known_as = called(alias, &table.name);
         let as_it_is = table;
         let versions = self.versions_of(table, self.item_lock(&known_as).is_some())?;
-        let table = versions.as_ref().unwrap_or(table);
+        let (table, open) = match &versions {
+            Some(past) => (&past.table, past.open.as_slice()),
+            None => (table, Default::default()),
+        };
         // Plans ask of a table what computes its generated columns.
         self.ctx.generated_columns(table)?;
         let oid = table.oid();
@@ -357,7 +361,7 @@ impl Binder<'_> {
         let source = match self.item_lock(&known_as) {
             // A row is locked by its key, which may be hidden.
             Some(_) => whole_table_source(table, &known_as, &self.ctx.hints),
-            None => table_source(table, &known_as, &self.ctx.hints, &hidden),
+            None => table_source(table, &known_as, &self.ctx.hints, &hidden, open),
         };
         let mut item = self.scan(source, schema, &table.name, columns, key, alias)?;
         if !indexed.is_empty() {

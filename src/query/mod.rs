@@ -51,6 +51,7 @@ mod join_hint;
 mod limit;
 mod literal;
 mod lock_scope;
+mod moment;
 mod named_arguments;
 mod null_operands;
 mod operator;

@@ -2,16 +2,20 @@
 
 use std::sync::{Arc, OnceLock};
 
+use arrow::array::RecordBatch;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt, TryStreamExt};
 
 use super::experience::{Experience, SHORT};
 use super::generic_plans::GenericPlans;
+use super::moment::moment_of;
 use super::plan_locks::PlanLocks;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
-use crate::Result;
+use crate::catalog::Moment;
+use crate::functions::value_array::{scalar_at, value_of_scalar};
 use crate::logical::dependent_join::for_each_node;
+use crate::logical::open_moments::{moments_query, open_moments, with_moments};
 use crate::logical::placeholder::Constants;
 use crate::logical::rows_source::RowsSource;
 use crate::logical::stored_table::is_stored_table;
@@ -24,6 +28,7 @@ use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
 use crate::tree::{Expr, Plan, TreeNodeRecursion};
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// A planned query and the ways to run it.
 #[derive(Debug)]
@@ -39,6 +44,8 @@ pub(crate) struct QueryPlan {
     generic: Option<Arc<GenericPlans>>,
     /// Subqueries to be answered before the rest is planned.
     prior: Vec<(PriorSubquery, Arc<QueryPlan>)>,
+    /// Moments of the past that are asked before, too.
+    moments: Vec<Expr>,
     /// What of tables it locks.
     locks: PlanLocks,
     /// A function of a user's is run in it, which may write.
@@ -94,7 +101,9 @@ impl QueryPlan {
         };
         let point = short.as_ref();
         let point = point.and_then(|short| PointRead::of(short, &query.parameters));
-        let may_keep = short.is_none() && !query.looks_up() && is_lasting(&query.plan);
+        // A plan that cannot be walked has an error that its run tells.
+        let moments = open_moments(&query.plan).unwrap_or_default();
+        let may_keep = short.is_none() && moments.is_empty() && !query.looks_up() && is_lasting(&query.plan);
         QueryPlan {
             locks: PlanLocks::of(&query.plan),
             calls_routines: calls_routines(&query.plan),
@@ -105,15 +114,17 @@ impl QueryPlan {
             experience: Experience::default(),
             generic: may_keep.then(Arc::default),
             prior: Vec::new(),
+            moments,
         }
     }
 
-    /// The plan with the answers of its prior subqueries, which are run for it; `None` without such. Errors: those of
-    /// running them.
+    /// The plan with the answers of its prior subqueries, which are run for it, and at the moments that it names; `None` without such.
+    /// Errors: those of running them.
     pub(crate) async fn answered(&self, ctx: &StatementContext) -> Result<Option<Answered>> {
-        if self.prior.is_empty() {
+        if self.prior.is_empty() && self.moments.is_empty() {
             return Ok(None);
         }
+        let told = self.told_moments(ctx).await?;
         let (mut answers, mut subqueries) = (Vec::new(), Vec::new());
         for (subquery, plan) in &self.prior {
             let rows = plan.batches(ctx).await?;
@@ -124,10 +135,39 @@ impl QueryPlan {
             }
         }
         let plan = QueryPlan::without_prior(PlannedQuery {
-            plan: with_answers(&self.query.plan, &answers)?,
+            plan: with_moments(with_answers(&self.query.plan, &answers)?, &told)?,
             ..self.query.as_ref().clone()
         });
         Ok(Some(Answered { plan, subqueries }))
+    }
+
+    /// What the moments are that only a run tells. Errors: those of asking them, and of values that are none.
+    async fn told_moments(&self, ctx: &StatementContext) -> Result<Vec<(Expr, Moment)>> {
+        if self.moments.is_empty() {
+            return Ok(Vec::new());
+        }
+        let asked = QueryPlan::without_prior(PlannedQuery {
+            columns: Vec::new(),
+            parameters: self.query.parameters.clone(),
+            plan: moments_query(&self.moments, ctx.txn.read_time())?,
+        });
+        let row: Vec<RecordBatch> = asked.batches(ctx).await?.try_collect().await?;
+        let row = row.iter().find(|batch| batch.num_rows() == 1);
+        let row = row.ok_or_else(|| Error::internal("moments of the past without a row"))?;
+        let settings = ctx.format_settings();
+        // What the statement's own clocks told after it began is not to come: it reads what it sees.
+        let begun = ctx.txn.read_time();
+        let now = ctx.sequences.store().clock().now().max(ctx.transaction_time_us);
+        let told = self.moments.iter().enumerate().map(|(at, moment)| {
+            let ty = SqlType::from_field(row.schema_ref().field(at));
+            let value = value_of_scalar(&scalar_at(row.column(at), 0)?, &ty)?;
+            let told = match moment_of(&value, &settings)? {
+                Moment::At(at) if (begun..=now).contains(&at) => Moment::Before(0),
+                told => told,
+            };
+            Ok((moment.clone(), told))
+        });
+        told.collect()
     }
 
     /// Its rows as batches: a future of its own kind, for a subquery may have subqueries.
@@ -173,7 +213,6 @@ impl QueryPlan {
     }
 
     /// Whether it runs as a chain.
-    #[cfg(test)]
     pub(crate) fn is_chain(&self) -> bool {
         self.short.is_some()
     }
@@ -181,7 +220,7 @@ impl QueryPlan {
     /// Whether its last run was short, and its next is as a chain or by a plan that it keeps, and so by what leaves, or pauses, when
     /// it proves long.
     pub(crate) fn is_short_by_experience(&self) -> bool {
-        if !self.prior.is_empty() {
+        if !self.prior.is_empty() || !self.moments.is_empty() {
             return false;
         }
         match &self.generic {

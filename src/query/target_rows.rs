@@ -39,6 +39,8 @@ pub(crate) struct TargetRows<'a> {
     pub(crate) selection: Option<&'a ast::Expr>,
     /// Whether the columns of the relations that it is joined with are wanted too.
     pub(crate) beside: bool,
+    /// Only rows behind this stored key, by the primary key.
+    pub(crate) after: Option<&'a Arc<[u8]>>,
 }
 
 /// What the target of a write is joined with.
@@ -107,14 +109,9 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
 
 impl Binder<'_> {
     /// The target joined with the others, and every column of the target.
-    fn target_with(
-        &mut self,
-        table: &Arc<TableDef>,
-        alias: Option<&str>,
-        others: Others<'_>,
-    ) -> Result<(FromItem, Vec<Bound>)> {
-        let (mut joined, columns) = self.whole_table(table, alias)?;
-        match others {
+    fn target_with(&mut self, rows: TargetRows<'_>) -> Result<(FromItem, Vec<Bound>)> {
+        let (mut joined, columns) = self.whole_table(rows)?;
+        match rows.others {
             Others::From(from) => {
                 for table in from {
                     joined = self.table_with_joins(Some(joined), table, None)?;
@@ -148,7 +145,7 @@ impl Binder<'_> {
     }
 
     fn target_rows(&mut self, rows: TargetRows<'_>) -> Result<(BoundQuery, Vec<RowRelation>)> {
-        let (joined, columns) = self.target_with(rows.table, rows.alias, rows.others)?;
+        let (joined, columns) = self.target_with(rows)?;
         let FromItem { mut plan, scope } = joined;
         let place = |clause| Place {
             scope: &scope,
@@ -203,7 +200,8 @@ impl Binder<'_> {
     }
 
     /// A stored table of which names reach the visible columns, and every column of it.
-    fn whole_table(&mut self, table: &Arc<TableDef>, alias: Option<&str>) -> Result<(FromItem, Vec<Bound>)> {
+    fn whole_table(&mut self, rows: TargetRows<'_>) -> Result<(FromItem, Vec<Bound>)> {
+        let TargetRows { table, alias, .. } = rows;
         let columns = table
             .columns
             .iter()
@@ -211,8 +209,9 @@ impl Binder<'_> {
             .collect();
         let schema = alias.is_none().then(|| table.schema.clone());
         let name = alias.unwrap_or(&table.name);
+        let walked = rows.after.map(|after| table.walked(after));
         let mut item = self.scan(
-            whole_table_source(table, name, &self.ctx.hints),
+            whole_table_source(walked.as_ref().unwrap_or(table), name, &self.ctx.hints),
             schema,
             name,
             columns,

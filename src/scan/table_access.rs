@@ -40,6 +40,9 @@ pub(crate) fn plan_predicates(
 ) -> Result<AccessPath> {
     let condition = all_of(predicates);
     let mut path = plan_access(table, condition.as_ref(), wanted, rules)?;
+    if let Some(after) = &table.read_after {
+        path.keep_behind(after);
+    }
     match &mut path.class {
         AccessClass::Union { parts } => parts.iter_mut().for_each(drop_opaque),
         _ => drop_opaque(&mut path),

@@ -29,7 +29,12 @@ pub(super) async fn carry_row_times(
 }
 
 /// A row's value with the times of another.
-fn with_times(writer: &mut RowWriter, old: &TableDef, row: RowReader<'_>, copied: &[u8]) -> Result<Vec<u8>> {
+pub(super) fn with_times(
+    writer: &mut RowWriter,
+    old: &TableDef,
+    row: RowReader<'_>,
+    copied: &[u8],
+) -> Result<Vec<u8>> {
     let untold = (!old.keeps_versions()).then_some(old.options.expiry.since);
     writer.clear();
     writer.set_times(row.write_time().or(untold), row.expiry());

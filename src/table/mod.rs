@@ -35,6 +35,7 @@ mod sorted_keys;
 mod table_lock;
 mod update;
 mod version_removal;
+mod version_rewrite;
 mod version_scan;
 mod versions;
 mod write;
@@ -67,6 +68,7 @@ pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;
 pub use update::{Replaced, RowUpdate, update_rows};
 pub use version_removal::{RemovedVersions, VersionPass, remove_versions_page};
+pub use version_rewrite::VersionPages;
 pub use version_scan::VersionScan;
 pub use versions::{carry_versions, check_given_time, older_base, one_version};
 pub use write::{

@@ -277,7 +277,7 @@ impl Within {
                 before: before.unwrap_or(i64::MAX),
             }),
             WantedVersions::AsOf(moment) => {
-                let moment = moment.at(now);
+                let moment = moment.at(now)?;
                 match moment > now {
                     true => Err(to_come()),
                     false => past(moment, moment.saturating_add(1), true),
@@ -288,7 +288,7 @@ impl Within {
                 to,
                 includes_end,
             } => {
-                let (from, to) = (from.at(now), to.at(now));
+                let (from, to) = (from.at(now)?, to.at(now)?);
                 let before = to.saturating_add(i64::from(includes_end));
                 // Of no moment at all nothing is asked.
                 past(from, if before > from { before } else { i64::MIN }, false)

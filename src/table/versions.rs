@@ -31,7 +31,7 @@ use crate::{Error, Result};
 /// Versions that one write of a row takes away at most, of those that HISTORY needs no more.
 const TRIMMED_MAX: usize = 64;
 /// Versions of a page.
-const PAGE_VERSIONS: usize = 512;
+pub(super) const PAGE_VERSIONS: usize = 512;
 
 /// What a write of rows says of their time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -290,7 +290,7 @@ fn keep(
     Ok(true)
 }
 
-fn note_unsettled(txn: &Transaction, table: &TableDef) {
+pub(super) fn note_unsettled(txn: &Transaction, table: &TableDef) {
     let prefix = |index| entry_prefix(table.id, index);
     txn.note_unsettled([prefix(table.primary_key.id), prefix(table.options.versions.store)]);
 }

@@ -65,6 +65,7 @@ impl PartialEq for TableScan {
             && self.projected_schema == other.projected_schema
             && self.filters == other.filters
             && self.fetch == other.fetch
+            && self.source.reads_as(&*other.source)
     }
 }
 

@@ -12,6 +12,11 @@ pub trait TableSource: Any + Debug + Send + Sync {
     /// Its columns.
     fn schema(&self) -> SchemaRef;
 
+    /// Whether it gives the rows that another of the same name gives.
+    fn reads_as(&self, _other: &dyn TableSource) -> bool {
+        true
+    }
+
     /// What becomes of each of these conditions when the relation is asked it. The relation is asked none that it does not support.
     fn supports_filters_pushdown(&self, filters: &[&Expr]) -> Vec<FilterPushDown> {
         vec![FilterPushDown::Unsupported; filters.len()]

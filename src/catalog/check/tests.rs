@@ -82,6 +82,7 @@ pub(in crate::catalog) fn table() -> TableDef {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        read_after: None,
     }
 }
 

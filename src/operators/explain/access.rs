@@ -142,6 +142,7 @@ fn versions_text(wanted: WantedVersions) -> String {
         Moment::At(micros) => Value::TimestampTz(micros).to_text(&FormatSettings::default()),
         Moment::Before(0) => "now".to_string(),
         Moment::Before(micros) => format!("{} s before now", micros as f64 / 1e6),
+        Moment::Open(_) => "a moment that the run tells".to_string(),
     };
     match wanted {
         WantedVersions::Newest { count, from, before } => {

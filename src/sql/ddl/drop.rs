@@ -126,7 +126,8 @@ pub(super) async fn drop_all(
     for relation in dropped {
         match (relation, kept) {
             (Relation::Table(table), Some(kept)) if trash::takes(table) => {
-                trash::drop_table(catalog, writer, table, kept).await?;
+                let gone = trash::dependents_of(table, dropped, &dependents.foreign_keys);
+                trash::drop_table(catalog, writer, table, (kept, gone)).await?;
             }
             (Relation::Table(table), _) => writer.drop_table(table)?,
             (Relation::View(view), _) => writer.drop_view(view)?,

@@ -451,7 +451,7 @@ fn columns_to_set(table: &TableDef, referring: &[ColumnId], named: &[String]) ->
 }
 
 /// Errors: 42804 for columns that are not compared with each other.
-fn check_comparable(
+pub(super) fn check_comparable(
     name: &str,
     (table, columns): (&TableDef, &[ColumnId]),
     (referenced, ids): (&TableDef, &[ColumnId]),

@@ -77,6 +77,7 @@ mod truncate;
 mod type_dependents;
 mod type_lookup;
 mod undrop;
+mod undrop_dependents;
 mod upkeep;
 mod use_schema;
 mod user_type;

@@ -159,13 +159,22 @@ fn check_known(changes: &[NewOption]) -> Result<()> {
 }
 
 /// `known`: the names that the hint lists behind `preface`, and of which it says the nearest. Errors: 22023, all that
-/// nobody knows at once.
+/// nobody knows at once, or for one that stands there twice.
 pub(super) fn check_names(
     options: &[NewOption],
     is_known: impl Fn(&str) -> bool,
     known: &[&str],
     preface: &str,
 ) -> Result<()> {
+    for (at, (name, _)) in options.iter().enumerate() {
+        let mut before = options[..at].iter();
+        if before.any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            return Err(Error::InvalidParameter {
+                message: format!("parameter \"{}\" specified more than once", name.to_lowercase()),
+                hint: None,
+            });
+        }
+    }
     let names = options.iter().map(|(name, _)| name.as_str());
     let unknown: Vec<&str> = names.filter(|name| !is_known(name)).collect();
     let (first, message) = match unknown.as_slice() {

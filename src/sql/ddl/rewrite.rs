@@ -31,6 +31,17 @@ pub(super) struct Rewrite {
     pub(super) rekeyed: bool,
 }
 
+impl Rewrite {
+    /// Whether a column of the primary key gets other values, or one that such a column is computed of.
+    fn retypes_key(&self, old: &TableDef) -> bool {
+        let generations = old.generations();
+        let of_key = generations.filter(|(at, _)| old.is_key_column(old.columns[*at].id));
+        let mut inputs = of_key.flat_map(|(_, generation)| generation.inputs.iter());
+        let is_retyped = |id: &ColumnId| self.retyped.contains_key(id);
+        inputs.any(is_retyped) || self.retyped.keys().any(|id| old.is_key_column(*id))
+    }
+}
+
 /// Gives the table its new definition and its rows. Errors: 23502 and 23505 for rows that the new key cannot hold, 42804 for a
 /// type that does not become another by itself, those of the expressions; 54000 for more than a transaction may write.
 pub(super) async fn run(
@@ -39,7 +50,7 @@ pub(super) async fn run(
     new: TableDef,
     rewrite: &Rewrite,
 ) -> Result<()> {
-    versions::check_rewrite(old, &new, rewrite.rekeyed || !rewrite.retyped.is_empty())?;
+    versions::check_rewrite(old, &new, rewrite.rekeyed || rewrite.retypes_key(old))?;
     ctx.txn.guard(&written_key(old.id));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let id = ctx.sequences.object_ids().take().await?;
@@ -65,6 +76,7 @@ pub(super) async fn run(
         ..ctx.clone()
     };
     let rows = TargetRows {
+        after: None,
         table: &Arc::new(old.clone()),
         alias: None,
         columns: &[],
@@ -85,7 +97,11 @@ pub(super) async fn run(
     let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
     copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
     carry_times(&ctx.txn, old, &new).await?;
-    carry_versions(&ctx.txn, old, &new).await
+    if rewrite.retyped.is_empty() || !old.keeps_versions() || !new.keeps_versions() {
+        return carry_versions(&ctx.txn, old, &new).await;
+    }
+    let copied = dml::copy_versions(&reading, &Arc::new(old.clone()), &new, &expressions, &positions).await;
+    copied.map_err(|error| as_definition_error(error, &new, rewrite))
 }
 
 /// What a column's new value is computed of.

@@ -1,8 +1,14 @@
 //! What DROP and TRUNCATE put into the trash while `keyspan.trash_hours` says so: tables with their rows and entries, indexes, constraints
 //! and sequences. `undrop` takes them out again.
 
+use std::collections::BTreeSet;
+
+use super::foreign_key::Reference;
 use crate::Result;
-use crate::catalog::{Catalog, CatalogWriter, Kept, TableDef, TrashedBy, TrashedSequence, TrashedTable};
+use crate::catalog::{
+    Catalog, CatalogWriter, Kept, Relation, TableDef, TrashedBy, TrashedDependents, TrashedSequence,
+    TrashedTable,
+};
 use crate::codec::keyspace::TableId;
 use crate::system::StatementContext;
 use crate::table::{begin_count, stored_row_count};
@@ -23,12 +29,41 @@ pub(super) fn takes(table: &TableDef) -> bool {
     !table.is_temporary() && !table.is_materialized_view()
 }
 
-/// Drops a table into the trash.
+/// What of relations that are dropped and of foreign keys goes with a table of them.
+pub(super) fn dependents_of(
+    table: &TableDef,
+    dropped: &[&Relation],
+    foreign_keys: &[Reference<'_>],
+) -> TrashedDependents {
+    let of_others = foreign_keys.iter().filter(|(_, key)| key.table == table.oid);
+    let mut over = BTreeSet::from([table.oid]);
+    let mut views = Vec::new();
+    loop {
+        let before = views.len();
+        for relation in dropped {
+            if let Relation::View(view) = relation
+                && view.depends_on.iter().any(|read| over.contains(read))
+                && over.insert(view.oid())
+            {
+                views.push((**view).clone());
+            }
+        }
+        if views.len() == before {
+            break;
+        }
+    }
+    TrashedDependents {
+        foreign_keys: of_others.map(|(by, key)| (by.oid, (*key).clone())).collect(),
+        views,
+    }
+}
+
+/// Drops a table into the trash, with what goes by CASCADE.
 pub(super) async fn drop_table(
     catalog: &Catalog,
     writer: &CatalogWriter<'_>,
     table: &TableDef,
-    kept: Kept,
+    (kept, dependents): (Kept, TrashedDependents),
 ) -> Result<()> {
     let owned = catalog.sequences_of(table.oid);
     let sequences = owned.map(|sequence| TrashedSequence {
@@ -36,7 +71,8 @@ pub(super) async fn drop_table(
         given: None,
     });
     let rows = stored_row_count(writer.txn(), table).await?;
-    let trashed = TrashedTable::new(table, TrashedBy::Drop, kept, rows, sequences.collect())?;
+    let mut trashed = TrashedTable::new(table, TrashedBy::Drop, kept, rows, sequences.collect())?;
+    trashed.dependents = dependents;
     writer.trash_table(table, &trashed)
 }
 

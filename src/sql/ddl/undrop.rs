@@ -2,7 +2,7 @@
 //!
 //! What was dropped comes back as it was: rows, indexes, sequences, checks, and foreign keys that the rows still satisfy. What was emptied
 //! comes back into the table that it was emptied of, as long as that is empty and defined as it was, or as a table of another name, with
-//! sequences of its own.
+//! sequences of its own. What of others went with a table by CASCADE comes back behind it (`undrop_dependents`).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use std::sync::Arc;
 use sqlparser::ast::ObjectName;
 
 use super::new_relation::NewRelation;
+use super::undrop_dependents::{self, warn};
 use super::{foreign_key, free_name, notice, sequence};
 use crate::catalog::{
     CatalogWriter, ColumnDef, ForeignKey, SequenceDef, SequenceOwner, TableDef, TrashedBy, TrashedTable,
@@ -19,7 +20,7 @@ use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, TrashName, TrashStatement};
 use crate::parse::names;
 use crate::sql::dml;
-use crate::system::{Notice, StatementContext};
+use crate::system::StatementContext;
 use crate::table::{SequenceState, Sequences, is_empty};
 use crate::{Error, Result};
 
@@ -126,7 +127,9 @@ async fn undrop(ctx: &StatementContext, name: &TrashName, new_name: Option<&Obje
     end_unfinished(&writer, &mut restored)?;
     let sequences = restore_sequences(ctx, &writer, (&trashed, &mut restored), &mut taken).await?;
     drop_lost_defaults(ctx, &mut restored, &sequences);
-    put_with_foreign_keys(ctx, &writer, restored).await
+    let keeps_name = restored.name == trashed.name && restored.schema == trashed.schema;
+    put_with_foreign_keys(ctx, &writer, restored).await?;
+    undrop_dependents::restore(ctx, &trashed, keeps_name).await
 }
 
 /// Where the table is to be. Errors: 3F000, 42P07, 42501, 42P16.
@@ -404,14 +407,4 @@ async fn put_with_foreign_keys(
         }
     }
     writer.put_table(table).map(drop)
-}
-
-fn warn(ctx: &StatementContext, message: String, detail: &str) {
-    ctx.notice(Notice {
-        severity: "WARNING",
-        sqlstate: "01000".into(),
-        detail: Some(detail.to_string()),
-        message,
-        hint: None,
-    });
 }

@@ -56,14 +56,14 @@ pub(super) fn begin_anew(table: &mut TableDef, now: i64) {
     }
 }
 
-/// The rows of a table are to be written anew. `is_otherwise`: with values or keys of other types. Errors: 0A000 where their older versions
-/// could not be read any more.
+/// The rows of a table are to be written anew. `is_otherwise`: under other keys. Errors: 0A000 where nobody would know which versions are of
+/// which row.
 pub(super) fn check_rewrite(old: &TableDef, new: &TableDef, is_otherwise: bool) -> Result<()> {
     let keeps = old.keeps_versions() && new.keeps_versions();
     match keeps && (is_otherwise || old.has_hidden_key()) {
         true => Err(Error::unsupported(
             format!(
-                "a change of what is stored of the rows of \"{}\", of which older versions are kept",
+                "a change of the keys of the rows of \"{}\", of which older versions are kept",
                 old.name
             ),
             Some(

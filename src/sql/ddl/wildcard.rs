@@ -34,7 +34,11 @@ pub(super) async fn take(
     let all = text.as_deref().map(listed).transpose()?.unwrap_or_default();
     for Listed { pattern, data_type } in all {
         let mut named = columns.iter();
-        let at = named.position(|column| names::fold(&column.name) == pattern);
+        let is_it = |column: &ast::ColumnDef| names::fold(&column.name) == pattern;
+        let at = named.position(is_it);
+        if named.any(is_it) {
+            return Err(Error::DuplicateColumn { name: pattern });
+        }
         let def = match (at, data_type) {
             (Some(at), None) => {
                 taken.push(at);

@@ -1,10 +1,12 @@
-//! `DELETE /*+ _l_batch_(n) */`: a DELETE of any size that commits after every n rows, so that neither its memory nor its locks grow with
-//! it. Called by `dml::execute`, outside of transaction blocks alone.
+//! `DELETE /*+ _l_batch_(n) */` and UPDATE: a write of any size that commits after every n rows, so that neither its memory nor its locks
+//! grow with it. Called by `dml::execute`, outside of transaction blocks alone.
 //!
-//! The rows are found in one snapshot, a pass, and deleted by transactions that begin at it, each of n of them: what others have changed
-//! since is looked at again under the lock, as any DELETE does. A new pass, from a new snapshot, begins where the old one cannot go on: its
-//! snapshot is given up, or keeps too much of what the batches replace, or a row is met that is there under another key by now. What was
-//! deleted no pass meets again.
+//! The rows are found in one snapshot, a pass, and written by transactions that begin at it, each of n of them: what others have changed
+//! since is looked at again under the lock, as any write does. A new pass, from a new snapshot, begins where the old one cannot go on: its
+//! snapshot is given up, or keeps too much of what the batches replace, or a row is met that is there under another key by now.
+//!
+//! Invariant: no row is written twice. What was deleted no pass meets again; an UPDATE goes along the primary key, none of whose columns
+//! it sets, and a pass reads what stands behind the last row that was committed (`TableDef::walked`).
 
 use std::sync::Arc;
 
@@ -15,13 +17,15 @@ use sqlparser::ast;
 
 use super::delete::DeletePlan;
 use super::references::References;
+use super::row_search::RowSearch;
 use super::settling::settle;
+use super::update::{UpdatePlan, WalkedTo};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, TableDef};
 use crate::system::plan_cache::PlanCache;
 use crate::system::{Notice, StatementContext};
-use crate::table::lock_for_writes;
+use crate::table::{RowEncoder, constraint_key, lock_for_writes, write_schema};
 use crate::{Error, Result};
 
 /// How often in a row a batch may lose to others.
@@ -30,12 +34,21 @@ const LOST_MAX: usize = 100;
 const UNDO_PART: usize = 4;
 
 /// How far the statement is.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Progress {
     rows: u64,
     commits: u64,
     /// Batches in a row that were lost to others.
     lost: usize,
+    /// The key of the last row that an UPDATE has come to, stored and for people.
+    walked: Option<(WalkedTo, String)>,
+}
+
+/// What is written a batch at a time.
+#[derive(Clone, Copy)]
+enum Batched<'a> {
+    Delete(&'a DeletePlan),
+    Update(&'a UpdatePlan),
 }
 
 /// How a pass ended.
@@ -47,33 +60,43 @@ enum Pass {
     Again,
 }
 
-/// Runs the DELETE; `rows_max`: of a batch. Errors: 25001 where others of its transaction could not be taken back, 0A000 with RETURNING;
-/// those of any DELETE, whose DETAIL says then how many rows are gone (`Jobs::with_done`).
-pub(super) async fn delete(
+/// Runs the write; `rows_max`: of a batch. Errors: 25001 where others of its transaction could not be taken back, 0A000 with RETURNING;
+/// those of any such write, whose DETAIL says then how many rows are written (`Jobs::with_done`).
+pub(super) async fn execute(
     ctx: &StatementContext,
     statement: &ast::Statement,
     kept: &PlanCache<WritePlan>,
     rows_max: usize,
 ) -> Result<WriteResult> {
-    require_alone(ctx)?;
+    let (command, done) = words(statement)?;
+    require_alone(ctx, command)?;
     let mut progress = Progress::default();
-    let deleted = match pass(ctx, (statement, kept), rows_max, &mut progress).await {
+    let written = match pass(ctx, (statement, kept), rows_max, &mut progress).await {
         Ok(Pass::Whole) => Ok(()),
         Ok(Pass::Again) => go_on(ctx, (statement, kept), rows_max, &mut progress).await,
         Err(error) => Err(error),
     };
-    deleted?;
-    tell(ctx, &progress);
+    written?;
+    tell(ctx, done, &progress);
     Ok(WriteResult {
-        tag: format!("DELETE {}", progress.rows),
+        tag: format!("{command} {}", progress.rows),
         rows_written: progress.rows,
         columns: Vec::new(),
         batches: Vec::new(),
     })
 }
 
+/// The command, and what it has done with rows. Errors: it is none that is written in batches.
+fn words(statement: &ast::Statement) -> Result<(&'static str, &'static str)> {
+    match statement {
+        ast::Statement::Delete(_) => Ok(("DELETE", "deleted")),
+        ast::Statement::Update(_) => Ok(("UPDATE", "updated")),
+        _ => Err(Error::internal("batches of what is neither UPDATE nor DELETE")),
+    }
+}
+
 /// Errors: 25001 in a transaction block or a function.
-fn require_alone(ctx: &StatementContext) -> Result<()> {
+fn require_alone(ctx: &StatementContext, command: &str) -> Result<()> {
     let what = match (ctx.in_block, ctx.calls > 0) {
         (_, true) => "cannot be executed from a function",
         (true, false) => "cannot run inside a transaction block",
@@ -81,16 +104,16 @@ fn require_alone(ctx: &StatementContext) -> Result<()> {
     };
     Err(Error::TransactionState {
         state: "25001",
-        message: format!("DELETE with the hint _l_batch_ {what}"),
+        message: format!("{command} with the hint _l_batch_ {what}"),
     })
 }
 
-fn tell(ctx: &StatementContext, progress: &Progress) {
+fn tell(ctx: &StatementContext, done: &str, progress: &Progress) {
     ctx.notice(Notice {
         severity: "NOTICE",
         sqlstate: "00000".into(),
         detail: None,
-        message: format!("{} rows deleted in {} commits", progress.rows, progress.commits),
+        message: format!("{} rows {done} in {} commits", progress.rows, progress.commits),
         hint: None,
     });
 }
@@ -119,31 +142,38 @@ async fn go_on(
     }
 }
 
-/// Deletes the rows that are found in the snapshot of `ctx`, a batch a commit.
+/// Writes the rows that are found in the snapshot of `ctx`, a batch a commit.
 async fn pass(
     ctx: &StatementContext,
     (statement, kept): (&ast::Statement, &PlanCache<WritePlan>),
     rows_max: usize,
     progress: &mut Progress,
 ) -> Result<Pass> {
-    let plan = WritePlan::of(ctx, statement, kept).await?;
-    let plan = plan
-        .delete()
-        .ok_or_else(|| Error::internal("batches of what is no DELETE"))?;
-    if plan.returning.is_some() {
+    let plan = match (statement, &progress.walked) {
+        (ast::Statement::Update(update), Some((after, _))) => {
+            Arc::new(Box::pin(WritePlan::of_update_after(ctx, update, after)).await?)
+        }
+        _ => WritePlan::of(ctx, statement, kept).await?,
+    };
+    let batched = match (plan.delete(), plan.update()) {
+        (Some(plan), _) => Batched::Delete(plan),
+        (None, Some(plan)) => Batched::Update(plan),
+        (None, None) => return Err(Error::internal("batches of what is neither UPDATE nor DELETE")),
+    };
+    if matches!(batched, Batched::Delete(plan) if plan.returning.is_some()) {
         return Err(Error::unsupported(
             "RETURNING with the hint _l_batch_",
             Some("Leave RETURNING out, or the hint: rows that are committed are returned by no error."),
         ));
     }
     let mut found = Found {
-        pages: plan.found.pages(ctx, None, false).await?,
+        pages: batched.found().pages(ctx, None, false).await?,
         rest: None,
     };
     loop {
         let ran = match found.next(rows_max).await {
             Ok(batch) if batch.is_empty() => return Ok(Pass::Whole),
-            Ok(batch) => run(ctx, plan, batch, *progress).await,
+            Ok(batch) => run(ctx, batched, batch, progress).await,
             Err(error) => Err(error),
         };
         match ran {
@@ -163,12 +193,100 @@ async fn pass(
     }
 }
 
-/// Deletes a batch in a transaction of its own; answers how far the statement is then. Errors: those of a DELETE.
+impl Batched<'_> {
+    fn found(&self) -> &RowSearch {
+        match self {
+            Batched::Delete(plan) => &plan.found,
+            Batched::Update(plan) => &plan.found,
+        }
+    }
+
+    fn target(&self) -> &TableDef {
+        match self {
+            Batched::Delete(plan) => &plan.target.table,
+            Batched::Update(plan) => &plan.target.table,
+        }
+    }
+
+    fn done(&self) -> &'static str {
+        match self {
+            Batched::Delete(_) => "deleted",
+            Batched::Update(_) => "updated",
+        }
+    }
+
+    /// How far rows of an UPDATE go, which come behind those before. Errors: they do not.
+    fn walked(
+        &self,
+        ctx: &StatementContext,
+        batch: &[RecordBatch],
+        before: &Progress,
+    ) -> Result<Option<(WalkedTo, String)>> {
+        let Batched::Update(plan) = self else {
+            return Ok(None);
+        };
+        let table = &plan.target.table;
+        let mut encoder = RowEncoder::new(table, ctx.settings.limits);
+        let mut last: WalkedTo = before
+            .walked
+            .as_ref()
+            .map_or_else(WalkedTo::default, |(key, _)| Arc::clone(key));
+        let mut text = String::new();
+        for page in batch {
+            let columns = plan.found.split(page).columns.to_vec();
+            let rows = RecordBatch::try_new(write_schema(table), columns).map_err(Error::arrow)?;
+            for row in 0..rows.num_rows() {
+                let key = encoder.key(&rows, row)?;
+                if *key <= *last {
+                    return Err(Error::internal("rows of an UPDATE in batches came out of order"));
+                }
+                last = key.into();
+            }
+            text = constraint_key(
+                table,
+                &table.primary_key,
+                &rows,
+                rows.num_rows().saturating_sub(1),
+            );
+        }
+        Ok(Some((last, text)))
+    }
+
+    async fn write(
+        &self,
+        ctx: &StatementContext,
+        batch: Vec<RecordBatch>,
+        references: &References,
+    ) -> Result<WriteResult> {
+        let pages = stream::iter(batch.into_iter().map(Ok)).boxed();
+        match self {
+            Batched::Delete(plan) => plan.delete(ctx, pages, references).await,
+            Batched::Update(plan) => plan.update(ctx, pages, references).await,
+        }
+    }
+}
+
+impl Progress {
+    /// What of the statement stays, whatever becomes of it.
+    fn text(&self, done: &str) -> String {
+        let (rows, commits) = (self.rows, self.commits);
+        match &self.walked {
+            Some((_, last)) if last != "()=()" => {
+                format!(
+                    "{rows} rows are {done}, in {commits} commits, and stay so; the last has the key {last}."
+                )
+            }
+            _ => format!("{rows} rows are {done}, in {commits} commits, and stay so."),
+        }
+    }
+}
+
+/// Writes a batch in a transaction of its own; answers how far the statement is then. Errors: those of such a write.
 async fn run(
     ctx: &StatementContext,
-    plan: &DeletePlan,
+    batched: Batched<'_>,
     batch: Vec<RecordBatch>,
-    before: Progress,
+    before: &Progress,
 ) -> Result<Progress> {
     let txn = Arc::new(ctx.txn.beside().await?);
     let ctx = StatementContext {
@@ -176,9 +294,9 @@ async fn run(
         ..ctx.clone()
     };
     let references = References::default();
-    lock_for_writes(&txn, &plan.target.table).await?;
-    let pages = stream::iter(batch.into_iter().map(Ok)).boxed();
-    let written = plan.delete(&ctx, pages, &references).await?;
+    lock_for_writes(&txn, batched.target()).await?;
+    let walked = batched.walked(&ctx, &batch, before)?;
+    let written = batched.write(&ctx, batch, &references).await?;
     settle(&ctx, &references).await?;
     txn.note_statement(true);
     txn.settle().await?;
@@ -186,17 +304,16 @@ async fn run(
         rows: before.rows + written.rows_written,
         commits: before.commits + 1,
         lost: 0,
+        walked,
     };
+    let text = now.text(batched.done());
     let (jobs, relaxed) = (Arc::clone(&ctx.jobs), !ctx.settings.synchronous_commit);
     drop(ctx);
     // Once it is on its way a commit ends as it ends, and is counted.
     let committing = Arc::clone(&jobs);
     let committed = jobs.run(move |_| async move {
         txn.commit(relaxed).await?;
-        committing.note_done(format!(
-            "{} rows are deleted, in {} commits, and stay so.",
-            now.rows, now.commits
-        ));
+        committing.note_done(text);
         Ok(())
     });
     committed.await?;

@@ -8,6 +8,7 @@ use arrow::compute::interleave;
 use sqlparser::ast::{self, Ident, ObjectName, Visit, Visitor};
 
 use super::default::DefaultPlan;
+use super::named_columns::NamedColumns;
 use super::new_rows::NewRows;
 use super::references::References;
 use super::row_checks::RowChecks;
@@ -77,6 +78,13 @@ impl CopyPlan {
         target.add_columns_of_patterns(ctx, columns.iter().map(String::as_str))?;
         target.add_columns(ctx, missing)?;
         target.tell_added(ctx);
+        if !columns.is_empty() {
+            if let Some(selection) = selection {
+                // The nearest name may be that of any column.
+                bind_condition(ctx, &target, selection)?;
+            }
+            target.narrow(NamedColumns::of_copy(columns, selection));
+        }
         let table = Arc::clone(&target.table);
         let positions = match columns.is_empty() {
             true => {

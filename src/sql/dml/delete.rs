@@ -59,6 +59,7 @@ impl DeletePlan {
         let items = delete.returning.as_deref();
         let columns = columns_needed(&target.table, items.is_some());
         let finding = Finding {
+            after: None,
             columns: &columns,
             expressions: &[],
             others: Others::From(delete.using.as_deref().unwrap_or_default()),

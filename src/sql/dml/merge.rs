@@ -13,13 +13,15 @@ use sqlparser::ast::{self, MergeClauseKind, OutputClause};
 
 use super::merge_action::{Action, add_new_columns};
 use super::merge_marks::{action_relation, marked, with_action};
+use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::row_search::{Finding, RowSearch, append_beside};
-use super::target::Target;
+use super::set::sets_key;
+use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::error::StatementFault;
@@ -98,7 +100,24 @@ impl MergePlan {
         merge: &ast::Merge,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<MergePlan> {
-        let mut target = target_of(ctx, merge)?;
+        let known = types.clone();
+        match MergePlan::bind_target(ctx, merge, types, true).await {
+            // The nearest name may be that of any column.
+            Err(error) if error.is_undefined_column() => {
+                *types = known;
+                MergePlan::bind_target(ctx, merge, types, false).await
+            }
+            bound => bound,
+        }
+    }
+
+    async fn bind_target(
+        ctx: &StatementContext,
+        merge: &ast::Merge,
+        types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
+    ) -> Result<MergePlan> {
+        let mut target = target_of(ctx, merge, narrows)?;
         if target.table.gets_columns() {
             let found = MergePlan::find(ctx, merge, &target, &mut types.clone())?;
             for clause in &merge.clauses {
@@ -120,7 +139,9 @@ impl MergePlan {
         merge: &ast::Merge,
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<MergePlan> {
-        MergePlan::bind(ctx, merge, target_of(ctx, merge)?, types)
+        bind_narrowed(types, |types, narrows| {
+            MergePlan::bind(ctx, merge, target_of(ctx, merge, narrows)?, types)
+        })
     }
 
     fn bind(
@@ -188,6 +209,7 @@ impl MergePlan {
             },
         };
         let finding = Finding {
+            after: None,
             columns: &columns,
             expressions: &[],
             others: Others::Source(source),
@@ -426,7 +448,7 @@ impl When {
     }
 }
 
-fn target_of(ctx: &StatementContext, merge: &ast::Merge) -> Result<Target> {
+fn target_of(ctx: &StatementContext, merge: &ast::Merge, narrows: bool) -> Result<Target> {
     let does =
         |wanted: fn(&ast::MergeAction) -> bool| merge.clauses.iter().any(|clause| wanted(&clause.action));
     if does(|action| matches!(action, ast::MergeAction::Insert(_))) {
@@ -435,7 +457,18 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge) -> Result<Target> {
     if does(|action| matches!(action, ast::MergeAction::Delete { .. })) {
         Target::of_relation(ctx, &merge.table, Access::Delete)?;
     }
-    Target::of_relation(ctx, &merge.table, Access::Update)
+    let mut target = Target::of_relation(ctx, &merge.table, Access::Update)?;
+    let mut moves = false;
+    for clause in &merge.clauses {
+        if let ast::MergeAction::Update(update) = &clause.action {
+            moves |= sets_key(&target, &update.assignments)?;
+        }
+    }
+    // A row that moves is another one, and is written whole.
+    if narrows && !moves {
+        target.narrow(NamedColumns::of_merge(merge));
+    }
+    Ok(target)
 }
 
 fn has(merge: &ast::Merge, kind: Kind) -> bool {

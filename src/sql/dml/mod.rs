@@ -10,6 +10,7 @@ mod cell;
 mod conflict;
 mod conflict_keys;
 mod copy_plan;
+mod copy_versions;
 mod default;
 mod deferrable_keys;
 mod deferred_references;
@@ -50,6 +51,7 @@ use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
+pub(crate) use copy_versions::copy_versions;
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use deferrable_keys::verify_unrepeated;
 pub(crate) use deferred_references::check_deferred;
@@ -70,7 +72,7 @@ pub(crate) async fn execute(
     kept: &PlanCache<WritePlan>,
 ) -> Result<WriteResult> {
     if let Some(rows) = ctx.hints.batch_rows {
-        return batches::delete(ctx, statement, kept, rows).await;
+        return batches::execute(ctx, statement, kept, rows).await;
     }
     let savepoint = ctx.txn.savepoint();
     let result = match WritePlan::of(ctx, statement, kept).await {

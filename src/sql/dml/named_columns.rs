@@ -50,6 +50,37 @@ impl NamedColumns {
         named
     }
 
+    /// Those of a COPY FROM: its list of columns, and its WHERE.
+    pub(super) fn of_copy(listed: &[String], selection: Option<&Expr>) -> NamedColumns {
+        let mut named = NamedColumns::default();
+        named.names.extend(listed.iter().cloned());
+        if let Some(selection) = selection {
+            let _ = selection.visit(&mut named);
+        }
+        named
+    }
+
+    /// Those of a MERGE, which inserts whole rows where it lists no columns.
+    pub(super) fn of_merge(merge: &ast::Merge) -> NamedColumns {
+        let mut named = NamedColumns::default();
+        let _ = merge.visit(&mut named);
+        for clause in &merge.clauses {
+            match &clause.action {
+                ast::MergeAction::Update(update) => named.assigned(&update.assignments),
+                ast::MergeAction::Insert(insert) => {
+                    named.all |= insert.columns.is_empty();
+                    let names = insert.columns.iter().filter_map(|name| name.0.last()?.as_ident());
+                    named.names.extend(names.map(fold));
+                }
+                _ => {}
+            }
+        }
+        if let Some(ast::OutputClause::Returning { select_items, .. }) = &merge.output {
+            named.returned(Some(select_items));
+        }
+        named
+    }
+
     /// Whether a column of this name may be meant.
     pub(super) fn has(&self, name: &str) -> bool {
         self.names.contains(name)

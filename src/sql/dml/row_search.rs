@@ -35,6 +35,8 @@ pub(super) struct Finding<'a> {
     pub(super) selection: Option<&'a Expr>,
     /// Whether somebody asks for the columns of what the target is joined with.
     pub(super) beside: bool,
+    /// Only rows behind this stored key, in the order of the primary key.
+    pub(super) after: Option<&'a Arc<[u8]>>,
 }
 
 /// How rows are found.
@@ -79,6 +81,7 @@ impl RowSearch {
             others: finding.others,
             selection: finding.selection,
             beside: finding.beside,
+            after: finding.after,
         };
         let FoundPlan { query, beside } = plan_target_rows(ctx, rows, types)?;
         let locks = finding.locks(&target.table).filter(|_| !query.looks_up());
@@ -92,6 +95,14 @@ impl RowSearch {
             locks,
             is_of_cursor: finding.selection.and_then(cursor_of).is_some(),
         })
+    }
+
+    /// Whether it reads the target alone, once, so that its rows come in the order of the key that it reads.
+    pub(super) fn is_walk(&self) -> bool {
+        !self.joins
+            && !self.reads_target_again
+            && self.plan.is_chain()
+            && self.plan.bound().only_scan().is_some()
     }
 
     /// Whether it finds the same rows in each run, as long as what it rests on is the same.

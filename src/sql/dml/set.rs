@@ -172,6 +172,16 @@ impl SetPlan {
         columns.any(|column| ids.contains(&table.columns[column.position].id))
     }
 
+    /// Whether a column of the primary key is set, or one that such a column is computed of.
+    pub(super) fn moves_row(&self, table: &TableDef) -> bool {
+        let ids = with_inputs(
+            table,
+            table.primary_key.columns.iter().map(|key| key.column).collect(),
+        );
+        let mut columns = self.columns.iter();
+        columns.any(|column| ids.contains(&table.columns[column.position].id))
+    }
+
     /// Whether a column is set by which rows are told apart, or one that such a column is computed of.
     pub(super) fn may_move_unique_keys(&self, table: &TableDef) -> bool {
         let ids = with_inputs(table, table.columns_of_unique_keys());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{filter, filter_record_batch};
 use futures::TryStreamExt;
+use futures::stream::BoxStream;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
 use super::named_columns::NamedColumns;
@@ -23,6 +24,7 @@ use super::target::{Target, bind_narrowed};
 use super::version_time;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
+use crate::parse::IndexHint;
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -46,19 +48,23 @@ pub(super) struct UpdatePlan {
     version_time: Option<i64>,
 }
 
+/// Where an UPDATE in batches goes on: behind this stored key of the primary key, which is empty at the beginning.
+pub(super) type WalkedTo = Arc<[u8]>;
+
 impl UpdatePlan {
     /// Binds it; the columns that it adds to a dynamic table are there then. Errors: those of binding, 0A000.
     pub(super) async fn bind_for_run(
         ctx: &StatementContext,
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
+        after: Option<&WalkedTo>,
     ) -> Result<UpdatePlan> {
         let known = types.clone();
-        match UpdatePlan::bind_target(ctx, update, types, true).await {
+        match UpdatePlan::bind_target(ctx, update, types, (true, after)).await {
             // The nearest name may be that of any column.
             Err(error) if error.is_undefined_column() => {
                 *types = known;
-                UpdatePlan::bind_target(ctx, update, types, false).await
+                UpdatePlan::bind_target(ctx, update, types, (false, after)).await
             }
             bound => bound,
         }
@@ -68,14 +74,14 @@ impl UpdatePlan {
         ctx: &StatementContext,
         update: &ast::Update,
         types: &mut Vec<Option<SqlType>>,
-        narrows: bool,
+        (narrows, after): (bool, Option<&WalkedTo>),
     ) -> Result<UpdatePlan> {
         let mut target = target_of(ctx, update, narrows)?;
         if names_new_columns(&target, &update.assignments)? {
             let known = types.clone();
             add_dynamic_columns(ctx, &mut target, &update.assignments, &known, |target, expr| {
                 let computed = [expr];
-                let finding = finding(update, &[], &computed);
+                let finding = finding(update, &[], &computed, None);
                 let found = RowSearch::bind(ctx, target, finding, &mut known.clone())?;
                 found
                     .types()
@@ -85,7 +91,7 @@ impl UpdatePlan {
             .await?;
             target.tell_added(ctx);
         }
-        UpdatePlan::bind(ctx, update, target, types)
+        UpdatePlan::bind(ctx, update, target, types, after)
     }
 
     /// Binds it as far as it can be without the columns that it adds; `None` where it takes those.
@@ -98,7 +104,7 @@ impl UpdatePlan {
             let mut target = target_of(ctx, update, narrows)?;
             assume_columns(ctx, &mut target, &update.assignments)?;
             let adds_columns = names_new_columns(&target, &update.assignments)?;
-            match UpdatePlan::bind(ctx, update, target, types) {
+            match UpdatePlan::bind(ctx, update, target, types, None) {
                 Err(error) if adds_columns && error.is_undefined_column() => Ok(None),
                 plan => plan.map(Some),
             }
@@ -110,16 +116,19 @@ impl UpdatePlan {
         update: &ast::Update,
         target: Target,
         types: &mut Vec<Option<SqlType>>,
+        after: Option<&WalkedTo>,
     ) -> Result<UpdatePlan> {
+        let from_begin = ctx.hints.batch_rows.map(|_| WalkedTo::default());
+        let after = after.or(from_begin.as_ref());
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
         let computed: Vec<&Expr> = computed.iter().map(|expr| &**expr).collect();
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
         let keys_move = set.changes_keys(&target.table);
         let unique_keys_move = set.may_move_unique_keys(&target.table);
-        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed), types)?;
+        let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, after), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
-        Ok(UpdatePlan {
+        let plan = UpdatePlan {
             keys_move,
             unique_keys_move,
             target,
@@ -127,7 +136,44 @@ impl UpdatePlan {
             set,
             returning,
             version_time: ctx.hints.version_time,
-        })
+        };
+        if after.is_some() {
+            plan.require_walk(ctx, update)?;
+        }
+        Ok(plan)
+    }
+
+    /// Errors: 0A000 where it cannot go along the primary key, a row after the other, each once.
+    fn require_walk(&self, ctx: &StatementContext, update: &ast::Update) -> Result<()> {
+        let refused = |what: &str, hint: &str| {
+            let what = format!("{what} with the hint _l_batch_");
+            Err(Error::unsupported(what, Some(hint)))
+        };
+        if update.returning.is_some() {
+            return refused(
+                "RETURNING",
+                "Leave RETURNING out, or the hint: rows that are committed are returned by no error.",
+            );
+        }
+        if self.set.moves_row(&self.target.table) {
+            return refused(
+                "an UPDATE of a column of the primary key",
+                "A row that moves might be met again: leave the hint out, or write UPDATEs of a range of the key each.",
+            );
+        }
+        if matches!(ctx.hints.index, Some(IndexHint::Force(_))) {
+            return refused(
+                "_l_force_index_ in an UPDATE",
+                "It goes along the primary key, so that it meets no row twice: leave one of the hints out.",
+            );
+        }
+        match self.found.is_walk() {
+            true => Ok(()),
+            false => refused(
+                "an UPDATE that reads other rows than those that it changes",
+                "It goes along the primary key of its table: write constants in the place of subqueries, and no FROM, or leave the hint out.",
+            ),
+        }
     }
 
     /// Whether it may run again as long as catalog and settings are the same.
@@ -142,10 +188,20 @@ impl UpdatePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
+        lock_for_writes(&ctx.txn, &self.target.table).await?;
+        let pages = self.found.pages(ctx, observation, self.keys_move).await?;
+        self.update(ctx, pages, references).await
+    }
+
+    /// Updates the rows of pages that were found.
+    pub(super) async fn update(
+        &self,
+        ctx: &StatementContext,
+        mut pages: BoxStream<'static, Result<RecordBatch>>,
+        references: &References,
+    ) -> Result<WriteResult> {
         let table = &self.target.table;
         let types = self.found.types();
-        lock_for_writes(&ctx.txn, table).await?;
-        let mut pages = self.found.pages(ctx, observation, self.keys_move).await?;
         let (mut updated, mut returned) = (0, RowBuffer::new(ctx));
         let limits = version_time::limits(ctx, table, self.version_time)?;
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
@@ -214,8 +270,14 @@ fn target_of(ctx: &StatementContext, update: &ast::Update, narrows: bool) -> Res
 }
 
 /// Where an UPDATE finds its rows.
-fn finding<'a>(update: &'a ast::Update, columns: &'a [usize], expressions: &'a [&'a Expr]) -> Finding<'a> {
+fn finding<'a>(
+    update: &'a ast::Update,
+    columns: &'a [usize],
+    expressions: &'a [&'a Expr],
+    after: Option<&'a WalkedTo>,
+) -> Finding<'a> {
     Finding {
+        after,
         columns,
         expressions,
         others: Others::From(from_tables(update)),

@@ -12,7 +12,7 @@ use super::part_columns;
 use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
-use super::update::UpdatePlan;
+use super::update::{UpdatePlan, WalkedTo};
 use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::plan::row_keys;
@@ -91,7 +91,7 @@ impl WritePlan {
                 InsertPlan::bind_for_run(ctx, part_columns::whole(ctx, insert)?.as_ref(), &mut types).await?,
             ),
             ast::Statement::Update(update) => {
-                Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types).await?)
+                Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types, None).await?)
             }
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, delete, &mut types)?),
             ast::Statement::Merge(merge) => {
@@ -212,6 +212,28 @@ impl WritePlan {
             Write::Delete(plan) => Some(plan),
             Write::Insert(_) | Write::Update(_) | Write::Merge(_) => None,
         }
+    }
+
+    /// The UPDATE that it is, if it is one.
+    pub(super) fn update(&self) -> Option<&UpdatePlan> {
+        match &self.write {
+            Write::Update(plan) => Some(plan),
+            Write::Insert(_) | Write::Delete(_) | Write::Merge(_) => None,
+        }
+    }
+
+    /// The UPDATE of a statement that goes on behind a stored key. Errors: those of binding.
+    pub(super) async fn of_update_after(
+        ctx: &StatementContext,
+        update: &ast::Update,
+        after: &WalkedTo,
+    ) -> Result<WritePlan> {
+        let mut types = known_types(ctx);
+        let write = UpdatePlan::bind_for_run(ctx, update, &mut types, Some(after)).await?;
+        Ok(WritePlan {
+            write: Write::Update(write),
+            parameters: decided(types),
+        })
     }
 
     /// What it does with its rows.

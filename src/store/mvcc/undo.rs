@@ -3,7 +3,7 @@
 //! applier records, the committer publishes, readers find and collect; knows nothing of the engine.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,6 +14,10 @@ const VERSION_OVERHEAD_BYTES: usize = 160;
 
 /// One lock's hold of `collect` looks at this many keys at most.
 const COLLECT_KEYS_MAX: usize = 4096;
+
+/// A snapshot after whose time no more versions ended than so many looks at these alone: what is kept for older ones, of a queue every row
+/// that has gone, is nothing to it.
+const RECENT_MAX: usize = 512;
 
 /// Replaced values, open snapshots and the visible timestamp.
 pub(super) struct Undo {
@@ -161,21 +165,38 @@ impl Undo {
         rows_max: usize,
         bytes_max: usize,
     ) -> Collected {
-        let mut collected = Collected::default();
+        let (mut collected, mut bytes) = (Collected::default(), 0);
         if self.is_empty() || is_empty_interval(start, end) {
             return collected;
         }
         let state = self.lock();
-        let mut keys = state.keys.range::<[u8], _>((start, end));
-        let (mut walked, mut bytes) = (0, 0);
-        while let Some((key, versions)) = if reverse { keys.next_back() } else { keys.next() } {
+        let mut add = |key: &Arc<[u8]>, versions: &[Version], walked: usize| {
             if let Some(value) = visible_value(versions, timestamp) {
-                bytes += key.len() + value.len();
                 collected.rows.push((Arc::clone(key), Arc::clone(value)));
+                bytes += key.len() + value.len();
             }
-            walked += 1;
-            if collected.rows.len() >= rows_max || bytes >= bytes_max || walked >= COLLECT_KEYS_MAX {
+            let is_full = collected.rows.len() >= rows_max || bytes >= bytes_max;
+            if is_full || walked >= COLLECT_KEYS_MAX {
                 collected.stopped_at = Some(Arc::clone(key));
+            }
+            collected.stopped_at.is_none()
+        };
+        if let Some(mut recent) = state.ended_after(timestamp, (start, end)) {
+            if reverse {
+                recent.reverse();
+            }
+            for key in recent {
+                let versions = state.keys.get(&key);
+                if versions.is_some_and(|versions| !add(&key, versions, 0)) {
+                    break;
+                }
+            }
+            return collected;
+        }
+        let (mut keys, mut walked) = (state.keys.range::<[u8], _>((start, end)), 0);
+        while let Some((key, versions)) = if reverse { keys.next_back() } else { keys.next() } {
+            walked += 1;
+            if !add(key, versions, walked) {
                 break;
             }
         }
@@ -216,6 +237,29 @@ impl std::fmt::Debug for Undo {
 }
 
 impl State {
+    /// The keys between these bounds of which a version ended after a time, sorted. `None`: too many did, wherever they are.
+    fn ended_after(
+        &self,
+        timestamp: Timestamp,
+        bounds: (Bound<&[u8]>, Bound<&[u8]>),
+    ) -> Option<Vec<Arc<[u8]>>> {
+        let mut found = Vec::new();
+        let mut looked_at = 0;
+        for keys in self.ended.range(timestamp + 1..).map(|(_, keys)| keys) {
+            looked_at += keys.len();
+            if looked_at > RECENT_MAX {
+                return None;
+            }
+            let inside = keys
+                .iter()
+                .filter(|key| RangeBounds::<[u8]>::contains(&bounds, &***key));
+            found.extend(inside.cloned());
+        }
+        found.sort_unstable();
+        found.dedup();
+        Some(found)
+    }
+
     /// Keeps a value if an open snapshot sees it; answers whether.
     fn keep(&mut self, replaced: Replaced) -> bool {
         let Replaced {
@@ -360,6 +404,44 @@ mod tests {
         undo.close_snapshot(old);
         assert!(undo.is_empty() && !undo.has_snapshot_before(99));
         assert_eq!(undo.figures(), (0, 0));
+    }
+
+    /// Of a queue whose rows have gone: what an old snapshot has kept costs a newer one nothing.
+    #[test]
+    fn a_snapshot_looks_at_what_ended_after_it() {
+        let undo = Undo::new(1, usize::MAX);
+        let old = undo.open_snapshot();
+        let key = |at: u64| format!("{at:06}");
+        let gone = COLLECT_KEYS_MAX as u64 + 10;
+        for at in 0..gone {
+            replace(&undo, &key(at), 1, at + 2, "v");
+        }
+        let new = undo.open_snapshot();
+        for at in [gone, gone + 2, gone + 1] {
+            replace(&undo, &key(at), 1, undo.visible() + 1, "w");
+        }
+        let collect = |at, reverse, start: Bound<&[u8]>, rows_max| {
+            let collected = undo.collect((start, Bound::Unbounded), reverse, at, rows_max, usize::MAX);
+            let rows = collected.rows.iter();
+            let rows: Vec<u64> = rows
+                .map(|(key, _)| String::from_utf8_lossy(key).parse().unwrap())
+                .collect();
+            (rows, collected.stopped_at.is_some())
+        };
+        let all = [gone, gone + 1, gone + 2];
+        assert_eq!(collect(new, false, Bound::Unbounded, 9), (all.to_vec(), false));
+        let first = key(gone);
+        let behind = Bound::Excluded(first.as_bytes());
+        assert_eq!(collect(new, true, behind, 9), (vec![gone + 2, gone + 1], false));
+        assert_eq!(
+            collect(new, false, Bound::Unbounded, 2),
+            (all[..2].to_vec(), true)
+        );
+        let seen_by_old = collect(old, false, Bound::Unbounded, usize::MAX);
+        assert_eq!(seen_by_old, ((0..COLLECT_KEYS_MAX as u64).collect(), true));
+        undo.close_snapshot(old);
+        undo.close_snapshot(new);
+        assert!(undo.is_empty());
     }
 
     #[test]
