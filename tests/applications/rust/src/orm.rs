@@ -126,7 +126,7 @@ async fn builder(pool: &PgPool) -> Result<(u64, i64), Fault> {
 }
 
 async fn upsert(pool: &PgPool) -> Result<Vec<(String, Decimal, bool)>, Fault> {
-    let sql = "INSERT INTO people (name, paid) VALUES ($1, $2), ($3, $2) ON CONFLICT (name) DO UPDATE SET paid = people.paid + excluded.paid RETURNING name, paid, (xmax = 0)";
+    let sql = "INSERT INTO people (name, paid) VALUES ($1, $2), ($3, $2) ON CONFLICT (name) DO UPDATE SET paid = people.paid + excluded.paid RETURNING name, paid, paid > 1";
     Ok(sqlx::query_as(sql).bind("ann").bind(Decimal::new(50, 2)).bind("zoe").fetch_all(pool).await?)
 }
 

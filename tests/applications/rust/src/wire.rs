@@ -124,7 +124,7 @@ async fn transaction(client: &mut Client) -> Result<String, Fault> {
 async fn savepoint(client: &mut Client) -> Result<i64, Fault> {
     let mut transaction = client.transaction().await?;
     transaction.execute("INSERT INTO wire (id) VALUES (3)", &[]).await?;
-    let inner = transaction.savepoint("inner").await?;
+    let inner = transaction.savepoint("deeper").await?;
     let _ = inner.execute("INSERT INTO wire (id) VALUES (3)", &[]).await;
     inner.rollback().await?;
     let inner = transaction.transaction().await?;
