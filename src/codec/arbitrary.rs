@@ -32,6 +32,8 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Timestamp(None),
         SqlType::TimestampTz(None),
         SqlType::Uuid,
+        SqlType::Bit(Some(9)),
+        SqlType::VarBit(None),
     ]
 }
 
@@ -182,6 +184,16 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             // Blanks that stand behind belong to the type, not to the value.
             strings(width)
                 .prop_map(move |text| Value::Text(format!("{:<width$}", text.trim_end_matches(' '))))
+                .boxed()
+        }
+        SqlType::Bit(_) | SqlType::VarBit(_) => {
+            let length = if *ty == SqlType::VarBit(None) {
+                0..20
+            } else {
+                9..10
+            };
+            let bits = prop::collection::vec(prop_oneof![Just('0'), Just('1')], length);
+            bits.prop_map(|bits| Value::Text(bits.into_iter().collect()))
                 .boxed()
         }
         SqlType::Bytea => {

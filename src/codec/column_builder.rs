@@ -111,6 +111,8 @@ impl ColumnBuilder {
             | SqlType::Varchar(_)
             | SqlType::Json
             | SqlType::Jsonb
+            | SqlType::Bit(_)
+            | SqlType::VarBit(_)
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),

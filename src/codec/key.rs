@@ -61,11 +61,14 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Varchar(_)
         | SqlType::Char(_)
         | SqlType::Bytea
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
         | SqlType::Date
         | SqlType::Time(_)
         | SqlType::Timestamp(_)
         | SqlType::TimestampTz(_)
         | SqlType::Uuid
+        | SqlType::Oid
         | SqlType::Enum(_) => return Ok(()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
         SqlType::Numeric(_) => {
@@ -81,7 +84,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         SqlType::Array(_) | SqlType::Int2Vector => {
             "arrays have no place in a key; use one column for each element"
         }
-        SqlType::Name | SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
+        SqlType::Name | SqlType::InternalChar | SqlType::Regclass | SqlType::Catalog(_) => {
             "it is a type of the system catalogs; use text or bigint"
         }
         SqlType::Unknown | SqlType::Void => "it is a pseudo-type; use text",
@@ -120,6 +123,8 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown
@@ -223,6 +228,8 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),

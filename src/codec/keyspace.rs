@@ -44,6 +44,7 @@ const EXTENSION: u16 = 17;
 const CLOCK: u16 = 18;
 const REGIONS: u16 = 24;
 const TRASH: u16 = 25;
+const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
 /// A kind of key.
@@ -156,6 +157,11 @@ pub enum Keyspace<'a> {
     },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
+    /// Nothing is stored under it: a lock of the keys that a table has, while a definition of them is on its way.
+    KeysLock {
+        /// The table's oid.
+        oid: u32,
+    },
     /// Settings that sessions begin with.
     Settings {
         /// Whose, in words.
@@ -216,6 +222,7 @@ impl<'a> Keyspace<'a> {
                 ];
                 system_key(ADVISORY_LOCK, &parts)
             }
+            Keyspace::KeysLock { oid } => system_key(KEYS_LOCK, &[&oid.to_be_bytes()]),
             Keyspace::Settings { of } => system_key(SETTINGS, &[of.as_bytes()]),
             Keyspace::Entry { table, index, fields } => key_of(*table, *index, &[fields]),
         }
@@ -271,6 +278,7 @@ impl<'a> Keyspace<'a> {
             (EXTENSION, 1..) => std::str::from_utf8(rest)
                 .ok()
                 .map(|name| Keyspace::Extension { name }),
+            (KEYS_LOCK, 4) => id_and(rest).map(|oid| Keyspace::KeysLock { oid }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
             (TRASH, 4) => id_and(rest).map(|id| Keyspace::Trash { id }),
@@ -453,6 +461,7 @@ mod tests {
                 name: "übung",
             },
             Keyspace::Dependents { oid: 16385 },
+            Keyspace::KeysLock { oid: 16387 },
             Keyspace::Type { oid: 16386 },
             Keyspace::TypeName {
                 schema: "public",

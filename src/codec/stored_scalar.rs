@@ -55,6 +55,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
             None => return Err(damaged("bytes that are no numeric")),
         },
         SqlType::Jsonb => Scalar::Jsonb(text(bytes)?),
+        SqlType::Bit(_) | SqlType::VarBit(_) => Scalar::Bits(text(bytes)?),
         SqlType::Bytea => Scalar::Bytes(bytes),
         SqlType::Date => Scalar::Date(i32::from_le_bytes(fixed(bytes)?)),
         SqlType::Time(_) => Scalar::Time(i64::from_le_bytes(fixed(bytes)?)),
@@ -117,9 +118,14 @@ pub fn key_scalar<'a>(
             Scalar::Uuid(scratch)
         }
         SqlType::Bytea => Scalar::Bytes(key::read_text(bytes, field, scratch)?.0),
-        _ => {
+        ty => {
             let (bytes, _) = key::read_text(bytes, field, scratch)?;
-            Scalar::Text(text(bytes).map_err(|_| key::not_utf8())?)
+            let text = text(bytes).map_err(|_| key::not_utf8())?;
+            if ty.is_bits() {
+                Scalar::Bits(text)
+            } else {
+                Scalar::Text(text)
+            }
         }
     }))
 }

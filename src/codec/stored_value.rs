@@ -29,6 +29,12 @@ pub(super) fn is_null(array: &ArrayRef, row: usize) -> bool {
     array.is_null(row) || *array.data_type() == DataType::Null
 }
 
+/// The text of an element.
+#[inline]
+fn string(array: &ArrayRef, row: usize) -> &str {
+    array.as_string::<i32>().value(row)
+}
+
 /// Appends the stored bytes of an element that is not NULL.
 #[inline]
 pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
@@ -53,20 +59,16 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
                 _ => out.extend_from_slice(&unscaled.to_le_bytes()),
             }
         }
-        SqlType::Char(_) => out.extend_from_slice(
-            array
-                .as_string::<i32>()
-                .value(row)
-                .trim_end_matches(' ')
-                .as_bytes(),
-        ),
+        SqlType::Char(_) => out.extend_from_slice(string(array, row).trim_end_matches(' ').as_bytes()),
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Json
         | SqlType::Jsonb
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
         | SqlType::Name
         | SqlType::InternalChar
-        | SqlType::Unknown => out.extend_from_slice(array.as_string::<i32>().value(row).as_bytes()),
+        | SqlType::Unknown => out.extend_from_slice(string(array, row).as_bytes()),
         SqlType::Bytea | SqlType::Numeric(_) | SqlType::Range(_) | SqlType::Multirange(_) => {
             out.extend_from_slice(array.as_binary::<i32>().value(row));
         }

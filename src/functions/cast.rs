@@ -8,7 +8,7 @@ pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
 use crate::types::{
-    CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, element_type, keeps_all_times,
+    CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, bits, element_type, keeps_all_times,
 };
 use crate::{Error, Result};
 
@@ -28,6 +28,8 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
+        (S::Int4 | S::Int8, S::Bit(_)) | (S::Bit(_), S::Int4 | S::Int8) => true,
+        (a, b) if a.is_bits() && b.is_bits() => true,
         (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,
         (S::Int2 | S::Int4 | S::Int8, b) if oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) if from.arrow_type() == to.arrow_type() => true,
@@ -105,6 +107,8 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
         (S::Text | S::Varchar(_) | S::Char(_) | S::Unknown, S::Char(None)) => true,
+        (S::Bit(_) | S::VarBit(_), S::Text | S::Varchar(None) | S::Bit(None) | S::VarBit(None)) => true,
+        (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
@@ -139,6 +143,12 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         }
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
+        (Value::Text(text), S::Int4 | S::Int8) if from.is_bits() => {
+            bits::to_integer(&text, width_of(to)).map(Value::Int)
+        }
+        (Value::Int(number), S::Bit(length)) if from.is_integer() => {
+            Ok(Value::Text(bits::of_integer(number, width_of(from), *length)))
+        }
         (Value::Int(number), to) if oid_like(to) && from.is_integer() => {
             oid_of_integer(number, from).map(Value::Int)
         }
@@ -156,6 +166,11 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         }
         (value, to) => value.cast(to, settings),
     }
+}
+
+/// The bits of an integer type.
+fn width_of(ty: &SqlType) -> u32 {
+    if *ty == SqlType::Int4 { 32 } else { 64 }
 }
 
 /// The text of a value of this type that PostgreSQL's output function gives: booleans as t and f, char(n) with its padding.

@@ -41,6 +41,10 @@ pub enum T {
     Text,
     /// bytea.
     Bytea,
+    /// bit of any length.
+    Bit,
+    /// bit varying.
+    VarBit,
     /// date.
     Date,
     /// time.
@@ -104,6 +108,8 @@ impl T {
             T::Numeric => SqlType::Numeric(None),
             T::Text => SqlType::Text,
             T::Bytea => SqlType::Bytea,
+            T::Bit => SqlType::Bit(None),
+            T::VarBit => SqlType::VarBit(None),
             T::Date => SqlType::Date,
             T::Time => SqlType::Time(None),
             T::Timestamp => SqlType::Timestamp(None),

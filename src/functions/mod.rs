@@ -12,6 +12,7 @@ mod array_order;
 mod array_shape;
 mod backend;
 mod batch;
+mod bits;
 mod bound_function;
 mod bytea;
 pub mod cast;
@@ -87,6 +88,7 @@ mod server;
 mod setting;
 mod size;
 mod size_of;
+mod standard_types;
 mod string;
 mod system;
 mod table_size;
@@ -168,6 +170,8 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 static TABLES: &[&[FunctionDef]] = &[
     array::FUNCTIONS,
     backend::FUNCTIONS,
+    bits::FUNCTIONS,
+    standard_types::FUNCTIONS,
     bytea::FUNCTIONS,
     catalog_array::FUNCTIONS,
     datetime::FUNCTIONS,

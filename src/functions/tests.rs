@@ -63,6 +63,8 @@ fn sample(argument: T) -> (SqlType, Value) {
             (SqlType::Enum(ty), value)
         }
         T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
+        T::Bit => (SqlType::Bit(None), text("1")),
+        T::VarBit => (SqlType::VarBit(None), text("1")),
         T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
         T::Date => (SqlType::Date, Value::Date(1)),
         T::Time => (SqlType::Time(None), Value::Time(1)),

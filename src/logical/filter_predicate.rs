@@ -403,7 +403,8 @@ impl Operand<'_> {
             // Blanks at the end count in text, and the column has none: not a comparison of char(n).
             (T::Char(_), Value::Text(text)) if self.trimmed && text.ends_with(' ') => return None,
             (T::Bool, value @ Value::Bool(_))
-            | (T::Text | T::Varchar(_) | T::Char(_), value @ Value::Text(_))
+            | (T::Text | T::Varchar(_) | T::Char(_) | T::Bit(_) | T::VarBit(_), value @ Value::Text(_))
+            | (T::Oid, value @ Value::Int(_))
             | (T::Bytea, value @ Value::Bytes(_))
             | (T::Uuid, value @ Value::Uuid(_))
             | (T::Date, value @ (Value::Date(_) | Value::Timestamp(_)))

@@ -19,6 +19,7 @@ use futures::stream::BoxStream;
 
 use super::planning::{Planner, Planning, run_context, serial};
 use super::semi_join_reduction::{are_in, with_narrowed_probes};
+use super::short::waits;
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
@@ -33,6 +34,8 @@ use crate::tree::{Expr, Plan, Transformed, TreeNode};
 pub struct GenericPlan {
     physical: Arc<dyn ExecutionPlan>,
     inputs: Arc<RunInputs>,
+    /// A function of it waits.
+    waits: bool,
     /// What is part of it: placeholders, and what they stand for.
     frozen: Vec<(String, Expr)>,
 }
@@ -47,6 +50,7 @@ impl GenericPlan {
     ) -> Result<GenericPlan> {
         check_limits(&plan, &constants)?;
         let (plan, frozen) = with_counts(plan, &constants)?;
+        let waits = waits(&plan);
         let serial = Arc::new(serial(catalogs.statement()));
         let inputs = RunInputs::planning(Arc::clone(&catalogs), constants);
         let planned = AssertUnwindSafe(async {
@@ -60,6 +64,7 @@ impl GenericPlan {
         Ok(GenericPlan {
             physical,
             inputs,
+            waits,
             frozen,
         })
     }
@@ -91,7 +96,9 @@ impl GenericPlan {
             if are_in(&self.physical) {
                 physical = with_narrowed_probes(physical).map_err(from_datafusion)?;
             }
-            let context = run_context(&*self.inputs.given()?)?;
+            // Functions that wait find the statement where the plan runs, not where it was made.
+            let place = self.waits.then(|| self.inputs.catalogs());
+            let context = run_context(&*self.inputs.given()?, place)?;
             execute_stream(physical, Arc::new(context)).map_err(from_datafusion)
         }));
         let started = started.unwrap_or_else(|panic| Err(from_panic(&*panic)));

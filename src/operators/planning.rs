@@ -127,11 +127,15 @@ impl Planning {
     }
 }
 
-/// What one run of a generic plan runs in. Errors: the folder of temporary files cannot be had.
-pub(super) fn run_context(given: &Given) -> Result<TaskContext> {
+/// What one run of a generic plan runs in. `place`: where its functions that wait find the catalogs. Errors: the folder of temporary files
+/// cannot be had.
+pub(super) fn run_context(given: &Given, place: Option<&Arc<CatalogPlace>>) -> Result<TaskContext> {
     let ctx = given.catalogs.statement();
     let mut config = run_config(ctx, &given.catalogs);
     config.set_extension(Arc::clone(&given.constants));
+    if let Some(place) = place {
+        pg_catalog::install(Arc::clone(place), config.options_mut());
+    }
     Ok(context_of(config, runtime(&ctx.settings, &ctx.memory)?))
 }
 

@@ -107,6 +107,11 @@ impl Dialect for KeyspanDialect {
         self.has_system_time
     }
 
+    /// `f(name := value)`.
+    fn supports_named_fn_args_with_assignment_operator(&self) -> bool {
+        true
+    }
+
     /// `LIMIT offset, count`.
     fn supports_limit_comma(&self) -> bool {
         true
@@ -144,6 +149,8 @@ impl Dialect for KeyspanDialect {
         match &token.token {
             // The parser would take it for an alias.
             Token::SingleQuotedString(_) => Some(parser.expected_ref("an operator", token)),
+            // It stands between the name of an argument and its value.
+            Token::Assignment => Some(Ok(self.prec_unknown())),
             Token::Word(word) if is_word(word, "ISNULL") => Some(Ok(self.prec_value(Precedence::Is))),
             _ => POSTGRESQL.get_next_precedence(parser),
         }

@@ -26,6 +26,9 @@ pub(crate) fn sql_type(data_type: &DataType) -> Result<SqlType> {
             if last.quote_style.is_some() && last.value == "char" {
                 return Ok(SqlType::InternalChar);
             }
+            if last.quote_style.is_some() && last.value == "bit" && modifiers.is_empty() {
+                return Ok(SqlType::Bit(None));
+            }
             let folded = names::fold(last);
             if SqlType::from_name(folded.trim_start_matches('_'), &[])?.is_none() {
                 return Err(undefined(&folded));

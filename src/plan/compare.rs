@@ -61,16 +61,18 @@ pub(crate) fn comparable_text<'a>(ty: &SqlType, text: &'a str) -> &'a str {
 /// After it, a constant for which `is_own_kind` holds may be encoded or compared natively.
 pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
     match ty {
-        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 => reduce_to_int(constant),
+        SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid => reduce_to_int(constant),
         SqlType::Float8 => as_float(constant).map(Value::Float8),
         SqlType::Float4 => as_float(constant).and_then(reduce_to_float4),
         SqlType::Numeric(_) => ty.fixed_size().and_then(|size| reduce_to_numeric(constant, size)),
         SqlType::Date => reduce_to_date(constant),
         SqlType::Timestamp(_) => reduce_to_timestamp(constant),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => match constant {
-            Value::Unknown(text) => Some(Value::Text(text.clone())),
-            _ => None,
-        },
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_) => {
+            match constant {
+                Value::Unknown(text) => Some(Value::Text(text.clone())),
+                _ => None,
+            }
+        }
         _ => None,
     }
     .unwrap_or_else(|| constant.clone())
@@ -80,10 +82,13 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
 pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
     match (ty, constant) {
         (SqlType::Bool, Value::Bool(_))
-        | (SqlType::Int2 | SqlType::Int4 | SqlType::Int8, Value::Int(_))
+        | (SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid, Value::Int(_))
         | (SqlType::Float4, Value::Float4(_))
         | (SqlType::Float8, Value::Float8(_))
-        | (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Value::Text(_))
+        | (
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_),
+            Value::Text(_),
+        )
         | (SqlType::Bytea, Value::Bytes(_))
         | (SqlType::Date, Value::Date(_))
         | (SqlType::Time(_), Value::Time(_))

@@ -360,6 +360,7 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Int2 => both(Value::Int(i16::MIN.into()), Value::Int(i16::MAX.into())),
         SqlType::Int4 => both(Value::Int(i32::MIN.into()), Value::Int(i32::MAX.into())),
         SqlType::Int8 => both(Value::Int(i64::MIN), Value::Int(i64::MAX)),
+        SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
         SqlType::Numeric(_) => {
@@ -380,7 +381,9 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(value(i64::MIN), value(i64::MAX))
         }
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Some((Value::Text(String::new()), None)),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_) => {
+            Some((Value::Text(String::new()), None))
+        }
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),
         _ => None,
     }

@@ -79,8 +79,8 @@ pub(super) enum Finish {
     Mode,
     /// An array as JSON.
     Json(SqlType),
-    /// An array of ranges as a range or multirange, by this function.
-    Ranges(&'static str),
+    /// What this function makes of an array: of ranges, of bit strings.
+    Items(&'static str),
     /// An array of keys and one of values as a JSON object, by this function.
     Object(&'static str),
     /// An array of texts as one text; NULLs are left out.
@@ -159,5 +159,14 @@ impl Percentile {
             Percentile::Continuous => ("percentile_cont", functions::PERCENTILE_CONT),
             Percentile::Discrete => ("percentile_disc", functions::PERCENTILE_DISC),
         }
+    }
+}
+
+/// An aggregate of one accumulator, whose result it is.
+pub(super) fn single_call(function: Accumulator, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
+    Accumulation {
+        calls: vec![(function, arguments, ty.clone())],
+        finish: Finish::Cast(ty),
+        is_exact: false,
     }
 }

@@ -2,7 +2,9 @@
 
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Extreme, Finish, Hypothetical, Percentile, sums_stay_fixed};
+use super::accumulation::{
+    Accumulation, Extreme, Finish, Hypothetical, Percentile, single_call, sums_stay_fixed,
+};
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::outer_aggregate::CapturedBefore;
@@ -328,21 +330,7 @@ impl Binder<'_> {
             ("range_agg" | "range_intersect_agg", None) => self.gathered_ranges(name, first, wrong),
             ("json_object_agg", Some(value)) => self.object("json_object_of", first, value),
             ("jsonb_object_agg", Some(value)) => self.object("jsonb_object_of", first, value),
-            ("bit_and" | "bit_or" | "bit_xor", None) => {
-                let first = match first.is_unwritten() {
-                    true => self.convert(first, &SqlType::Int8, CastContext::Implicit)?,
-                    false => first,
-                };
-                if !matches!(first.ty, SqlType::Int2 | SqlType::Int4 | SqlType::Int8) {
-                    return Err(wrong());
-                }
-                let function = match name {
-                    "bit_and" => Accumulator::BitAnd,
-                    "bit_or" => Accumulator::BitOr,
-                    _ => Accumulator::BitXor,
-                };
-                Ok(single_call(function, vec![first.expr], first.ty))
-            }
+            ("bit_and" | "bit_or" | "bit_xor", None) => self.bits_together(name, first, &wrong),
             (_, None) => self.deviation(name, first, distinct, &wrong),
             (_, Some(second)) => self.regression(name, (first, second), distinct, &wrong),
         }
@@ -469,7 +457,7 @@ impl Binder<'_> {
         use SqlType as S;
         let argument = self.with_decided_type(argument)?;
         let ty = match &argument.ty {
-            S::Bool | S::Uuid | S::Bytea | S::Json | S::Jsonb => {
+            S::Bool | S::Uuid | S::Bytea | S::Bit(_) | S::VarBit(_) | S::Json | S::Jsonb => {
                 return Err(Error::unsupported("an extremum", None));
             }
             S::Array(_) => {
@@ -570,14 +558,6 @@ fn misplaced(name: &str, clause: Clause) -> Error {
         clause => format!("{what} are not allowed in {}", clause.name()),
     };
     fault(StatementFault::Grouping, message)
-}
-
-fn single_call(function: Accumulator, arguments: Vec<Expr>, ty: SqlType) -> Accumulation {
-    Accumulation {
-        calls: vec![(function, arguments, ty.clone())],
-        finish: Finish::Cast(ty),
-        is_exact: false,
-    }
 }
 
 /// A moment of floats.

@@ -20,6 +20,7 @@ pub(super) enum Category {
     DateTime,
     Interval,
     Array,
+    Bits,
     Other,
     Unknown,
 }
@@ -33,6 +34,7 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
         S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
         S::Interval(_) => Category::Interval,
+        S::Bit(_) | S::VarBit(_) => Category::Bits,
         S::Array(_) | S::Int2Vector | S::Catalog(CatalogType::OidVector) => Category::Array,
         S::Unknown | S::Void => Category::Unknown,
         _ => Category::Other,
@@ -44,7 +46,7 @@ pub(super) fn is_preferred(ty: &SqlType) -> bool {
     use SqlType as S;
     matches!(
         ty,
-        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz(_) | S::Interval(_)
+        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz(_) | S::Interval(_) | S::VarBit(_)
     )
 }
 
@@ -58,13 +60,15 @@ pub(super) fn base(ty: &SqlType) -> SqlType {
     }
 }
 
-/// A type of times, or of arrays of them, without digits and fields: a constant is not rounded to be compared.
+/// A type of times or bits, or of arrays of them, without digits, fields and length: a constant is not rounded, or refused, to be compared.
 pub(super) fn unrounded(ty: &SqlType) -> SqlType {
     match ty {
         SqlType::Time(_) => SqlType::Time(None),
         SqlType::Timestamp(_) => SqlType::Timestamp(None),
         SqlType::TimestampTz(_) => SqlType::TimestampTz(None),
         SqlType::Interval(_) => SqlType::Interval(None),
+        SqlType::Bit(_) => SqlType::Bit(None),
+        SqlType::VarBit(_) => SqlType::VarBit(None),
         SqlType::Array(item) => SqlType::Array(Box::new(unrounded(item))),
         other => other.clone(),
     }
@@ -102,6 +106,8 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
         | (S::Timestamp(_), S::TimestampTz(_))
         | (S::Time(_), S::Interval(_))
+        | (S::Bit(_), S::VarBit(_))
+        | (S::VarBit(_), S::Bit(_))
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         // A row of no name is any row whose columns its own become.
@@ -430,9 +436,10 @@ impl Binder<'_> {
             Expr::Placeholder(placeholder) => {
                 let ty = match (context, target) {
                     // Read without a length, which the cast cuts it to.
-                    (CastContext::Explicit, SqlType::Varchar(_) | SqlType::Char(_)) => {
-                        self.decide_parameter(&placeholder.id, &base(target))
-                    }
+                    (
+                        CastContext::Explicit,
+                        SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_),
+                    ) => self.decide_parameter(&placeholder.id, &base(target)),
                     _ => self.decide_parameter(&placeholder.id, target),
                 };
                 let field = std::sync::Arc::new(ty.field(&placeholder.id, true));

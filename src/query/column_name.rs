@@ -89,6 +89,8 @@ fn catalog_name(ty: &SqlType) -> String {
         SqlType::Varchar(_) => "varchar".to_string(),
         SqlType::Char(_) => "bpchar".to_string(),
         SqlType::InternalChar => "char".to_string(),
+        SqlType::Bit(_) => "bit".to_string(),
+        SqlType::VarBit(_) => "varbit".to_string(),
         SqlType::Timestamp(_) => "timestamp".to_string(),
         SqlType::TimestampTz(_) => "timestamptz".to_string(),
         SqlType::Time(_) => "time".to_string(),

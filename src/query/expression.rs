@@ -338,6 +338,11 @@ impl Binder<'_> {
         if special(&a) || special(&b) {
             return self.operator_function("||", left, right);
         }
+        if a.is_bits() && (b.is_bits() || b == S::Unknown) || b.is_bits() && a == S::Unknown {
+            let left = self.convert(left, &S::VarBit(None), CastContext::Implicit)?;
+            let right = self.convert(right, &S::VarBit(None), CastContext::Implicit)?;
+            return self.operator_function("||", left, right);
+        }
         let stringy = |ty: &S| ty.is_string() || matches!(ty, S::Unknown | S::Void);
         if !stringy(&a) && !stringy(&b) {
             return Err(no_operator("||", &a, &b));

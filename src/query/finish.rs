@@ -72,7 +72,7 @@ impl Binder<'_> {
                 parts.extend(results);
                 self.interval_of(parts, *is_average)
             }
-            Finish::Ranges(function) => self.resolve_function(function, vec![first]),
+            Finish::Items(function) => self.resolve_function(function, vec![first]),
             Finish::Json(ty) => {
                 let list = if *ty == SqlType::Json {
                     "json_list_of"

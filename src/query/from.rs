@@ -19,7 +19,7 @@ use crate::system::pg_catalog;
 use crate::tree::{
     Column, DependentJoin, Expr, Plan, RelationAlias, SubPlan, SubPlanKind, TableSource, TreeNode,
 };
-use crate::types::{RecordType, SqlType};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// For each row of `left` those of `right`, which uses what it has `captured` of that; `keep_left`: one row at least. `name`: what EXPLAIN
@@ -371,7 +371,12 @@ impl Binder<'_> {
             self.note_version_times(&mut item, shown + indexed.len());
         }
         self.note_locked(table, &known_as, &item.plan)?;
+        let of_rows = Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?;
         for relation in &mut item.scope.relations {
+            relation.hidden.push(ScopeColumn {
+                name: catalog_table::TABLE_OID.to_string(),
+                bound: of_rows.clone(),
+            });
             relation.dynamic_table = Some(as_it_is).filter(|table| table.gets_columns()).cloned();
             relation.row_type = Some(Arc::new(table.row_type()));
         }

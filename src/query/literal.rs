@@ -40,12 +40,19 @@ impl Binder<'_> {
             V::Boolean(flag) => Bound::constant(&Value::Bool(*flag), SqlType::Bool),
             V::Null => Ok(Bound::unknown(None)),
             V::Placeholder(id) => self.parameter(id),
-            V::HexStringLiteral(text) => {
-                let bound = Bound::unknown(Some(format!("\\x{text}")));
-                self.convert(bound, &SqlType::Bytea, CastContext::Explicit)
-            }
+            V::HexStringLiteral(text) => self.bits(format!("x{text}")),
+            V::SingleQuotedByteStringLiteral(text) => self.bits(format!("b{text}")),
             other => Err(Error::unsupported(format!("the literal {other}"), None)),
         }
+    }
+
+    /// A bit string, in its digits.
+    fn bits(&mut self, digits: String) -> Result<Bound> {
+        self.convert(
+            Bound::unknown(Some(digits)),
+            &SqlType::Bit(None),
+            CastContext::Explicit,
+        )
     }
 
     /// `INTERVAL '1' YEAR TO MONTH`.

@@ -10,6 +10,7 @@ mod aggregate_join;
 mod array_assignment;
 mod array_value;
 mod binder;
+mod bit_aggregate;
 mod bound;
 mod branch_parameters;
 mod branches;

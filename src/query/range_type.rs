@@ -53,7 +53,7 @@ impl Binder<'_> {
             _ => "range_list_intersection",
         };
         Ok(Accumulation {
-            finish: Finish::Ranges(function),
+            finish: Finish::Items(function),
             ..self.array_of_values(first)?
         })
     }

@@ -100,6 +100,18 @@ pub(super) struct Outer<'a> {
     pub(super) reaches_out: RefCell<bool>,
 }
 
+/// What serves instead of a column that every table of PostgreSQL has.
+fn system_column_hint(name: &str) -> Option<&'static str> {
+    match name {
+        "ctid" => Some("Rows have no place that names them: use the primary key."),
+        "xmin" | "xmax" | "cmin" | "cmax" => Some(
+            "Rows do not say which transactions wrote them: count their versions in a column of your own, or return what an INSERT ... \
+             ON CONFLICT tells apart.",
+        ),
+        _ => None,
+    }
+}
+
 impl<'a> Outer<'a> {
     /// The surroundings of a subquery that stands where `scope` is visible.
     pub(super) fn new(scope: &'a Scope, parent: Option<&'a Outer<'a>>, clause: Option<Clause>) -> Outer<'a> {
@@ -184,11 +196,13 @@ impl Scope {
             }),
             (None, _) => Err(Error::UndefinedColumn {
                 name: format!("{}.{name}", relation.name),
-                hint: nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(|near| {
-                    format!(
-                        "Perhaps you meant to reference the column \"{}.{near}\".",
-                        relation.name
-                    )
+                hint: system_column_hint(name).map(str::to_string).or_else(|| {
+                    nearest(name, relation.columns.iter().map(|column| column.name.as_str())).map(|near| {
+                        format!(
+                            "Perhaps you meant to reference the column \"{}.{near}\".",
+                            relation.name
+                        )
+                    })
                 }),
             }),
         }
@@ -196,6 +210,9 @@ impl Scope {
 
     /// The HINT for an unknown unqualified name.
     pub(super) fn hint_for(&self, name: &str, quoted: bool) -> Option<String> {
+        if let Some(hint) = system_column_hint(name) {
+            return Some(hint.to_string());
+        }
         let mut best: Option<(usize, String)> = None;
         for relation in &self.relations {
             for column in &relation.columns {
@@ -230,6 +247,9 @@ impl Scope {
     pub(super) fn note_may_be_missing(&mut self) {
         for relation in &mut self.relations {
             relation.may_be_missing = true;
+            // What is the same in all its rows is not there in those that are not.
+            let is_constant = |column: &ScopeColumn| matches!(column.bound.expr, Expr::Literal(..));
+            relation.hidden.retain(|column| !is_constant(column));
         }
     }
 

@@ -15,6 +15,9 @@ pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> 
         None
     };
     let signature = format!("{name}({})", types.join(", "));
+    if unknown_name && let Some(hint) = hint_instead(name) {
+        return Error::unsupported(format!("function {name}()"), Some(hint));
+    }
     match near {
         Some(near) => Error::UndefinedFunction {
             signature,
@@ -22,4 +25,60 @@ pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> 
         },
         None => Error::undefined_function(signature),
     }
+}
+
+/// What serves instead of a function of PostgreSQL's that belongs to something that is not here.
+fn hint_instead(name: &str) -> Option<&'static str> {
+    let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
+    if matches!(name, "loread" | "lowrite") || begins(&["lo_"]) {
+        return Some("There are no large objects: keep the bytes in a column of type bytea.");
+    }
+    if begins(&[
+        "to_tsvector",
+        "to_tsquery",
+        "plainto_ts",
+        "phraseto_ts",
+        "websearch_to_ts",
+        "tsvector_",
+        "tsquery_",
+        "jsonb_to_tsv",
+        "json_to_tsv",
+    ]) || matches!(
+        name,
+        "ts_rank"
+            | "ts_rank_cd"
+            | "ts_headline"
+            | "ts_rewrite"
+            | "setweight"
+            | "numnode"
+            | "querytree"
+            | "tsquery"
+    ) {
+        return Some(
+            "There is no full text search: LIKE, regular expressions and the functions of pg_trgm compare texts.",
+        );
+    }
+    if begins(&[
+        "xml",
+        "xpath",
+        "table_to_xml",
+        "query_to_xml",
+        "cursor_to_xml",
+        "schema_to_xml",
+        "database_to_xml",
+    ]) {
+        return Some("There is no type xml: keep documents as text, or as jsonb.");
+    }
+    if begins(&[
+        "pg_logical_slot_",
+        "pg_create_logical_",
+        "pg_create_physical_",
+        "pg_drop_replication_",
+        "pg_replication_",
+    ]) {
+        return Some(
+            "There is no replication: poll by a column of times or numbers that has an index, or have writers NOTIFY.",
+        );
+    }
+    None
 }

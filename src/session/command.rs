@@ -105,7 +105,7 @@ impl Session {
             Command::Show { name: Some(name) } => Ok(Some([text_column(&self.setting_title(name)?)].into())),
             Command::Show { name: None } => Ok(Some(show_all_columns().into())),
             Command::Execute { name, .. } => Ok(self.statement(name)?.description.columns.clone()),
-            Command::ExplainExecute { .. } => Ok(Some([text_column("QUERY PLAN")].into())),
+            Command::ExplainExecute { explain, .. } => Ok(Some(crate::sql::explain_columns(explain)?.into())),
             Command::MakeOfExecute { before, .. } if begins_explain(before) => {
                 Ok(Some([text_column("QUERY PLAN")].into()))
             }

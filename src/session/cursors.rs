@@ -91,7 +91,10 @@ impl Session {
             parameters: Parameters::default(),
             formats: vec![format; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
-            declared: Some(Declared { row, is_held: false }),
+            declared: Some(Declared {
+                row: Arc::new(row),
+                is_held: false,
+            }),
             number: self.next_portal_number(),
         };
         self.portals.insert(name.to_string(), portal);
@@ -232,17 +235,20 @@ impl Session {
     }
 
     /// What the catalog tells of the session's cursors.
-    pub(super) fn cursor_rows(&self) -> Arc<[CursorRow]> {
+    pub(super) fn cursor_rows(&self) -> Arc<[Arc<CursorRow>]> {
         let told = self.portals.values().filter_map(|portal| {
             let declared = portal.declared.as_ref()?;
             let is_scrollable = match &portal.state {
                 PortalState::Streaming(rows) => rows.is_scrollable(),
                 PortalState::Ready | PortalState::Done { .. } => declared.row.is_scrollable,
             };
-            Some(CursorRow {
+            if is_scrollable == declared.row.is_scrollable {
+                return Some(Arc::clone(&declared.row));
+            }
+            Some(Arc::new(CursorRow {
                 is_scrollable,
-                ..declared.row.clone()
-            })
+                ..CursorRow::clone(&declared.row)
+            }))
         });
         match self.portals.is_empty() {
             true => Arc::default(),

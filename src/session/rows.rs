@@ -82,7 +82,7 @@ pub struct Portal {
 #[derive(Debug)]
 pub(super) struct Declared {
     /// As the catalog tells of it.
-    pub(super) row: CursorRow,
+    pub(super) row: Arc<CursorRow>,
     /// Its rows are all here, and it outlives its transaction.
     pub(super) is_held: bool,
 }

@@ -17,7 +17,9 @@ use crate::parse::{StatementKind, count_expressions, is_quick_to_read, without_c
 use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
-use crate::system::{LoggedStatements, Parameters, SharedMark, StatementContext, now_us, query_threads};
+use crate::system::{
+    LoggedStatements, Parameters, Settings, SharedMark, StatementContext, now_us, query_threads,
+};
 use crate::txn::{Transaction, is_data};
 use crate::{Error, Result};
 
@@ -410,6 +412,11 @@ impl Session {
     pub(super) fn apply_requested_settings(&mut self) -> Result<()> {
         for change in self.settings().take_requested() {
             let values = [change.value];
+            if change.local && self.transaction.block == Block::None {
+                // It ends with the statement, which is over; but for what is wrong with it.
+                Settings::clone(self.settings()).set(&change.name, &values)?;
+                continue;
+            }
             self.change_settings(change.local, |settings| settings.set(&change.name, &values))?;
             self.tell_without_effect(&change.name);
         }

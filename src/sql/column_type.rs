@@ -17,9 +17,9 @@ pub(super) fn check_stored(ty: &SqlType) -> Result<()> {
             message: format!("column has pseudo-type {ty}"),
             hint: None,
         }),
-        SqlType::InternalChar | SqlType::Oid | SqlType::Regclass | SqlType::Name => Err(Error::unsupported(
+        SqlType::Regclass => Err(Error::unsupported(
             format!("a column of type {ty}"),
-            Some("Use text or bigint."),
+            Some("Use text, or oid for the number."),
         )),
         SqlType::Catalog(CatalogType::Record | CatalogType::AnyArray) => Err(Error::InvalidStatement {
             state: StatementFault::InvalidTableDefinition,

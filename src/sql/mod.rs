@@ -40,6 +40,7 @@ pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_curs
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
+pub(crate) use explain::columns_of as explain_columns;
 pub(crate) use routine::call_routine;
 use statement::KeptPlan;
 pub use statement::{Statement, parse};

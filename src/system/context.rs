@@ -83,7 +83,7 @@ pub struct StatementContext {
     /// The session's prepared statements.
     pub prepared: Arc<PreparedList>,
     /// The session's cursors.
-    pub cursors: Arc<[CursorRow]>,
+    pub cursors: Arc<[Arc<CursorRow>]>,
     /// Where the cursor stands that it names in WHERE CURRENT OF; `None`: it names none, or does not run.
     pub cursor_position: Option<Arc<CursorPosition>>,
     /// The variables of the function that it is a statement of.

@@ -121,6 +121,11 @@ impl Transaction {
         self.locks().includes(key, mode)
     }
 
+    /// Whether it holds any lock of the key.
+    pub fn has_locked(&self, key: &[u8]) -> bool {
+        self.locks().known(key).is_some()
+    }
+
     /// A mark of the locks so far, for [`Transaction::unlock_after`].
     pub fn lock_mark(&self) -> usize {
         self.locks().mark()
@@ -147,9 +152,11 @@ impl Transaction {
             let Some((_, mode)) = of_mode.first() else {
                 continue;
             };
+            // A record that was locked as it was is looked at all the same: what is written to it may rest on a catalog that is older than
+            // the lock.
             let new = of_mode
                 .iter()
-                .filter(|(key, _)| !self.locks().includes(key, *mode));
+                .filter(|(key, _)| !mode.is_of_rows() || !self.locks().includes(key, *mode));
             let keys: Vec<Vec<u8>> = new.map(|(key, _)| key.to_vec()).collect();
             if keys.is_empty() {
                 continue;

@@ -32,6 +32,8 @@ impl SqlType {
             | SqlType::Jsonb
             | SqlType::Name
             | SqlType::InternalChar
+            | SqlType::Bit(_)
+            | SqlType::VarBit(_)
             | SqlType::Unknown => DataType::Utf8,
             SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => DataType::Binary,
             SqlType::Date => DataType::Date32,

@@ -4,7 +4,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
     CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
-    Value, array, json, precision, range_bytes, record_input, strings,
+    Value, array, bits, element_type, json, precision, range_bytes, record_input, strings,
 };
 use crate::error::utf8;
 use crate::{Error, Result};
@@ -20,8 +20,8 @@ impl Value {
             SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => {
                 Value::Int(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?))
             }
-            SqlType::Catalog(CatalogType::OidVector) => {
-                Value::Array(read_array(bytes, &SqlType::Oid, parameter)?)
+            SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => {
+                Value::Array(read_array(bytes, element_type(ty), parameter)?)
             }
             SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
@@ -45,6 +45,7 @@ impl Value {
                 [1, text @ ..] => Value::Text(json::normalize(&text_of(text)?)?),
                 _ => return Err(damaged()),
             },
+            SqlType::Bit(_) | SqlType::VarBit(_) => read_bits(bytes, ty).ok_or_else(damaged)??,
             SqlType::Bytea => Value::Bytes(bytes.to_vec()),
             SqlType::Date => Value::Date(match i32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?) {
                 infinite @ (i32::MIN | i32::MAX) => infinite,
@@ -78,8 +79,6 @@ impl Value {
             SqlType::Range(kind) => Value::Range(read_range(bytes, *kind, parameter)?),
             SqlType::Multirange(kind) => Value::Multirange(read_multirange(bytes, *kind, parameter)?),
             SqlType::Record(ty) => Value::Record(read_record(bytes, ty, parameter)?),
-            SqlType::Array(element) => Value::Array(read_array(bytes, element, parameter)?),
-            SqlType::Int2Vector => Value::Array(read_array(bytes, &SqlType::Int2, parameter)?),
         };
         precision::fit(value, ty)
     }
@@ -93,6 +92,12 @@ pub fn binary_dimensions(bytes: &[u8]) -> usize {
 
 fn fixed<const N: usize>(bytes: &[u8]) -> Option<[u8; N]> {
     bytes.try_into().ok()
+}
+
+/// Bits, as many as the type has them. `None`: bytes are missing.
+fn read_bits(bytes: &[u8], ty: &SqlType) -> Option<Result<Value>> {
+    let read = bits::from_binary(bytes)?;
+    Some(read.and_then(|read| bits::fit(read, ty)).map(Value::Text))
 }
 
 fn overflow(what: &str) -> Error {

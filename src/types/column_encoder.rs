@@ -52,6 +52,7 @@ pub(super) enum Source {
     Numeric(BinaryArray),
     Text(StringArray),
     Jsonb(StringArray),
+    Bits(StringArray),
     Bytes(BinaryArray),
     Date(Date32Array),
     Time(Time64MicrosecondArray),
@@ -179,6 +180,7 @@ impl Source {
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => Source::Text(array.as_string().clone()),
+            SqlType::Bit(_) | SqlType::VarBit(_) => Source::Bits(array.as_string().clone()),
             SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
             SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
             SqlType::Date => Source::Date(array.as_primitive().clone()),
@@ -282,6 +284,7 @@ impl Source {
             Source::Numeric(array) => Scalar::Numeric(NumericBytes::read(array.value(row))?),
             Source::Text(array) => Scalar::Text(array.value(row).as_bytes()),
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
+            Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),

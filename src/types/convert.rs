@@ -4,7 +4,7 @@
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
 use super::datetime_input::{day_of, micros};
 use super::{
-    CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, RecordType, SqlType, Value, array,
+    CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, RecordType, SqlType, Value, array, bits,
     floats, precision, strings,
 };
 use crate::{Error, Result};
@@ -53,6 +53,7 @@ enum Kind {
 fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) -> Option<Result<Value>> {
     match value {
         Value::Null => return Some(Ok(Value::Null)),
+        Value::Unknown(text) | Value::Text(text) if ty.is_bits() => return Some(to_bits(&text, ty, kind)),
         Value::Unknown(text) if ty.is_string() => return Some(to_string_type(text, ty, kind)),
         Value::Unknown(text) => return Some(Value::parse(&text, ty, settings)),
         Value::Text(text) if !ty.is_string() && *ty != SqlType::InternalChar => {
@@ -84,7 +85,9 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => match value {
-            Value::Int(_) => to_integer(value, "OID", (0, i64::from(u32::MAX)), kind),
+            // An integer below zero is the oid of its bits.
+            Value::Int(_) => to_integer(value, "OID", (i64::from(i32::MIN), i64::from(u32::MAX)), kind)
+                .map(|read| read.map(as_oid)),
             _ => None,
         },
         SqlType::Float4 => to_float4(value),
@@ -137,11 +140,28 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         SqlType::Record(ty) => to_record(value, ty, settings, kind),
-        SqlType::Json | SqlType::Jsonb => None,
+        SqlType::Json | SqlType::Jsonb | SqlType::Bit(_) | SqlType::VarBit(_) => None,
         SqlType::Array(element) => to_array(value, element, settings, kind),
         SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
     };
     converted.map(|value| precision::fit(value?, ty))
+}
+
+fn as_oid(value: Value) -> Value {
+    match value {
+        Value::Int(number) => Value::Int(number & 0xFFFF_FFFF),
+        other => other,
+    }
+}
+
+/// Text, or bits, as bits: as many as the type has them, or cut to that.
+fn to_bits(text: &str, ty: &SqlType, kind: Kind) -> Result<Value> {
+    let read = bits::parse(text)?;
+    let kept = match kind {
+        Kind::Cast => bits::cut(read, ty),
+        Kind::Assignment => bits::fit(read, ty)?,
+    };
+    Ok(Value::Text(kept))
 }
 
 /// A row as one of another type: column by column.

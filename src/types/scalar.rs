@@ -4,8 +4,8 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, datetime_output, digits, floats,
-    interval_output,
+    CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits, datetime_output, digits,
+    floats, interval_output,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -49,6 +49,8 @@ pub enum Scalar<'a> {
     Text(&'a [u8]),
     /// jsonb: UTF-8
     Jsonb(&'a [u8]),
+    /// bit, bit varying: a 0 or 1 a bit
+    Bits(&'a [u8]),
     /// bytea
     Bytes(&'a [u8]),
     /// date: days since 1970
@@ -73,6 +75,8 @@ impl Scalar<'_> {
         match (self, ty) {
             (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
+            (Scalar::Bits(_), ty) if ty.is_bits() => self,
+            (Scalar::Bits(text), _) => Scalar::Text(text),
             (Scalar::Oid(number), SqlType::Int8) => Scalar::Int8(number),
             _ => self,
         }
@@ -101,7 +105,7 @@ impl Scalar<'_> {
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
             }
-            Scalar::Text(text) | Scalar::Jsonb(text) => out.extend_from_slice(text),
+            Scalar::Text(text) | Scalar::Jsonb(text) | Scalar::Bits(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_hex(out, bytes),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
             Scalar::Time(micros) => datetime_output::put_time(out, micros),
@@ -137,6 +141,7 @@ impl Scalar<'_> {
                 out.push(JSONB_VERSION);
                 out.extend_from_slice(text);
             }
+            Scalar::Bits(bits) => bits::put_binary(out, bits),
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
             Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),
             Scalar::Time(micros) => out.extend_from_slice(&micros.to_be_bytes()),

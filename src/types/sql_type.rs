@@ -76,6 +76,10 @@ pub enum SqlType {
     Char(Option<u32>),
     /// Binary.
     Bytea,
+    /// Utf8: a 0 or 1 a bit, as many as the length. `None`: of any, as `"bit"` means, and what several lengths have in common.
+    Bit(Option<u32>),
+    /// Utf8, the same; the limit counts bits. `None` is `varbit` without a length.
+    VarBit(Option<u32>),
     /// Date32: days since 1970-01-01; i32::MIN / MAX are -infinity / infinity.
     Date,
     /// Time64(Microsecond), rounded to so many digits behind the second (0–6); `None`: to microseconds.
@@ -254,6 +258,8 @@ impl SqlType {
             SqlType::Timestamp(_) => SqlType::Timestamp(None),
             SqlType::TimestampTz(_) => SqlType::TimestampTz(None),
             SqlType::Interval(_) => SqlType::Interval(None),
+            SqlType::Bit(_) => SqlType::Bit(None),
+            SqlType::VarBit(_) => SqlType::VarBit(None),
             SqlType::Array(element) => SqlType::Array(Box::new(element.comparison_type())),
             other => other.clone(),
         }
@@ -267,6 +273,11 @@ impl SqlType {
     /// real, double precision.
     pub fn is_float(&self) -> bool {
         matches!(self, SqlType::Float4 | SqlType::Float8)
+    }
+
+    /// bit, bit varying.
+    pub fn is_bits(&self) -> bool {
+        matches!(self, SqlType::Bit(_) | SqlType::VarBit(_))
     }
 
     /// smallint, integer, bigint.

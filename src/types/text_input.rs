@@ -6,8 +6,8 @@ use super::TransactionSnapshot;
 use super::json_path::JsonPath;
 use super::spaces::is_space;
 use super::{
-    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, datetime_input, floats,
-    json, precision, range_text, record_input, strings,
+    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
+    floats, json, precision, range_text, record_input, strings,
 };
 use crate::{Error, Result};
 
@@ -64,6 +64,7 @@ impl Value {
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(strings::checked(text)?, ty)?)
             }
+            SqlType::Bit(_) | SqlType::VarBit(_) => Value::Text(bits::fit(bits::parse(text)?, ty)?),
             SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
             SqlType::Date => Value::Date(datetime_input::parse_date(text, zone, order)?),
             SqlType::Time(_) => Value::Time(datetime_input::parse_time(text, zone, order)?),

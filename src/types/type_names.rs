@@ -1,9 +1,10 @@
 //! What PostgreSQL calls a type: names, OIDs and modifiers of a `SqlType`, and the type that each of them means. All are
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
-use super::sql_type::{CHARACTERS_MAX, NUMERIC_PRECISION_MAX, SECOND_DIGITS_MAX};
+use super::sql_type::SECOND_DIGITS_MAX;
+use super::type_modifiers::{bit_length, character_length, float_of_bits, invalid_modifier, numeric_size};
 use super::type_table::{ENUM, RECORD, TYPES, TypeRow};
-use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, NumericSize, SqlType};
+use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, SqlType};
 use crate::{Error, Result};
 
 /// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
@@ -50,6 +51,9 @@ impl SqlType {
             SqlType::Numeric(Some(size)) => {
                 ((i32::from(size.precision) << 16) | (i32::from(size.scale) & SCALE_BITS)) + MODIFIER_HEADER
             }
+            SqlType::Bit(Some(length)) | SqlType::VarBit(Some(length)) => {
+                i32::try_from(*length).unwrap_or(-1)
+            }
             SqlType::Time(Some(digits))
             | SqlType::Timestamp(Some(digits))
             | SqlType::TimestampTz(Some(digits)) => i32::from(*digits),
@@ -77,7 +81,12 @@ impl SqlType {
             SqlType::Array(element) => format!("{}[]", element.name()),
             SqlType::Enum(ty) => ty.quoted_name(),
             SqlType::Record(ty) => ty.quoted_name(),
-            SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => format!("{base}({length})"),
+            SqlType::Varchar(Some(length))
+            | SqlType::Char(Some(length))
+            | SqlType::Bit(Some(length))
+            | SqlType::VarBit(Some(length)) => format!("{base}({length})"),
+            // Without the quotes it is one bit.
+            SqlType::Bit(None) => "\"bit\"".to_string(),
             SqlType::Char(None) => "bpchar".to_string(),
             SqlType::Numeric(Some(size)) => format!("{base}({},{})", size.precision, size.scale),
             SqlType::Time(Some(digits))
@@ -181,6 +190,8 @@ impl SqlType {
         }
         match name {
             "char" => return SqlType::Char(Some(1)).with_modifiers(modifiers).map(Some),
+            "bit" if modifiers.is_empty() => return Ok(Some(SqlType::Bit(Some(1)))),
+            "\"bit\"" => return SqlType::Bit(None).with_modifiers(modifiers).map(Some),
             "float" if !modifiers.is_empty() => return float_of_bits(modifiers).map(Some),
             _ => {}
         }
@@ -208,6 +219,8 @@ impl SqlType {
             SqlType::Numeric(_) => &SqlType::Numeric(None),
             SqlType::Varchar(_) => &SqlType::Varchar(None),
             SqlType::Char(_) => &SqlType::Char(Some(1)),
+            SqlType::Bit(_) => &SqlType::Bit(None),
+            SqlType::VarBit(_) => &SqlType::VarBit(None),
             SqlType::Time(_) => &SqlType::Time(None),
             SqlType::Timestamp(_) => &SqlType::Timestamp(None),
             SqlType::TimestampTz(_) => &SqlType::TimestampTz(None),
@@ -231,6 +244,8 @@ impl SqlType {
             SqlType::Time(_) => return SqlType::Time(digits()),
             SqlType::Timestamp(_) => return SqlType::Timestamp(digits()),
             SqlType::TimestampTz(_) => return SqlType::TimestampTz(digits()),
+            SqlType::Bit(_) => return SqlType::Bit(u32::try_from(modifier).ok()),
+            SqlType::VarBit(_) => return SqlType::VarBit(u32::try_from(modifier).ok()),
             SqlType::Interval(_) if modifier < 0 => return self.clone(),
             SqlType::Interval(_) => {
                 let digits = u8::try_from(modifier & ALL_DIGITS).ok();
@@ -262,6 +277,11 @@ impl SqlType {
                 character_length(*length, "varchar").map(|n| SqlType::Varchar(Some(n)))
             }
             (SqlType::Char(_), [length]) => character_length(*length, "char").map(|n| SqlType::Char(Some(n))),
+            (SqlType::Bit(_), [length]) => bit_length(*length, "bit").map(|n| SqlType::Bit(Some(n))),
+            (SqlType::VarBit(_), [length]) => bit_length(*length, "varbit").map(|n| SqlType::VarBit(Some(n))),
+            (SqlType::Bit(_) | SqlType::VarBit(_), _) => {
+                Err(invalid_modifier("invalid type modifier".to_string()))
+            }
             (SqlType::Numeric(_), [precision]) => {
                 numeric_size(*precision, 0).map(|size| SqlType::Numeric(Some(size)))
             }
@@ -345,10 +365,6 @@ impl std::fmt::Display for SqlType {
     }
 }
 
-fn invalid_modifier(message: String) -> Error {
-    Error::InvalidParameter { message, hint: None }
-}
-
 /// An interval of these fields, with so many digits behind the second.
 fn interval(fields: Option<IntervalRange>, digits: Option<u8>) -> SqlType {
     let keeps_all = fields.is_none() && digits.is_none();
@@ -380,55 +396,10 @@ fn second_digits_name(ty: &SqlType) -> (&'static str, &'static str) {
     }
 }
 
-fn character_length(length: i64, type_name: &str) -> Result<u32> {
-    if length < 1 {
-        return Err(invalid_modifier(format!(
-            "length for type {type_name} must be at least 1"
-        )));
-    }
-    u32::try_from(length)
-        .ok()
-        .filter(|length| *length <= CHARACTERS_MAX)
-        .ok_or_else(|| {
-            invalid_modifier(format!(
-                "length for type {type_name} cannot exceed {CHARACTERS_MAX}"
-            ))
-        })
-}
-
-fn numeric_size(precision: i64, scale: i64) -> Result<NumericSize> {
-    if !(1..=NUMERIC_PRECISION_MAX).contains(&precision) {
-        let message = format!("NUMERIC precision {precision} must be between 1 and {NUMERIC_PRECISION_MAX}");
-        return Err(invalid_modifier(message));
-    }
-    if scale.abs() > NUMERIC_PRECISION_MAX {
-        return Err(invalid_modifier(format!(
-            "NUMERIC scale {scale} must be between -{NUMERIC_PRECISION_MAX} and {NUMERIC_PRECISION_MAX}"
-        )));
-    }
-    Ok(NumericSize {
-        precision: precision as u16,
-        scale: scale as i16,
-    })
-}
-
-/// `float(n)`: n counts binary digits.
-fn float_of_bits(modifiers: &[i64]) -> Result<SqlType> {
-    match modifiers {
-        [1..=24] => Ok(SqlType::Float4),
-        [25..=53] => Ok(SqlType::Float8),
-        [bits] if *bits < 1 => Err(invalid_modifier(
-            "precision for type float must be at least 1 bit".to_string(),
-        )),
-        _ => Err(invalid_modifier(
-            "precision for type float must be less than 54 bits".to_string(),
-        )),
-    }
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::types::NumericSize;
 
     fn named(name: &str, modifiers: &[i64]) -> SqlType {
         SqlType::from_name(name, modifiers).unwrap().unwrap()
@@ -465,6 +436,11 @@ pub(super) mod tests {
             ("_int4", &[], "integer[]"),
             ("bpchar", &[], "bpchar"),
             ("bpchar", &[5], "character(5)"),
+            ("bit", &[], "bit(1)"),
+            ("bit", &[4], "bit(4)"),
+            ("\"bit\"", &[], "\"bit\""),
+            ("varbit", &[], "bit varying"),
+            ("bit varying", &[8], "bit varying(8)"),
         ];
         for (name, modifiers, expected) in cases {
             assert_eq!(named(name, modifiers).name(), *expected, "{name}{modifiers:?}");
@@ -526,6 +502,8 @@ pub(super) mod tests {
             SqlType::Varchar(Some(10)),
             SqlType::Char(Some(7)),
             SqlType::Char(None),
+            SqlType::Bit(Some(3)),
+            SqlType::VarBit(Some(8)),
             SqlType::numeric(10, 2),
             SqlType::numeric(38, 38),
             SqlType::numeric(1_000, 1_000),

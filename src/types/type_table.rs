@@ -118,6 +118,15 @@ pub static TYPES: &[TypeRow] = &[
         -1,
         VARCHAR_ALIASES,
     ),
+    row(SqlType::Bit(None), (1560, 1561), "bit", "bit", -1, &[]),
+    row(
+        SqlType::VarBit(None),
+        (1562, 1563),
+        "varbit",
+        "bit varying",
+        -1,
+        &[],
+    ),
     row(SqlType::Date, (1082, 1182), "date", "date", 4, &[]),
     row(
         SqlType::Time(None),

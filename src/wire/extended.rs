@@ -344,12 +344,20 @@ fn decode_parameters(
             Some(bytes) => text_parameter(&decoded(bytes, encoding)?, ty, format),
         }
     };
-    bind.parameters
-        .iter()
-        .zip(types.iter())
-        .enumerate()
-        .map(decode)
+    let values = bind.parameters.iter().zip(types.iter()).enumerate();
+    values
+        .map(|(index, given)| {
+            decode((index, given)).map_err(|error| of_parameter(error, &bind.portal, index + 1))
+        })
         .collect()
+}
+
+/// An error of a parameter's value, which says whose it is.
+fn of_parameter(error: Error, portal: &str, number: usize) -> Error {
+    error.in_context(match portal {
+        "" => format!("unnamed portal parameter ${number}"),
+        name => format!("portal \"{name}\" parameter ${number}"),
+    })
 }
 
 /// The format of each of so many columns of the result. Errors: 08P01, 22023.

@@ -327,6 +327,13 @@ const SCRIPTS: &[Script] = &[
         differs: &[],
     },
     Script {
+        name: "r",
+        folder: "r",
+        command: &["Rscript", "frames.R"],
+        is_slow: false,
+        differs: &[],
+    },
+    Script {
         name: "go",
         folder: "go",
         command: &["bash", "run.sh"],
@@ -345,6 +352,20 @@ const SCRIPTS: &[Script] = &[
         folder: "dumps",
         command: &["bash", "dumps.sh"],
         is_slow: false,
+        differs: &[],
+    },
+    Script {
+        name: "parallel_dumps",
+        folder: "dumps",
+        command: &["bash", "parallel.sh"],
+        is_slow: true,
+        differs: &[],
+    },
+    Script {
+        name: "rust",
+        folder: "rust",
+        command: &["bash", "run.sh"],
+        is_slow: true,
         differs: &[],
     },
 ];

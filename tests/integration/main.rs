@@ -8,6 +8,7 @@
 
 mod agreement;
 mod applications;
+mod bad_input;
 mod check;
 mod client;
 mod client_encodings;

@@ -267,7 +267,7 @@ impl Records {
                 self.take_routine(kind, value)?;
             }
             Keyspace::Entry { .. } => return Err(damaged("it stands among the system's".to_string())),
-            Keyspace::AdvisoryLock(_) => {
+            Keyspace::AdvisoryLock(_) | Keyspace::KeysLock { .. } => {
                 return Err(damaged("nothing stands under a lock".to_string()));
             }
         }
@@ -315,6 +315,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::RoutineName { schema, signature } => format!("function {signature} of schema \"{schema}\""),
         Keyspace::Extension { name } => format!("extension \"{name}\""),
         Keyspace::Dependents { oid } => format!("mark of dependents of oid {oid}"),
+        Keyspace::KeysLock { oid } => format!("lock of the keys of table {oid}"),
         Keyspace::AdvisoryLock(key) => format!("advisory lock {key:?}"),
         Keyspace::Entry { table, index, .. } => format!("entry of index {index} of table {table}"),
     }

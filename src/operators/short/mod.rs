@@ -573,7 +573,7 @@ fn as_rows_of(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
 }
 
 /// Whether a function that waits stands in the plan.
-fn waits(plan: &Plan) -> bool {
+pub(super) fn waits(plan: &Plan) -> bool {
     let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits());
     let mut found = false;
     let walked = plan.apply_with_subqueries(|node| {

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 use super::column::{self, NewColumn};
 use super::index::{self, Completion, NewIndex};
 use super::index_expression;
+use super::keys_lock::{self, Keys};
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::table_change::{Beside, Change, undefined_column};
@@ -19,7 +20,8 @@ use super::{
     retype, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, record_key,
+    written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -209,15 +211,7 @@ async fn carry_out(
     }
     if new != *old || in_phases {
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        let dropped = old.indexes.iter();
-        let dropped = dropped.filter(|index| new.indexes.iter().all(|kept| kept.id != index.id));
-        for index in dropped {
-            writer.drop_keys(old.id, index.id)?;
-        }
-        let (store, kept) = (old.options.versions.store, new.options.versions.store);
-        if store != 0 && store != kept {
-            writer.drop_keys(old.id, store)?;
-        }
+        drop_keys(ctx, &writer, old, &new).await?;
         view_text::follow(ctx, &writer, old, &new)?;
         foreign_key::touch_referenced(ctx, &writer, &new, &new_keys)?;
         new = TableDef::clone(&*writer.put_table_in(new, lock)?);
@@ -235,6 +229,29 @@ async fn carry_out(
     dml::verify_unrepeated(ctx, old.oid, &deferrable).await
 }
 
+/// Leaves to be removed what the table has no more: entries of indexes, older versions of rows. Errors: 40P01, 55P03.
+async fn drop_keys(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    old: &TableDef,
+    new: &TableDef,
+) -> Result<()> {
+    let dropped = old.indexes.iter();
+    let dropped = dropped.filter(|index| new.indexes.iter().all(|kept| kept.id != index.id));
+    let dropped: Vec<_> = dropped.collect();
+    if !dropped.is_empty() {
+        keys_lock::share(ctx, old).await?;
+    }
+    for index in dropped {
+        writer.drop_keys(old.id, index.id)?;
+    }
+    let (store, kept) = (old.options.versions.store, new.options.versions.store);
+    if store != 0 && store != kept {
+        writer.drop_keys(old.id, store)?;
+    }
+    Ok(())
+}
+
 /// Stores the rows of a table anew, with these indexes: beside the table if they may be, or in the statement's transaction.
 async fn store_anew(
     ctx: &StatementContext,
@@ -246,10 +263,18 @@ async fn store_anew(
         let oid = ctx.sequences.object_ids().take_oid().await?;
         index::define(&mut new, &index, oid, false);
     }
-    match beside.filter(|beside| !ctx.in_block && beside.can_run(old)) {
-        Some(_) => rekey_build::run(ctx, old, new).await,
-        None => rewrite::run(ctx, old, new, rewrite).await,
+    if let Some(beside) = beside.filter(|_| !ctx.in_block) {
+        let keys = keys_lock::lock_for_job(ctx, old, Keys::Move).await?;
+        // Whoever was waited for may have altered the table.
+        ctx.txn
+            .lock(&[record_key(old.id)], LockMode::ShareRowExclusive)
+            .await?;
+        if beside.can_run(old) {
+            return rekey_build::run(ctx, old, new, keys).await;
+        }
     }
+    keys_lock::share(ctx, old).await?;
+    rewrite::run(ctx, old, new, rewrite).await
 }
 
 /// Whether an operation can be published before the rows are verified.

@@ -8,7 +8,7 @@ use sqlparser::ast::{ObjectName, ObjectType, Statement};
 use super::alter_index::{check_on, name_on};
 use super::default_dependents::{self, DependentDefault};
 use super::foreign_key::Reference;
-use super::{described, foreign_key, notice, notice_cascade, sequence, trash};
+use super::{described, foreign_key, keys_lock, notice, notice_cascade, sequence, trash};
 use crate::catalog::{
     Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Kept, Object, ObjectKind, Relation, RoutineDef,
     SequenceDef, TableDef,
@@ -45,7 +45,7 @@ pub(super) async fn execute(ctx: &StatementContext, statement: &Statement) -> Re
             Ok(format!("DROP {object_type}"))
         }
         ObjectType::Index => {
-            drop_indexes(ctx, names, table.as_ref(), *if_exists)?;
+            drop_indexes(ctx, names, table.as_ref(), *if_exists).await?;
             Ok("DROP INDEX".to_string())
         }
         other if *if_exists => {
@@ -269,7 +269,7 @@ fn object_of(ctx: &StatementContext, dropped: &[&Relation]) -> String {
 }
 
 /// `on`: the table that the indexes are said to be of.
-fn drop_indexes(
+async fn drop_indexes(
     ctx: &StatementContext,
     names: &[ObjectName],
     on: Option<&ObjectName>,
@@ -304,6 +304,9 @@ fn drop_indexes(
     }
     if dropped.is_empty() {
         return Ok(());
+    }
+    for (table, _) in dropped.values() {
+        keys_lock::share(ctx, table).await?;
     }
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     dropped

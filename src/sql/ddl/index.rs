@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::index_build::{Build, JobIndex, Unbuilt};
 use super::index_sort::Sorting;
+use super::keys_lock::{self, Keys, lock_for_job};
 use super::verification::JobTable;
 use crate::catalog::{
     CatalogWriter, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn, TableDef, written_key,
@@ -90,6 +91,7 @@ async fn publish(
     index: &IndexDef,
     completion: Completion,
 ) -> Result<()> {
+    let keys = lock_for_job(ctx, &table, Keys::Change).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let table = writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     if completion == Completion::Later {
@@ -115,6 +117,7 @@ async fn publish(
         limits: ctx.settings.limits,
         sorting: Sorting::new(&ctx.settings, Arc::clone(&ctx.memory)),
         building,
+        _keys: Some(keys),
     };
     build.run(ctx).await
 }
@@ -129,6 +132,7 @@ pub(super) async fn add_within(ctx: &StatementContext, table: &TableDef, new: Ne
 
 /// Builds an index of the table in the statement's transaction.
 async fn build_within(ctx: &StatementContext, table: TableDef, index: &IndexDef) -> Result<TableDef> {
+    keys_lock::share(ctx, &table).await?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let table = writer.put_table_in(table, LockMode::ShareRowExclusive)?;
     ctx.txn.guard(&written_key(table.id));

@@ -18,7 +18,7 @@ use super::index_sort::{Entry, RowsRead, SortedEntries, Sorting};
 use super::verification::{JobTable, after_undo, begin, change_table, without};
 use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef, record_key, written_key};
 use crate::codec::keyspace::TableId;
-use crate::store::{LockMode, LockWait, Store, Write};
+use crate::store::{HeldLocks, LockMode, LockWait, Store, Write};
 use crate::system::{Abandoned, Building, IndexBuilds, Settings, StatementContext};
 use crate::table::{EntryReader, Limits, build_index_page, build_rows};
 use crate::txn::{SharedSnapshot, Transaction, TransactionOptions};
@@ -66,6 +66,8 @@ pub(super) struct Build {
     pub(super) limits: Limits,
     pub(super) sorting: Sorting,
     pub(super) building: Building,
+    /// Nobody gives the rows other keys meanwhile (`keys_lock`). None where nobody waits for the build, which then goes through them again.
+    pub(super) _keys: Option<HeldLocks>,
 }
 
 /// How many rows are written in one commit, by how often that was lost to their writers.
@@ -134,6 +136,7 @@ pub async fn build_unattended(
                 limits: settings.limits,
                 sorting: Sorting::new(settings, settings.statement_memory()),
                 building,
+                _keys: None,
             };
             ended.push((index.name.clone(), build.write(&Abandoned::default()).await));
         }

@@ -1,7 +1,7 @@
 //! ALTER INDEX … ACTIVE, INACTIVE and DISABLED, and BUILD INDEX: whether an index is kept, and read. Called by `alter_index`.
 
 use super::index::{Completion, rebuild};
-use super::notice;
+use super::{keys_lock, notice};
 use crate::catalog::{CatalogWriter, IndexDef, TableDef};
 use crate::error::StatementFault;
 use crate::parse::definition::IndexState;
@@ -65,6 +65,7 @@ pub(super) async fn change(
         }
         IndexState::Active | IndexState::Inactive | IndexState::Disabled => {}
     }
+    keys_lock::share(ctx, table).await?;
     put(ctx, table, index, state)
 }
 

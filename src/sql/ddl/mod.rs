@@ -39,6 +39,7 @@ mod index_options;
 mod index_sort;
 mod index_state;
 mod key;
+mod keys_lock;
 mod like;
 mod lock_table;
 mod made_of_query;

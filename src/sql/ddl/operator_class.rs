@@ -70,6 +70,8 @@ fn classes_of(ty: &SqlType) -> &'static [&'static str] {
         ],
         SqlType::Char(_) => &["bpchar_ops", "bpchar_pattern_ops"],
         SqlType::Bytea => &["bytea_ops"],
+        SqlType::Bit(_) => &["bit_ops"],
+        SqlType::VarBit(_) => &["varbit_ops"],
         SqlType::Date => &["date_ops"],
         SqlType::Time(_) => &["time_ops"],
         SqlType::Timestamp(_) => &["timestamp_ops"],

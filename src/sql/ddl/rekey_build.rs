@@ -29,7 +29,7 @@ use crate::catalog::{Catalog, CatalogWriter, ColumnDef, IndexDef, Rekeying, Tabl
 use crate::codec::keyspace::IndexId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::sql::dml;
-use crate::store::{LockMode, LockWait, Store};
+use crate::store::{HeldLocks, LockMode, LockWait, Store};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::{
     CurrentRows, Limits, begin_count, current_rows, insert_beside, lock_for_writes, log_keys, logged_keys,
@@ -73,12 +73,20 @@ struct Rekey {
     /// The index beside that leads from old keys to rows.
     map: IndexDef,
     limits: Limits,
+    /// Nobody else gives the table an index meanwhile, or takes one.
+    _keys: HeldLocks,
     /// The catalog as it was last seen.
     known: Mutex<Option<Arc<Catalog>>>,
 }
 
-/// Gives a table another primary key, and waits. Errors: 23505, 23502, 55006; 55000 for one that is altered meanwhile; 57014.
-pub(super) async fn run(ctx: &StatementContext, old: &TableDef, new: TableDef) -> Result<()> {
+/// Gives a table, whose keys are locked, another primary key, and waits. Errors: 23505, 23502, 55006; 55000 for one that is altered meanwhile;
+/// 57014.
+pub(super) async fn run(
+    ctx: &StatementContext,
+    old: &TableDef,
+    new: TableDef,
+    keys: HeldLocks,
+) -> Result<()> {
     if old.has_definition_on_its_way() {
         return Err(Error::InvalidStatement {
             state: StatementFault::ObjectInUse,
@@ -100,6 +108,7 @@ pub(super) async fn run(ctx: &StatementContext, old: &TableDef, new: TableDef) -
         rekeying: Rekeying { id, log },
         new,
         limits: ctx.settings.limits,
+        _keys: keys,
         known: Mutex::default(),
     };
     {
@@ -135,6 +144,17 @@ fn map_index(old: &TableDef, id: IndexId) -> IndexDef {
         unique: true,
         constraint: false,
         ..old.primary_key.clone()
+    }
+}
+
+/// An index with what is only said of it: its name, comments, and options that nothing follows from. Anybody may change that at any time.
+fn named_as(index: &IndexDef, said: &IndexDef) -> IndexDef {
+    IndexDef {
+        name: said.name.clone(),
+        comment: said.comment.clone(),
+        constraint_comment: said.constraint_comment.clone(),
+        options: said.options.clone(),
+        ..index.clone()
     }
 }
 
@@ -381,7 +401,12 @@ impl Rekey {
         }
         let mut options = live.options.clone();
         options.buckets = new.options.buckets;
-        let mut indexes = new.indexes.clone();
+        let as_live = |index: &IndexDef| {
+            let mut known = live.indexes.iter();
+            let known = known.find(|known| known.oid == index.oid);
+            known.map_or_else(|| index.clone(), |known| named_as(index, known))
+        };
+        let mut indexes: Vec<IndexDef> = new.indexes.iter().map(as_live).collect();
         indexes.push(self.map.clone());
         TableDef {
             id: self.rekeying.id,
@@ -430,7 +455,12 @@ impl Rekey {
         let is_as_it_was = live.id == self.old.id
             && live.rekeying == Some(self.rekeying)
             && live.primary_key.columns == self.old.primary_key.columns
-            && live.indexes == self.old.indexes
+            && live.indexes.len() == self.old.indexes.len()
+            && live
+                .indexes
+                .iter()
+                .zip(&self.old.indexes)
+                .all(|(live, old)| *live == named_as(old, live))
             && self
                 .new
                 .columns_of_keys()

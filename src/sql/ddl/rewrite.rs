@@ -125,6 +125,7 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     };
     is_same
         || to.is_string()
+        || from.is_bits() && to.is_bits()
         || is_number(from) && is_number(to)
         || matches!(
             (from, to),

@@ -146,6 +146,8 @@ fn is_word_of_grammar(ty: &SqlType) -> bool {
             | SqlType::Numeric(_)
             | SqlType::Varchar(_)
             | SqlType::Char(_)
+            | SqlType::Bit(_)
+            | SqlType::VarBit(_)
             | SqlType::Time(_)
             | SqlType::Timestamp(_)
             | SqlType::TimestampTz(_)

@@ -24,7 +24,7 @@ use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, IndexDef, TableDef, Unverified, record_key, written_key,
 };
 use crate::codec::row::ColumnId;
-use crate::store::{LockMode, LockWait, Store};
+use crate::store::{LockMode, Store};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::has_null;
 use crate::txn::Transaction;
@@ -178,13 +178,11 @@ pub(super) async fn change_table(
 }
 
 /// From here on until the statement's transaction ends nobody else writes rows of the table, and what the transaction sees of them
-/// is all there is. Errors: 40P01, 55P03.
+/// is all there is. Errors: `Conflict` where the table was altered since the snapshot, 40P01, 55P03.
 pub(super) async fn shut_writers_out(ctx: &StatementContext, table: &TableDef) -> Result<()> {
     let record = [record_key(table.id)];
     // Who begins again for a row that came meanwhile has the lock already.
-    ctx.txn
-        .lock_as_it_is(&record, LockMode::ShareRowExclusive, LockWait::Block)
-        .await?;
+    ctx.txn.lock(&record, LockMode::ShareRowExclusive).await?;
     ctx.txn.guard(&written_key(table.id));
     Ok(())
 }

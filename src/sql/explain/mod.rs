@@ -143,6 +143,14 @@ pub(crate) fn columns(statement: &ast::Statement) -> Vec<OutputColumn> {
     }]
 }
 
+/// The same of the words of an EXPLAIN, before what it explains. Errors: 42601.
+pub(crate) fn columns_of(words: &str) -> Result<Vec<OutputColumn>> {
+    match crate::parse::parse(&format!("{words} SELECT 1"))?.first() {
+        Some(explain) => Ok(columns(&explain.ast)),
+        None => Err(Error::internal("an EXPLAIN of nothing")),
+    }
+}
+
 /// A statement's tree, and how long it took.
 struct Explained {
     node: PlanNode,

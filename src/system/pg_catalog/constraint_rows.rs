@@ -247,6 +247,20 @@ pub(super) fn check_constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ]);
         }
     }
+    domain_conditions(source, rows);
+}
+
+/// The conditions of domains among `check_constraints`.
+fn domain_conditions(source: &Source<'_>, rows: &mut RelationRows) {
+    for (_, ty, check) in domain_checks(source) {
+        let clause = format!("({})", check.text);
+        rows.push(&[
+            ("constraint_catalog", text(&source.ctx.database)),
+            ("constraint_schema", text(&ty.schema)),
+            ("constraint_name", text(&check.name)),
+            ("check_clause", text(clause)),
+        ]);
+    }
 }
 
 /// Calls for every column of every key constraint: relation, constraint, column, position from 1.

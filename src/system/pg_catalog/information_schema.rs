@@ -10,10 +10,11 @@ use super::constraint_rows::{
 use super::ddl_text::view_definition;
 use super::relation_rows::{Constants, RelationRows, Source, text, yes_or_no};
 use super::relations::{Filled, SYSTEM_TABLES};
-use super::sequence_rows::{STANDARD_SEQUENCE, standard_sequences};
+use super::sequence_rows::{STANDARD_SEQUENCE, identity_sequences, standard_sequences};
 use super::session_rows::role_names;
 use super::type_cells::type_cells;
 use super::{routine_rows, type_rows};
+use crate::catalog::SequenceDef;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn};
 use crate::types::SqlType;
@@ -30,6 +31,7 @@ static RELATIONS: &[Filled] = &[
     ("routines", routine_rows::ROUTINE, routine_rows::routines),
     ("parameters", routine_rows::PARAMETER, routine_rows::parameters),
     ("domains", &[], type_rows::domains),
+    ("user_defined_types", USER_DEFINED_TYPE, user_defined_types),
     ("domain_constraints", &[], type_rows::domain_constraints),
     ("column_domain_usage", &[], type_rows::column_domain_usage),
     ("table_constraints", STANDARD_CONSTRAINT, table_constraints),
@@ -155,6 +157,25 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+const USER_DEFINED_TYPE: Constants = &[
+    ("user_defined_type_category", "STRUCTURED"),
+    ("is_instantiable", "YES"),
+];
+
+/// The composite types that a CREATE TYPE made.
+fn user_defined_types(source: &Source<'_>, rows: &mut RelationRows) {
+    for relation in source
+        .standard_relations()
+        .filter(|relation| relation.kind == 'c')
+    {
+        rows.push(&[
+            ("user_defined_type_catalog", text(&source.ctx.database)),
+            ("user_defined_type_schema", text(&relation.schema)),
+            ("user_defined_type_name", text(&relation.name)),
+        ]);
+    }
+}
+
 const COLUMN: Constants = &[("is_self_referencing", "NO"), ("identity_cycle", "NO")];
 
 fn columns(source: &Source<'_>, rows: &mut RelationRows) {
@@ -164,18 +185,22 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
             column_row(
                 source,
                 rows,
-                (system.schema, system.name),
-                position + 1,
+                ((system.schema, system.name), position + 1, None),
                 &column,
                 is_table(system),
             );
         }
     }
+    let identities = identity_sequences(source);
     let relations = source.standard_relations();
     for relation in relations.filter(|relation| !matches!(relation.kind, 'S' | 'm' | 'c')) {
         for (position, column) in relation.columns.iter().enumerate() {
-            let name = (relation.schema.as_str(), relation.name.as_str());
-            column_row(source, rows, name, position + 1, column, relation.kind == 'r');
+            let place = (
+                (relation.schema.as_str(), relation.name.as_str()),
+                position + 1,
+                identities.get(&(relation.oid, position + 1)).copied(),
+            );
+            column_row(source, rows, place, column, relation.kind == 'r');
         }
     }
 }
@@ -183,8 +208,7 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
 fn column_row(
     source: &Source<'_>,
     rows: &mut RelationRows,
-    (schema, table): (&str, &str),
-    position: usize,
+    ((schema, table), position, identity): ((&str, &str), usize, Option<&SequenceDef>),
     column: &UserColumn,
     updatable: bool,
 ) {
@@ -228,6 +252,15 @@ fn column_row(
         ),
         ("is_updatable", yes_or_no(updatable)),
     ];
+    if let Some(identity) = identity {
+        cells.extend([
+            ("identity_start", text(identity.start)),
+            ("identity_increment", text(identity.increment)),
+            ("identity_maximum", text(identity.max)),
+            ("identity_minimum", text(identity.min)),
+            ("identity_cycle", yes_or_no(identity.cycles)),
+        ]);
+    }
     cells.extend(type_cells(source, &column.ty));
     if let Some(over) = domain.and_then(|domain| domain.domain()?.over.as_ref()) {
         cells.extend([

@@ -77,6 +77,17 @@ pub(super) fn standard_sequences(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+/// The sequences of identity columns, by table and attribute.
+pub(super) fn identity_sequences<'a>(source: &'a Source<'_>) -> HashMap<(i64, usize), &'a SequenceDef> {
+    let tables = source.ctx.catalog.tables();
+    let tables: HashMap<u32, &TableDef> = tables.map(|table| (table.oid, &**table)).collect();
+    let owners = each_sequence(source).filter_map(|(_, sequence)| {
+        let (table, attribute, is_identity) = owner_of(&tables, sequence)?;
+        is_identity.then_some(((table, attribute), sequence))
+    });
+    owners.collect()
+}
+
 /// What depends on what, as far as sequences have to do with it.
 pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     let mut push = |(class, object): (i64, i64), (referenced, column): (i64, usize), kind: &str| {

@@ -8,12 +8,16 @@ use crate::types::{NumericSize, SECOND_DIGITS_MAX, SqlType};
 /// What columns and domains say of their types.
 pub(super) fn type_cells(source: &Source<'_>, ty: &SqlType) -> Vec<(&'static str, Cell)> {
     let characters = match ty {
-        SqlType::Varchar(Some(length)) | SqlType::Char(Some(length)) => Some(*length),
+        SqlType::Varchar(Some(length))
+        | SqlType::Char(Some(length))
+        | SqlType::Bit(Some(length))
+        | SqlType::VarBit(Some(length)) => Some(*length),
         _ => None,
     };
     // What the longest string of so many characters takes in UTF-8; PostgreSQL says 1 GB of those without a limit.
     let octets = match (characters, is_character(ty)) {
-        (Some(length), _) => Some(u64::from(length) * 4),
+        (Some(_), false) => None,
+        (Some(length), true) => Some(u64::from(length) * 4),
         (None, true) => Some(1_073_741_824),
         (None, false) => None,
     };

@@ -1,0 +1,2 @@
+DROP TABLE people;
+DROP TYPE mood;

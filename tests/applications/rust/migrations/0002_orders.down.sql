@@ -1,0 +1,3 @@
+DROP VIEW rich;
+ALTER TABLE people DROP COLUMN orders;
+DROP TABLE orders;
