@@ -206,33 +206,9 @@ impl Source {
                     element_oid,
                 }
             }
-            SqlType::Int2Vector => {
-                let array: ListArray = array.as_list().clone();
-                let element = Box::new(ColumnEncoder::new(
-                    &SqlType::Int2,
-                    array.values(),
-                    format,
-                    settings,
-                )?);
-                Source::Vector {
-                    array,
-                    element,
-                    element_oid: SqlType::Int2.oid(),
-                }
-            }
+            SqlType::Int2Vector => Source::of_vector(&SqlType::Int2, array, format, settings)?,
             SqlType::Catalog(CatalogType::OidVector) => {
-                let array: ListArray = array.as_list().clone();
-                let element = Box::new(ColumnEncoder::new(
-                    &SqlType::Oid,
-                    array.values(),
-                    format,
-                    settings,
-                )?);
-                Source::Vector {
-                    array,
-                    element,
-                    element_oid: SqlType::Oid.oid(),
-                }
+                Source::of_vector(&SqlType::Oid, array, format, settings)?
             }
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
@@ -240,6 +216,21 @@ impl Source {
             SqlType::Catalog(CatalogType::JsonPath) => Source::Jsonb(array.as_string().clone()),
             SqlType::Catalog(_) => Source::Text(array.as_string().clone()),
             SqlType::Void => Source::Null,
+        })
+    }
+
+    /// Of int2vector or oidvector.
+    fn of_vector(
+        item: &SqlType,
+        array: &ArrayRef,
+        format: WireFormat,
+        settings: &FormatSettings,
+    ) -> Result<Source> {
+        let array: ListArray = array.as_list().clone();
+        Ok(Source::Vector {
+            element: Box::new(ColumnEncoder::new(item, array.values(), format, settings)?),
+            element_oid: item.oid(),
+            array,
         })
     }
 

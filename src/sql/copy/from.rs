@@ -36,7 +36,7 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
     super::file::check_place(ctx, copy)?;
     let reading = Reading::begin(ctx, statement, copy).await?;
     if let CopyPlace::File(path) = &copy.place {
-        let copied = super::file::read(ctx, path, reading).await?;
+        let copied = Box::pin(super::file::read(ctx, path, reading)).await?;
         if let Some(txn) = &copied.txn {
             txn.note_statement(false);
             txn.commit(!ctx.settings.synchronous_commit).await?;
@@ -52,7 +52,8 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
         is_binary: reading.is_binary(),
         pieces: Some(pieces),
         work: Some(Box::pin(async move {
-            jobs.run_on_query_threads(read_pieces(reading, received)).await
+            jobs.run_on_query_threads(Box::pin(read_pieces(reading, received)))
+                .await
         })),
         jobs: Arc::clone(&ctx.jobs),
     }))
