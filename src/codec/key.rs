@@ -209,19 +209,9 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             TAG_TIME,
             array.as_primitive::<Time64MicrosecondType>().value(row),
         ),
-        SqlType::Timestamp(_) => {
-            put_i64(
-                out,
-                TAG_TIMESTAMP,
-                array.as_primitive::<TimestampMicrosecondType>().value(row),
-            );
-        }
-        SqlType::TimestampTz(_) => {
-            put_i64(
-                out,
-                TAG_TIMESTAMPTZ,
-                array.as_primitive::<TimestampMicrosecondType>().value(row),
-            );
+        ty @ (SqlType::Timestamp(_) | SqlType::TimestampTz(_)) => {
+            let moment = array.as_primitive::<TimestampMicrosecondType>().value(row);
+            put_i64(out, tag(ty), moment);
         }
         SqlType::Uuid => put(out, TAG_UUID, array.as_fixed_size_binary().value(row)),
         SqlType::Bytea => put_escaped(out, TAG_BYTEA, array.as_binary::<i32>().value(row)),

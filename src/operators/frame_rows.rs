@@ -226,7 +226,10 @@ impl Ends<'_> {
         let mut at = 0;
         let ends = (0..rows).map(|row| {
             if is_endless(key, limit, row) {
-                while !is_start && at < rows && key.is_valid(at) {
+                while at < rows && !is_number(key, at) {
+                    at += 1;
+                }
+                while !is_start && at < rows && is_number(key, at) {
                     at += 1;
                 }
                 return at;
@@ -244,13 +247,15 @@ impl Ends<'_> {
     }
 }
 
-/// Whether infinity is as far from infinity as the row's limit is: then all rows are near enough, as in PostgreSQL.
+/// Whether infinity is as far from infinity as the row's limit is: then all numbers are near enough, as in PostgreSQL.
 fn is_endless(key: &ArrayRef, limit: &ArrayRef, row: usize) -> bool {
-    if key.data_type() != &DataType::Float64 || key.is_null(row) || limit.is_null(row) {
-        return false;
-    }
-    let number = |array: &ArrayRef| array.as_primitive::<Float64Type>().value(row);
-    number(limit).is_nan() && !number(key).is_nan()
+    let is_float = key.data_type() == &DataType::Float64;
+    is_float && is_number(key, row) && limit.is_valid(row) && !is_number(limit, row)
+}
+
+/// Whether a float is neither NULL nor NaN.
+fn is_number(floats: &ArrayRef, row: usize) -> bool {
+    floats.is_valid(row) && !floats.as_primitive::<Float64Type>().value(row).is_nan()
 }
 
 fn row_end(row: usize, rows: usize, (count, precedes): (usize, bool), is_start: bool) -> usize {

@@ -5,7 +5,6 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, Discard, Modes};
-use super::definition::Definition;
 use super::definition_reader::is_definition;
 use super::prepared_reader::{explained_execute, made_of_execute};
 use super::setting_reader::is_alter_settings;
@@ -108,10 +107,7 @@ impl TokenReader<'_> {
             "CREATE" => self.creation(),
             "DROP" => self.drop(),
             "REFRESH" => self.refresh().map(Command::Define),
-            "GRANT" | "REVOKE" => {
-                let grant = self.grant(word == "REVOKE")?;
-                Ok(Command::Define(Definition::Grant(grant)))
-            }
+            "GRANT" | "REVOKE" => self.grant(word == "REVOKE").map(Command::Define),
             "VACUUM" => self.vacuum(),
             "ANALYZE" | "ANALYSE" => self.analyze(),
             "REINDEX" => self.reindex(),

@@ -83,7 +83,7 @@ impl TokenReader<'_> {
         let of_routine = is_routine_definition(&self.tokens);
         let of_extension = is_extension_definition(&self.tokens);
         let definition = if is_default_privileges(&self.tokens) {
-            self.default_privileges().map(Definition::Grant)
+            self.default_privileges()
         } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {

@@ -2,7 +2,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::definition::RoleName;
+use super::definition::{Definition, RoleName};
 use super::grant::{Grant, GrantObjects};
 use super::token_reader::{TokenReader, is_word_at};
 use crate::error::StatementFault;
@@ -33,7 +33,7 @@ pub(super) fn is_default_privileges(tokens: &[TokenWithSpan]) -> bool {
 
 impl TokenReader<'_> {
     /// What stands behind GRANT or REVOKE.
-    pub(super) fn grant(&mut self, revokes: bool) -> Result<Grant> {
+    pub(super) fn grant(&mut self, revokes: bool) -> Result<Definition> {
         let (privileges, columns) = self.privileges(revokes)?;
         let objects = match self.word("ON") {
             true => {
@@ -44,15 +44,15 @@ impl TokenReader<'_> {
             false => GrantObjects::Others,
         };
         self.grantees(revokes)?;
-        Ok(Grant {
+        Ok(Definition::Grant(Grant {
             revokes,
             columns,
             objects,
-        })
+        }))
     }
 
     /// What stands behind ALTER.
-    pub(super) fn default_privileges(&mut self) -> Result<Grant> {
+    pub(super) fn default_privileges(&mut self) -> Result<Definition> {
         self.expect("DEFAULT")?;
         self.expect("PRIVILEGES")?;
         loop {
@@ -81,11 +81,11 @@ impl TokenReader<'_> {
         }
         self.grantees(revokes)?;
         let objects = GrantObjects::Defaults;
-        Ok(Grant {
+        Ok(Definition::Grant(Grant {
             revokes,
             columns,
             objects,
-        })
+        }))
     }
 
     /// The words of a list of privileges or roles, and the columns that stand behind them.

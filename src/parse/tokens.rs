@@ -474,6 +474,19 @@ impl<'t> Reader<'t> {
         if is_insert {
             open_values(&mut self.tokens);
         }
+        self.take_unread()?;
+        Ok(StatementTokens {
+            tokens: self.tokens,
+            span: self.span.unwrap_or(Span::empty()),
+            hints: self.hints,
+            misplaced_hints: self.misplaced_hints,
+            row_locks,
+            current_of,
+        })
+    }
+
+    /// Takes the words that the parser does not read wherever they stand. Errors: 42601, 0A000.
+    fn take_unread(&mut self) -> Result<()> {
         if self.has_duplicate {
             duplicate_key::take(&mut self.tokens);
         }
@@ -492,14 +505,7 @@ impl<'t> Reader<'t> {
         if self.has_system_time {
             system_time::settle(&mut self.tokens, self.text, &mut self.hints)?;
         }
-        Ok(StatementTokens {
-            tokens: self.tokens,
-            span: self.span.unwrap_or(Span::empty()),
-            hints: self.hints,
-            misplaced_hints: self.misplaced_hints,
-            row_locks,
-            current_of,
-        })
+        Ok(())
     }
 }
 

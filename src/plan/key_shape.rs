@@ -17,7 +17,7 @@ use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
-use crate::types::{EnumValue, Numeric, SqlType, Value, power_of_ten};
+use crate::types::{CatalogType, EnumValue, Numeric, SqlType, Value, power_of_ten};
 
 /// Microseconds in a day: `24:00` is the last time of day.
 const DAY_US: i64 = 86_400_000_000;
@@ -359,7 +359,9 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Bool => both(Value::Bool(false), Value::Bool(true)),
         SqlType::Int2 => both(Value::Int(i16::MIN.into()), Value::Int(i16::MAX.into())),
         SqlType::Int4 => both(Value::Int(i32::MIN.into()), Value::Int(i32::MAX.into())),
-        SqlType::Int8 => both(Value::Int(i64::MIN), Value::Int(i64::MAX)),
+        SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => {
+            both(Value::Int(i64::MIN), Value::Int(i64::MAX))
+        }
         SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),

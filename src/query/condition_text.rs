@@ -83,19 +83,7 @@ impl Printer<'_, '_> {
         use ast::Expr as E;
         match expr {
             E::Nested(inner) => self.print(inner),
-            E::Identifier(name) => {
-                let ty = self.type_of(expr);
-                let name = names::fold(name);
-                match self.shown {
-                    None => Printed::word(quote_ident(&name), ty),
-                    Some(_) => self.column(None, &name, expr),
-                }
-            }
-            E::CompoundIdentifier(parts) if self.shown.is_some() => match parts.as_slice() {
-                [relation, name] => self.column(Some(&names::fold(relation)), &names::fold(name), expr),
-                [_, relation, name] => self.column(Some(&names::fold(relation)), &names::fold(name), expr),
-                _ => self.as_written(expr),
-            },
+            E::Identifier(_) | E::CompoundIdentifier(_) => self.named(expr),
             E::Subquery(_) | E::Exists { .. } | E::InSubquery { .. } => self.sublink(expr),
             E::AtTimeZone { timestamp, time_zone } => {
                 let zone = self.print(time_zone).into_type(&SqlType::Text);
@@ -151,6 +139,27 @@ impl Printer<'_, '_> {
                 let items: Vec<Printed> = array.elem.iter().map(|item| self.print(item)).collect();
                 self.array(expr, items)
             }
+            other => self.words(other),
+        }
+    }
+
+    /// A column by its name.
+    fn named(&mut self, expr: &ast::Expr) -> Printed {
+        match expr {
+            ast::Expr::Identifier(name) => {
+                let ty = self.type_of(expr);
+                let name = names::fold(name);
+                match self.shown {
+                    None => Printed::word(quote_ident(&name), ty),
+                    Some(_) => self.column(None, &name, expr),
+                }
+            }
+            ast::Expr::CompoundIdentifier(parts) if self.shown.is_some() => match parts.as_slice() {
+                [relation, name] | [_, relation, name] => {
+                    self.column(Some(&names::fold(relation)), &names::fold(name), expr)
+                }
+                _ => self.as_written(expr),
+            },
             other => self.words(other),
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
-use super::from_item::{FromItem, renamed};
+use super::from_item::{FromItem, dependent_join, renamed};
 use super::indexed_expressions;
 use super::join::cross_join;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
@@ -16,47 +16,9 @@ use crate::logical::stored_table::{table_source, whole_table_source};
 use crate::operators::catalog_table;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
-use crate::tree::{
-    Column, DependentJoin, Expr, Plan, RelationAlias, SubPlan, SubPlanKind, TableSource, TreeNode,
-};
+use crate::tree::{Column, Expr, Plan, RelationAlias, TableSource, TreeNode};
 use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
-
-/// For each row of `left` those of `right`, which uses what it has `captured` of that; `keep_left`: one row at least. `name`: what EXPLAIN
-/// calls the right side.
-pub(super) fn dependent_join(
-    left: &FromItem,
-    mut right: FromItem,
-    (captured, name): (Vec<(Column, Expr)>, String),
-    keep_left: bool,
-) -> Result<FromItem> {
-    if keep_left {
-        right.scope.note_may_be_missing();
-    }
-    let sub_plan = SubPlan {
-        kind: SubPlanKind::Rows {
-            keep_left,
-            schema: right.plan.schema().clone(),
-        },
-        plan: Arc::new(right.plan),
-        bindings: captured,
-        asked_when: None,
-        name,
-    };
-    let plan = Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
-    let mut scope = left.scope.clone();
-    scope.visible.extend(right.scope.visible);
-    scope.add_relations(right.scope.relations)?;
-    Ok(FromItem { plan, scope })
-}
-
-/// What EXPLAIN calls a right side: its first relation.
-pub(super) fn first_relation(plan: &Plan) -> String {
-    match plan.schema().iter().next() {
-        Some((Some(reference), _)) => reference.table().to_string(),
-        _ => String::new(),
-    }
-}
 
 impl Binder<'_> {
     /// Binds the FROM list; without one, a plan of one row without columns.

@@ -157,35 +157,41 @@ impl Binder<'_> {
                 version: None,
                 with_ordinality: false,
                 ..
-            } => {
-                let (schema, own) = relation_name(name).ok()?;
-                let is_cte = schema.is_none() && self.common_tables.iter().any(|table| table.name == own);
-                let called = alias
-                    .as_ref()
-                    .map_or_else(|| own.clone(), |alias| fold(&alias.name));
-                match is_cte {
-                    true => layout.word(&quote_ident(&own)),
-                    false => {
-                        let (schema, relation) = self.relation_meant(name)?;
-                        layout.word(&format!(
-                            "{RELATION_BEGINS}{}.{}{RELATION_ENDS}",
-                            quote_ident(&schema),
-                            quote_ident(&relation)
-                        ));
-                    }
-                }
-                let is_renamed = shown.name(&called) != own;
-                match alias {
-                    Some(alias) if is_renamed || !alias.columns.is_empty() => {
-                        self.print_alias(alias, &called, shown, layout);
-                    }
-                    _ if is_renamed => layout.word(&format!(" {}", quote_ident(&shown.name(&called)))),
-                    _ => {}
-                }
-                Some(())
-            }
+            } => self.print_relation((name, alias.as_ref()), shown, layout),
             _ => self.print_function_item(factor, (scope, outer, shown), layout),
         }
+    }
+
+    /// A relation, or a query of WITH, by its name.
+    fn print_relation(
+        &mut self,
+        (name, alias): (&ast::ObjectName, Option<&ast::TableAlias>),
+        shown: &ShownRelations<'_>,
+        layout: &mut QueryLayout,
+    ) -> Option<()> {
+        let (schema, own) = relation_name(name).ok()?;
+        let is_cte = schema.is_none() && self.common_tables.iter().any(|table| table.name == own);
+        let called = alias.map_or_else(|| own.clone(), |alias| fold(&alias.name));
+        match is_cte {
+            true => layout.word(&quote_ident(&own)),
+            false => {
+                let (schema, relation) = self.relation_meant(name)?;
+                layout.word(&format!(
+                    "{RELATION_BEGINS}{}.{}{RELATION_ENDS}",
+                    quote_ident(&schema),
+                    quote_ident(&relation)
+                ));
+            }
+        }
+        let is_renamed = shown.name(&called) != own;
+        match alias {
+            Some(alias) if is_renamed || !alias.columns.is_empty() => {
+                self.print_alias(alias, &called, shown, layout);
+            }
+            _ if is_renamed => layout.word(&format!(" {}", quote_ident(&shown.name(&called)))),
+            _ => {}
+        }
+        Some(())
     }
 
     fn print_alias(
@@ -279,7 +285,7 @@ impl Binder<'_> {
             name: &name,
             search_path: &self.search_path,
         };
-        let found = self.ctx.catalog.get_relation(wanted, Access::Name).ok()??;
+        let found = self.ctx.get_relation(wanted, Access::Name).ok()??;
         match found {
             Object::Table(table) => Some((table.schema.clone(), table.name.clone())),
             Object::View(view) => Some((view.schema.clone(), view.name.clone())),

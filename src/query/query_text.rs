@@ -225,49 +225,59 @@ impl Binder<'_> {
                 right,
             } => {
                 let all = matches!(set_quantifier, ast::SetQuantifier::All);
-                let same = |inner: &ast::SetExpr| match unwrapped(inner) {
-                    ast::SetExpr::SetOperation {
-                        op: o,
-                        set_quantifier: q,
-                        ..
-                    } => Some(o == op && matches!(q, ast::SetQuantifier::All) == all),
-                    _ => None,
-                };
-                let wraps = same(left) == Some(false);
-                let extra = if wraps { 8 } else { 0 };
-                if wraps {
-                    layout.word("(");
-                    layout.keyword("", extra, 0, 0);
-                }
-                self.print_body(left, (outer, parent), (layout, outputs))?;
-                match wraps {
-                    true => layout.keyword(") ", -extra, 0, 0),
-                    false => layout.keyword("", -extra, 0, 0),
-                }
-                let word = match op {
-                    ast::SetOperator::Union => "UNION ",
-                    ast::SetOperator::Intersect => "INTERSECT ",
-                    _ => "EXCEPT ",
-                };
-                layout.word(word);
-                if all {
-                    layout.word("ALL ");
-                }
-                let wraps = same(right).is_some();
-                let extra = if wraps { 8 } else { 0 };
-                if wraps {
-                    layout.word("(");
-                }
-                layout.keyword("", extra, 0, 0);
-                self.print_body(right, (outer, parent), (layout, outputs))?;
-                layout.indent = layout.indent.saturating_sub(if wraps { 8 } else { 0 });
-                if wraps {
-                    layout.keyword(")", 0, 0, 0);
-                }
-                Some(())
+                self.print_operation((*op, all), (left, right), (outer, parent), (layout, outputs))
             }
             _ => None,
         }
+    }
+
+    /// UNION and its like; what is another operation stands in parentheses.
+    fn print_operation(
+        &mut self,
+        (op, all): (ast::SetOperator, bool),
+        (left, right): (&ast::SetExpr, &ast::SetExpr),
+        (outer, parent): Surroundings<'_>,
+        (layout, outputs): (&mut QueryLayout, Outputs<'_>),
+    ) -> Option<()> {
+        let same = |inner: &ast::SetExpr| match unwrapped(inner) {
+            ast::SetExpr::SetOperation {
+                op: o,
+                set_quantifier: q,
+                ..
+            } => Some(*o == op && matches!(q, ast::SetQuantifier::All) == all),
+            _ => None,
+        };
+        let wraps = same(left) == Some(false);
+        let extra = if wraps { 8 } else { 0 };
+        if wraps {
+            layout.word("(");
+            layout.keyword("", extra, 0, 0);
+        }
+        self.print_body(left, (outer, parent), (layout, outputs))?;
+        match wraps {
+            true => layout.keyword(") ", -extra, 0, 0),
+            false => layout.keyword("", -extra, 0, 0),
+        }
+        layout.word(operator_word(op));
+        if all {
+            layout.word("ALL ");
+        }
+        let wraps = same(right).is_some();
+        let extra = if wraps { 8 } else { 0 };
+        if wraps {
+            layout.word("(");
+        }
+        layout.keyword("", extra, 0, 0);
+        let unseen = Outputs {
+            are_visible: false,
+            ..outputs
+        };
+        self.print_body(right, (outer, parent), (layout, unseen))?;
+        layout.indent = layout.indent.saturating_sub(if wraps { 8 } else { 0 });
+        if wraps {
+            layout.keyword(")", 0, 0, 0);
+        }
+        Some(())
     }
 
     /// A query of a set operation, whose lines begin where the operation's do.
@@ -406,5 +416,13 @@ fn bare_query(body: ast::SetExpr) -> ast::Query {
         settings: None,
         format_clause: None,
         pipe_operators: Vec::new(),
+    }
+}
+
+fn operator_word(op: ast::SetOperator) -> &'static str {
+    match op {
+        ast::SetOperator::Union => "UNION ",
+        ast::SetOperator::Intersect => "INTERSECT ",
+        _ => "EXCEPT ",
     }
 }

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
-use super::from::{dependent_join, first_relation};
-use super::from_item::{FromItem, renamed};
+use super::from_item::{FromItem, dependent_join, first_relation, renamed};
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};

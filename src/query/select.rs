@@ -75,10 +75,10 @@ impl Binder<'_> {
         let (grouping, projection) = (&select.group_by, &select.projection);
         let groups =
             self.choosing(|binder| binder.group_by(grouping, &items, projection, place(Clause::GroupBy)))?;
-        let having = match &select.having {
-            Some(having) => Some(self.choosing(|binder| binder.condition(having, place(Clause::Having)))?),
-            None => None,
-        };
+        let having = select.having.as_ref();
+        let having =
+            having.map(|having| self.choosing(|binder| binder.condition(having, place(Clause::Having))));
+        let having = having.transpose()?;
         let mut keys =
             self.choosing(|binder| binder.order_by(order_by, &mut items, place(Clause::Select)))?;
         let mut distinct_on =

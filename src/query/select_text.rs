@@ -10,10 +10,9 @@ use super::printed_query::{
     Outputs, ShownRelations, Surroundings, direction, grouped, resolved, without_parentheses,
 };
 use super::query_layout::QueryLayout;
-use super::scope::{Outer, Scope};
+use super::scope::{Outer, Scope, ScopeColumn};
 use crate::parse::names::fold;
 use crate::parse::quoting::quote_ident;
-use crate::types::SqlType;
 
 /// An output of a select list: its text, its name as it is printed, whether it is a column by itself, and its name.
 struct Item {
@@ -189,34 +188,11 @@ impl Binder<'_> {
         (indent, outputs): (usize, Outputs<'_>),
     ) -> Option<Vec<Item>> {
         let mut items = Vec::new();
-        let column = |name: &str, ty: &SqlType, bound: &Bound| {
-            let owner = scope.relations.iter().find(|relation| {
-                let mut columns = relation.columns.iter();
-                columns.any(|column| column.bound.expr == bound.expr && column.name == name)
-            });
-            let text = match owner {
-                Some(owner) => format!(
-                    "{}.{}",
-                    quote_ident(&around.1.name(&owner.name)),
-                    quote_ident(name)
-                ),
-                None => quote_ident(name),
-            };
-            Item {
-                printed: Printed::word(text, ty.clone()),
-                own_name: name.to_string(),
-                name: name.to_string(),
-            }
-        };
+        let column = |known: &ScopeColumn| column_item(&known.name, &known.bound, scope, around.1);
         for item in &select.projection {
             match item {
                 ast::SelectItem::Wildcard(options) if is_plain_wildcard(options) => {
-                    items.extend(
-                        scope
-                            .visible
-                            .iter()
-                            .map(|known| column(&known.name, &known.bound.ty, &known.bound)),
-                    );
+                    items.extend(scope.visible.iter().map(column));
                 }
                 ast::SelectItem::QualifiedWildcard(
                     ast::SelectItemQualifiedWildcardKind::ObjectName(name),
@@ -224,8 +200,7 @@ impl Binder<'_> {
                 ) if is_plain_wildcard(options) => {
                     let name = fold(name.0.last()?.as_ident()?);
                     let relation = scope.relations.iter().find(|relation| relation.name == name)?;
-                    let columns = relation.columns.iter();
-                    items.extend(columns.map(|known| column(&known.name, &known.bound.ty, &known.bound)));
+                    items.extend(relation.columns.iter().map(column));
                 }
                 ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. } => {
                     let printed = self.printed(expr, (scope, Clause::Select), around, (windows, indent))?;
@@ -376,5 +351,22 @@ fn outputs_as_wanted(items: &mut [Item], outputs: Outputs<'_>) {
         if let Some(name) = outputs.names.and_then(|names| names.get(at)) {
             item.name.clone_from(name);
         }
+    }
+}
+
+/// A column that a wildcard stands for.
+fn column_item(name: &str, bound: &Bound, scope: &Scope, shown: &ShownRelations<'_>) -> Item {
+    let owner = scope.relations.iter().find(|relation| {
+        let mut columns = relation.columns.iter();
+        columns.any(|column| column.bound.expr == bound.expr && column.name == name)
+    });
+    let text = match owner {
+        Some(owner) => format!("{}.{}", quote_ident(&shown.name(&owner.name)), quote_ident(name)),
+        None => quote_ident(name),
+    };
+    Item {
+        printed: Printed::word(text, bound.ty.clone()),
+        own_name: name.to_string(),
+        name: name.to_string(),
     }
 }

@@ -118,10 +118,9 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("query/subquery.rs", "quantified_array"),
     ("session/command.rs", "run_command"),
     ("session/cursors.rs", "declare"),
-    ("sql/ddl/alter.rs", "alter_column"),
+    ("sql/ddl/alter_column.rs", "alter_column"),
     ("store/damage.rs", "plant"),
     ("system/catalog_version/cells.rs", "column"),
-    ("types/column_encoder.rs", "new"),
     ("types/convert.rs", "convert"),
     ("types/text_input.rs", "parse"),
 ];

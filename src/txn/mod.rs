@@ -257,37 +257,6 @@ impl Transaction {
         self.number
     }
 
-    /// Which of the process's transactions it is, the same for all its statements: given when it is first asked for.
-    pub fn transaction_number(&self) -> u64 {
-        let mut id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
-        id.get_or_insert_with(|| TransactionId::take(&self.whole.options.numbers))
-            .number
-    }
-
-    /// The numbers of transactions that were open when its snapshot was taken.
-    pub fn open_numbers(&self) -> &OpenNumbers {
-        &self.open
-    }
-
-    /// The numbers of all transactions of its server.
-    pub fn numbers(&self) -> &TransactionNumbers {
-        &self.whole.options.numbers
-    }
-
-    /// The same, if it has been asked for.
-    pub fn given_transaction_number(&self) -> Option<u64> {
-        let id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
-        id.as_ref().map(|id| id.number)
-    }
-
-    /// Others see what it has written.
-    fn end_id(&self) {
-        let mut id = self.whole.id.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(id) = id.as_mut() {
-            id.commit();
-        }
-    }
-
     /// Whether all its statements read one snapshot.
     pub fn keeps_snapshot(&self) -> bool {
         self.whole.keeps_snapshot

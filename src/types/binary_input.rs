@@ -60,20 +60,7 @@ impl Value {
             }
             SqlType::Timestamp(_) => Value::Timestamp(read_timestamp(bytes).ok_or_else(damaged)??),
             SqlType::TimestampTz(_) => Value::TimestampTz(read_timestamp(bytes).ok_or_else(damaged)??),
-            SqlType::Interval(_) => {
-                let bytes: [u8; 16] = fixed(bytes).ok_or_else(damaged)?;
-                let (micros, rest) = bytes.split_first_chunk().ok_or_else(damaged)?;
-                let (days, rest) = rest.split_first_chunk().ok_or_else(damaged)?;
-                let microseconds = i64::from_be_bytes(*micros);
-                if microseconds.unsigned_abs() > super::interval::MICROS_MAX.unsigned_abs() {
-                    return Err(overflow("interval"));
-                }
-                Value::Interval(Interval {
-                    months: i32::from_be_bytes(fixed(rest).ok_or_else(damaged)?),
-                    days: i32::from_be_bytes(*days),
-                    microseconds,
-                })
-            }
+            SqlType::Interval(_) => Value::Interval(read_interval(bytes).ok_or_else(damaged)??),
             SqlType::Enum(ty) => Value::Enum(EnumValue::parse(&text_of(bytes)?, ty)?),
             SqlType::Uuid => Value::Uuid(fixed(bytes).ok_or_else(damaged)?),
             SqlType::Range(kind) => Value::Range(read_range(bytes, *kind, parameter)?),
@@ -82,6 +69,22 @@ impl Value {
         };
         precision::fit(value, ty)
     }
+}
+
+/// `None`: other bytes than an interval has. Errors: 22008.
+fn read_interval(bytes: &[u8]) -> Option<Result<Interval>> {
+    let bytes: [u8; 16] = fixed(bytes)?;
+    let (micros, rest) = bytes.split_first_chunk()?;
+    let (days, rest) = rest.split_first_chunk()?;
+    let microseconds = i64::from_be_bytes(*micros);
+    if microseconds.unsigned_abs() > super::interval::MICROS_MAX.unsigned_abs() {
+        return Some(Err(overflow("interval")));
+    }
+    Some(Ok(Interval {
+        months: i32::from_be_bytes(fixed(rest)?),
+        days: i32::from_be_bytes(*days),
+        microseconds,
+    }))
 }
 
 /// How many dimensions the binary form of an array shows.

@@ -15,16 +15,15 @@ use super::schema::moved_schema;
 use super::table_change::{Beside, Change, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
-    alter_action, alter_asked, alter_index, alter_storage, alter_view, check, constraint, default,
-    drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey, rekey_build,
-    retype, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
+    alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
+    default, drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey,
+    rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, Unverified, record_key,
-    written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, record_key, written_key,
 };
 use crate::codec::row::ColumnId;
-use crate::error::{DuplicateKind, StatementFault};
+use crate::error::DuplicateKind;
 use crate::parse::definition::{AlterAction, SequenceOption};
 use crate::parse::names;
 use crate::parse::{AlteredKind, altered_kind, new_schema, own_action};
@@ -32,7 +31,7 @@ use crate::sql::dml;
 use crate::sql::relation::{relation, relation_if_exists};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{has_null, is_empty};
+use crate::table::is_empty;
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -353,7 +352,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             new_column_name,
         } => rename_column(ctx, table, old_column_name, new_column_name),
         AlterTableOperation::AlterColumn { column_name, op } => {
-            alter_column(ctx, change, column_name, op).await
+            alter_column::alter_column(ctx, change, column_name, op).await
         }
         AlterTableOperation::AddConstraint {
             constraint,
@@ -500,7 +499,7 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
     }
 }
 
-fn contains_null(table: &TableDef, column: &str) -> Error {
+pub(super) fn contains_null(table: &TableDef, column: &str) -> Error {
     Error::ContainsNull {
         schema: table.schema.clone(),
         table: table.name.clone(),
@@ -534,79 +533,6 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     expiry::follow_rename(table, &old, &new);
     index_expression::print(ctx, table, id)?;
     check::rename_column(ctx, table, id, (&old, &new))
-}
-
-async fn alter_column(
-    ctx: &StatementContext,
-    change: &mut Change,
-    name: &Ident,
-    operation: &AlterColumnOperation,
-) -> Result<()> {
-    let table = &mut change.table;
-    let name = names::fold(name);
-    let at = table
-        .column_index(&name)
-        .ok_or_else(|| undefined_column(&name, table))?;
-    let column = table.columns[at].clone();
-    let changes_default = matches!(
-        operation,
-        AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault
-    );
-    if changes_default && column.generation().is_some() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: format!(
-                "column \"{name}\" of relation \"{}\" is a generated column",
-                table.name
-            ),
-            hint: Some("Add a column with the default, and drop this one.".to_string()),
-        });
-    }
-    match operation {
-        AlterColumnOperation::SetDefault { value } => {
-            table.columns[at].default = default::read(ctx, value, &column.ty, &name).await?;
-        }
-        AlterColumnOperation::DropDefault => table.columns[at].default = None,
-        AlterColumnOperation::SetNotNull => {
-            if !column.is_never_null() {
-                let error = contains_null(table, &name);
-                if has_null(&ctx.txn, table, at, || Ok(())).await? {
-                    return Err(error);
-                }
-                let column = column.id;
-                change.checks.push(NoNulls { column, error });
-            }
-            table.columns[at].not_null = true;
-        }
-        AlterColumnOperation::DropNotNull => {
-            if let Some(ColumnDefault::Identity { .. }) = column.default {
-                return Err(Error::InvalidStatement {
-                    state: StatementFault::Syntax,
-                    message: format!(
-                        "column \"{name}\" of relation \"{}\" is an identity column",
-                        table.name
-                    ),
-                    hint: Some("Use ALTER COLUMN ... DROP IDENTITY first.".to_string()),
-                });
-            }
-            if table.is_key_column(column.id) {
-                return Err(Error::InvalidStatement {
-                    state: StatementFault::InvalidTableDefinition,
-                    message: format!("column \"{name}\" is in a primary key"),
-                    hint: None,
-                });
-            }
-            table.columns[at].not_null = false;
-            table.columns[at]
-                .unverified
-                .take_if(|unverified| *unverified == Unverified::NotNull);
-        }
-        AlterColumnOperation::SetDataType { data_type, using, .. } => {
-            retype::set_type(ctx, change, at, data_type, using.as_ref()).await?;
-        }
-        other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
-    }
-    Ok(())
 }
 
 fn duplicate_column(name: &str, table: &TableDef) -> Error {

@@ -60,11 +60,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         }
         None => {
             let named = if options.covers_all { &[][..] } else { &include };
-            let included = named.iter().filter_map(|id| table.column_index_by_id(*id));
-            let included = included.map(|at| table.columns[at].name.clone());
-            let names: Vec<String> = names.into_iter().chain(included).collect();
-            let base = format!("{}_{}_idx", table.name, names.join("_"));
-            free_name(&ctx.catalog, &table.schema, base, &[])
+            default_name(ctx, &table, names, named)
         }
     };
     storage::tell(ctx, options.unused());
@@ -86,6 +82,20 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         false => alter::add_computed_index(ctx, &table, changed, new).await?,
     }
     Ok("CREATE INDEX".to_string())
+}
+
+/// The name of an index that is given none: of its table and its columns.
+fn default_name(
+    ctx: &StatementContext,
+    table: &TableDef,
+    names: Vec<String>,
+    include: &[ColumnId],
+) -> String {
+    let included = include.iter().filter_map(|id| table.column_index_by_id(*id));
+    let included = included.map(|at| table.columns[at].name.clone());
+    let names: Vec<String> = names.into_iter().chain(included).collect();
+    let base = format!("{}_{}_idx", table.name, names.join("_"));
+    free_name(&ctx.catalog, &table.schema, base, &[])
 }
 
 /// Errors: 25001 in a block for what commits on its way.

@@ -5,6 +5,7 @@ mod advice;
 mod alter;
 mod alter_action;
 mod alter_asked;
+mod alter_column;
 mod alter_index;
 mod alter_storage;
 mod alter_view;

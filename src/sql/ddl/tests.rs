@@ -175,8 +175,8 @@ async fn create_table_refuses_what_postgres_refuses() {
             "0A000 cannot use subquery in check constraint",
         ),
         (
-            "CREATE TABLE x (a int UNIQUE DEFERRABLE)",
-            "0A000 a deferrable unique key is not supported",
+            "CREATE TABLE x (a int PRIMARY KEY DEFERRABLE)",
+            "0A000 a deferrable primary key is not supported",
         ),
         (
             "CREATE TABLE x (a int) WITH (lasting = 5)",
