@@ -146,14 +146,10 @@ impl Printer<'_, '_> {
     /// A column by its name.
     fn named(&mut self, expr: &ast::Expr) -> Printed {
         match expr {
-            ast::Expr::Identifier(name) => {
-                let ty = self.type_of(expr);
-                let name = names::fold(name);
-                match self.shown {
-                    None => Printed::word(quote_ident(&name), ty),
-                    Some(_) => self.column(None, &name, expr),
-                }
+            ast::Expr::Identifier(name) if self.shown.is_none() => {
+                Printed::word(quote_ident(&names::fold(name)), self.type_of(expr))
             }
+            ast::Expr::Identifier(name) => self.column(None, &names::fold(name), expr),
             ast::Expr::CompoundIdentifier(parts) if self.shown.is_some() => match parts.as_slice() {
                 [relation, name] | [_, relation, name] => {
                     self.column(Some(&names::fold(relation)), &names::fold(name), expr)

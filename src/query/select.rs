@@ -65,9 +65,8 @@ impl Binder<'_> {
             clause,
             windows: &select.named_window,
         };
-        if let Some(selection) = &select.selection {
-            let condition =
-                self.choosing(|binder| binder.where_condition(selection, place(Clause::Where)))?;
+        if let Some(written) = &select.selection {
+            let condition = self.choosing(|binder| binder.where_condition(written, place(Clause::Where)))?;
             plan = self.filter(plan, condition)?;
         }
         let mut items = self.items(&select.projection, place(Clause::Select))?;

@@ -567,20 +567,6 @@ impl Transaction {
         Ok(())
     }
 
-    fn note_reads(&self, note: impl FnOnce(&mut ReadSet)) {
-        if let Some(reads) = &self.whole.reads {
-            note(&mut reads.set.lock().unwrap_or_else(PoisonError::into_inner));
-        }
-    }
-
-    /// The ranges that a serializable transaction has read; none of another.
-    fn read_ranges(&self) -> Vec<KeyRange> {
-        let reads = self.whole.reads.as_ref();
-        reads.map_or_else(Vec::new, |reads| {
-            reads.set.lock().unwrap_or_else(PoisonError::into_inner).ranges()
-        })
-    }
-
     fn seen(&self) -> Option<usize> {
         self.view.as_ref().map(View::mark)
     }

@@ -4,7 +4,9 @@
 //! Invariant: every key that was read, or would have been had it been there, is in a range.
 
 use std::collections::BTreeMap;
+use std::sync::PoisonError;
 
+use super::Transaction;
 use crate::codec::keyspace::{CountRole, Keyspace, count_role};
 use crate::codec::successor;
 use crate::store::KeyRange;
@@ -92,6 +94,22 @@ pub fn is_data(key: &[u8]) -> bool {
 
 fn is_count(key: &[u8]) -> bool {
     matches!(count_role(key), CountRole::Count(_))
+}
+
+impl Transaction {
+    pub(super) fn note_reads(&self, note: impl FnOnce(&mut ReadSet)) {
+        if let Some(reads) = &self.whole.reads {
+            note(&mut reads.set.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// The ranges that a serializable transaction has read; none of another.
+    pub(super) fn read_ranges(&self) -> Vec<KeyRange> {
+        let reads = self.whole.reads.as_ref();
+        reads.map_or_else(Vec::new, |reads| {
+            reads.set.lock().unwrap_or_else(PoisonError::into_inner).ranges()
+        })
+    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::index_expression;
 use super::keys_lock::{self, Keys};
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
-use super::table_change::{Beside, Change, undefined_column};
+use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
@@ -496,14 +496,6 @@ async fn missing_value(ctx: &StatementContext, column: &crate::catalog::ColumnDe
             | ColumnDefault::RowId
             | ColumnDefault::Generated(_),
         ) => Ok(None),
-    }
-}
-
-pub(super) fn contains_null(table: &TableDef, column: &str) -> Error {
-    Error::ContainsNull {
-        schema: table.schema.clone(),
-        table: table.name.clone(),
-        column: column.to_string(),
     }
 }
 

@@ -2,8 +2,7 @@
 
 use sqlparser::ast::{AlterColumnOperation, Ident};
 
-use super::alter::contains_null;
-use super::table_change::{Change, undefined_column};
+use super::table_change::{Change, contains_null, undefined_column};
 use super::verification::NoNulls;
 use super::{default, retype};
 use crate::catalog::{ColumnDefault, Unverified};

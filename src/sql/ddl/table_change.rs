@@ -61,3 +61,12 @@ pub(super) fn undefined_column(name: &str, table: &TableDef) -> Error {
         hint: nearest.map(|nearest| format!("Perhaps you meant the column \"{nearest}\".")),
     }
 }
+
+/// 23502.
+pub(super) fn contains_null(table: &TableDef, column: &str) -> Error {
+    Error::ContainsNull {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
+        column: column.to_string(),
+    }
+}
