@@ -39,24 +39,27 @@ pub fn for_each_node(plan: &Plan, visit: &mut dyn FnMut(&Plan) -> Result<TreeNod
 /// expression gives keeps its name, by which the nodes above know it.
 pub fn transform_expressions(plan: Plan, rewrite: Rewrite<'_>) -> Result<Plan> {
     let transformed = plan.transform_up_with_subqueries(|node| {
-        rewrite_node(node, rewrite)?.transform_data(|node| {
-            let inner = |plan: &Plan| transform_expressions(plan.clone(), rewrite).map(Arc::new);
-            Ok(match node {
-                Plan::DependentJoin(mut join) => {
-                    for sub_plan in &mut join.sub_plans {
-                        sub_plan.plan = inner(&sub_plan.plan)?;
-                    }
-                    Transformed::yes(Plan::DependentJoin(join))
-                }
-                Plan::LockRows(mut locked) => {
-                    locked.made = inner(&locked.made)?;
-                    Transformed::yes(Plan::LockRows(locked))
-                }
-                node => Transformed::no(node),
-            })
-        })
+        rewrite_node(node, rewrite)?
+            .transform_data(|node| map_inner(node, |plan| transform_expressions(plan.clone(), rewrite)))
     });
     transformed.data()
+}
+
+/// Maps the plans within a node that are no inputs of it: those of dependent joins, and what makes rows that are locked.
+pub(super) fn map_inner(node: Plan, map: impl Fn(&Plan) -> Result<Plan>) -> Result<Transformed<Plan>> {
+    Ok(match node {
+        Plan::DependentJoin(mut join) => {
+            for sub_plan in &mut join.sub_plans {
+                sub_plan.plan = Arc::new(map(&sub_plan.plan)?);
+            }
+            Transformed::yes(Plan::DependentJoin(join))
+        }
+        Plan::LockRows(mut locked) => {
+            locked.made = Arc::new(map(&locked.made)?);
+            Transformed::yes(Plan::LockRows(locked))
+        }
+        node => Transformed::no(node),
+    })
 }
 
 /// What becomes of an expression.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::dependent_join::for_each_node;
+use super::dependent_join::{for_each_node, map_inner};
 use super::placeholder::with_transaction_time;
 use super::stored_table::KeyspanTable;
 use crate::Result;
@@ -40,30 +40,17 @@ pub(crate) fn moments_query(open: &[Expr], now: i64) -> Result<Plan> {
 /// The plan at the moments that were told.
 pub(crate) fn with_moments(plan: Plan, told: &[(Expr, Moment)]) -> Result<Plan> {
     let settled = plan.transform_up_with_subqueries(|node| {
-        let inner = |plan: &Plan| with_moments(plan.clone(), told).map(Arc::new);
-        Ok(match node {
-            Plan::TableScan(mut scan) => {
-                let Some(table) = scan.source.downcast_ref::<KeyspanTable>() else {
-                    return Ok(Transformed::no(Plan::TableScan(scan)));
-                };
-                if table.moments.is_empty() {
-                    return Ok(Transformed::no(Plan::TableScan(scan)));
-                }
-                scan.source = Arc::new(settled_table(table, told));
-                Transformed::yes(Plan::TableScan(scan))
-            }
-            Plan::DependentJoin(mut join) => {
-                for sub_plan in &mut join.sub_plans {
-                    sub_plan.plan = inner(&sub_plan.plan)?;
-                }
-                Transformed::yes(Plan::DependentJoin(join))
-            }
-            Plan::LockRows(mut locked) => {
-                locked.made = inner(&locked.made)?;
-                Transformed::yes(Plan::LockRows(locked))
-            }
-            node => Transformed::no(node),
-        })
+        let Plan::TableScan(mut scan) = node else {
+            return map_inner(node, |plan| with_moments(plan.clone(), told));
+        };
+        let Some(table) = scan.source.downcast_ref::<KeyspanTable>() else {
+            return Ok(Transformed::no(Plan::TableScan(scan)));
+        };
+        if table.moments.is_empty() {
+            return Ok(Transformed::no(Plan::TableScan(scan)));
+        }
+        scan.source = Arc::new(settled_table(table, told));
+        Ok(Transformed::yes(Plan::TableScan(scan)))
     });
     settled.data()
 }

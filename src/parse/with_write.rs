@@ -62,6 +62,14 @@ fn around(write: ast::Statement, with: With) -> ast::Statement {
     };
     ast::Statement::Query(Box::new(Query {
         with: Some(with),
+        ..bare_query(body)
+    }))
+}
+
+/// A query of a body and nothing else.
+pub(crate) fn bare_query(body: SetExpr) -> Query {
+    Query {
+        with: None,
         body: Box::new(body),
         order_by: None,
         limit_clause: None,
@@ -71,7 +79,7 @@ fn around(write: ast::Statement, with: With) -> ast::Statement {
         settings: None,
         format_clause: None,
         pipe_operators: Vec::new(),
-    }))
+    }
 }
 
 /// Whether a query is a write with RETURNING or without, as one of a WITH clause may be.

@@ -11,9 +11,10 @@ use super::printed_query::{Outputs, ShownRelations, Surroundings, direction, res
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
 use crate::catalog::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS};
+use crate::parse;
 use crate::parse::names::fold;
 use crate::parse::quoting::quote_ident;
-use crate::parse::{self};
+use crate::parse::with_write::bare_query;
 use crate::query::plan_query;
 use crate::scan::OutputColumn;
 use crate::system::StatementContext;
@@ -401,22 +402,6 @@ fn unwrapped(body: &ast::SetExpr) -> &ast::SetExpr {
 /// Whether a query is no more than its body.
 fn is_plain(query: &ast::Query) -> bool {
     query.with.is_none() && query.order_by.is_none() && query.limit_clause.is_none() && query.fetch.is_none()
-}
-
-/// A query of a body and nothing else.
-fn bare_query(body: ast::SetExpr) -> ast::Query {
-    ast::Query {
-        with: None,
-        body: Box::new(body),
-        order_by: None,
-        limit_clause: None,
-        fetch: None,
-        locks: Vec::new(),
-        for_clause: None,
-        settings: None,
-        format_clause: None,
-        pipe_operators: Vec::new(),
-    }
 }
 
 fn operator_word(op: ast::SetOperator) -> &'static str {

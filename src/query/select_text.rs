@@ -21,6 +21,13 @@ struct Item {
     name: String,
 }
 
+/// What names mean in a SELECT that is printed: its own relations, those around it and how all are shown, its windows.
+type SelectNames<'a> = (
+    &'a Scope,
+    (Option<&'a Outer<'a>>, &'a ShownRelations<'a>),
+    &'a [ast::NamedWindowDefinition],
+);
+
 impl Binder<'_> {
     pub(super) fn print_select(
         &mut self,
@@ -86,11 +93,7 @@ impl Binder<'_> {
     fn print_distinct(
         &mut self,
         select: &ast::Select,
-        (scope, around, windows): (
-            &Scope,
-            (Option<&Outer<'_>>, &ShownRelations<'_>),
-            &[ast::NamedWindowDefinition],
-        ),
+        (scope, around, windows): SelectNames<'_>,
         layout: &mut QueryLayout,
     ) -> Option<()> {
         match &select.distinct {
@@ -115,11 +118,7 @@ impl Binder<'_> {
 
     fn print_windows(
         &mut self,
-        (scope, around, windows): (
-            &Scope,
-            (Option<&Outer<'_>>, &ShownRelations<'_>),
-            &[ast::NamedWindowDefinition],
-        ),
+        (scope, around, windows): SelectNames<'_>,
         layout: &mut QueryLayout,
     ) -> Option<()> {
         for (at, ast::NamedWindowDefinition(name, definition)) in windows.iter().enumerate() {
@@ -157,11 +156,7 @@ impl Binder<'_> {
         &mut self,
         order_by: &[ast::OrderByExpr],
         select: &ast::Select,
-        (scope, around, windows): (
-            &Scope,
-            (Option<&Outer<'_>>, &ShownRelations<'_>),
-            &[ast::NamedWindowDefinition],
-        ),
+        (scope, around, windows): SelectNames<'_>,
         layout: &mut QueryLayout,
     ) -> Option<()> {
         for (at, item) in order_by.iter().enumerate() {
@@ -180,11 +175,7 @@ impl Binder<'_> {
     fn print_items(
         &mut self,
         select: &ast::Select,
-        (scope, around, windows): (
-            &Scope,
-            (Option<&Outer<'_>>, &ShownRelations<'_>),
-            &[ast::NamedWindowDefinition],
-        ),
+        (scope, around, windows): SelectNames<'_>,
         (indent, outputs): (usize, Outputs<'_>),
     ) -> Option<Vec<Item>> {
         let mut items = Vec::new();
