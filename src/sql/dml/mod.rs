@@ -39,6 +39,8 @@ mod target;
 mod update;
 mod values;
 mod version_time;
+mod view_rows;
+mod view_target;
 mod with_parts;
 mod with_writes;
 mod write_plan;
