@@ -185,6 +185,9 @@ pub struct IndexDef {
     pub buckets: Option<IndexBuckets>,
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
+    /// NULLS NOT DISTINCT: two rows of a unique index are equal where both have NULL.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nulls_not_distinct: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
     #[serde(default)]
     pub constraint: bool,

@@ -59,6 +59,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             }],
             include: Vec::new(),
             unique: true,
+            nulls_not_distinct: false,
             constraint: true,
             deferral: None,
             built: true,

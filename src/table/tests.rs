@@ -51,6 +51,7 @@ fn table() -> TableDef {
         columns,
         include: Vec::new(),
         unique: true,
+        nulls_not_distinct: false,
         constraint: true,
         deferral: None,
         built: id == 0,

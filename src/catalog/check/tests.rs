@@ -57,6 +57,7 @@ pub(in crate::catalog) fn table() -> TableDef {
             }],
             include: Vec::new(),
             unique: true,
+            nulls_not_distinct: false,
             constraint: true,
             deferral: None,
             built: true,

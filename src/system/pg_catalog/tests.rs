@@ -68,6 +68,7 @@ fn catalog() -> Catalog {
         columns,
         include: Vec::new(),
         unique,
+        nulls_not_distinct: false,
         constraint: id == 0,
         deferral: None,
         built: true,

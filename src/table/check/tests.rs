@@ -49,6 +49,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         }],
         include: Vec::new(),
         unique,
+        nulls_not_distinct: false,
         constraint: false,
         deferral: None,
         built: !unique || id == 0,
