@@ -101,7 +101,11 @@ pub enum Error {
     MissingFrom { relation: String, hint: Option<String> },
     /// A relation that is there but not for this part of the statement (42P01).
     #[error("invalid reference to FROM-clause entry for table \"{relation}\"")]
-    InvalidFromReference { relation: String },
+    InvalidFromReference {
+        relation: String,
+        /// The alias that hides its name.
+        alias: Option<String>,
+    },
     /// An encoding for clients that nobody converts to (0A000).
     #[error("invalid value for parameter \"{setting}\": \"{value}\"")]
     UnknownConversion {

@@ -340,9 +340,12 @@ impl Error {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
             Error::MissingFrom { hint, .. } => hint.clone(),
-            Error::InvalidFromReference { relation } => Some(format!(
-                "There is an entry for table \"{relation}\", but it cannot be referenced from this part of the query."
-            )),
+            Error::InvalidFromReference { relation, alias } => Some(match alias {
+                Some(alias) => format!("Perhaps you meant to reference the table alias \"{alias}\"."),
+                None => format!(
+                    "There is an entry for table \"{relation}\", but it cannot be referenced from this part of the query."
+                ),
+            }),
             Error::MergeRowTwice => Some(
                 "Ensure that not more than one source row matches any one target row.".to_string(),
             ),
@@ -569,6 +572,8 @@ impl StatementFault {
             StatementFault::DuplicateAlias => "42712",
             StatementFault::DependentObjects => "2BP01",
             StatementFault::MissingFrom | StatementFault::UndefinedTable => "42P01",
+            StatementFault::AmbiguousColumn => "42702",
+            StatementFault::UndefinedColumn => "42703",
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",

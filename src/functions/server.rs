@@ -90,6 +90,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Bool,
         |b, catalog| b.map3(|oid, attribute: i16, _: bool| attribute > 0 && is_table(catalog, oid)),
     ),
+    // Settings are read when the server starts; there is nothing to read again.
+    FunctionDef::new("pg_reload_conf", &[], T::Bool, |b| b.map0(|| true)),
+    FunctionDef::new("pg_rotate_logfile", &[], T::Bool, |b| b.map0(|| true)),
     FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
         b.map1(|oid: i64| oid)
     }),

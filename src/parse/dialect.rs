@@ -15,7 +15,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::token_reader::is_word;
-use super::{alter, disjunction, membership, row_assignment, symmetric, trim, with_write};
+use super::{alter, disjunction, like_any, membership, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -209,9 +209,10 @@ impl Dialect for KeyspanDialect {
             Keyword::IS => parse_distinct(parser, left, precedence),
             Keyword::IN => membership::parse(parser, left),
             Keyword::BETWEEN => symmetric::parse(parser, left, precedence),
-            Keyword::NOT => {
-                membership::parse(parser, left).or_else(|| symmetric::parse(parser, left, precedence))
-            }
+            Keyword::LIKE | Keyword::ILIKE => like_any::parse(parser, left),
+            Keyword::NOT => membership::parse(parser, left)
+                .or_else(|| symmetric::parse(parser, left, precedence))
+                .or_else(|| like_any::parse(parser, left)),
             _ if is_word(word, "ISNULL") => {
                 parser.advance_token();
                 Some(Ok(Expr::IsNull(Box::new(left.clone()))))

@@ -38,6 +38,7 @@ pub(crate) mod interval_literal;
 mod key_includes;
 pub(crate) mod kind;
 mod like;
+mod like_any;
 mod log_text;
 mod membership;
 pub(crate) mod names;

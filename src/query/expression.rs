@@ -8,7 +8,7 @@ use super::context_value::is_bare_keyword;
 use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
-use super::scope::{ColumnName, capture};
+use super::scope::{ColumnName, ScopeRelation, capture};
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
@@ -233,11 +233,20 @@ impl Binder<'_> {
         if let Some(field) = self.field_of_variable(&parts, place)? {
             return Ok(field);
         }
-        let hidden = place
+        let mut aliased = place
             .scope
             .relations
             .iter()
-            .find(|other| other.name != relation && other.schema.is_none());
+            .filter(|other| other.schema.is_none());
+        let is_named =
+            |other: &&ScopeRelation| other.row_type.as_ref().is_some_and(|row| row.name == relation);
+        if let Some(hidden) = aliased.clone().find(is_named) {
+            return Err(Error::InvalidFromReference {
+                relation: relation.to_string(),
+                alias: Some(hidden.name.clone()),
+            });
+        }
+        let hidden = aliased.find(|other| other.name != relation);
         Err(Error::MissingFrom {
             relation: relation.to_string(),
             hint: hidden

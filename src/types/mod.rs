@@ -75,7 +75,9 @@ pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
 pub(crate) use datetime_words::abbreviated_offset;
 pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
-pub use format_settings::{DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
+pub use format_settings::{
+    ByteaOutput, DateForm, DateOrder, DateStyle, FormatSettings, IntervalStyle, ResultLimits,
+};
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub(crate) use json::normalize as jsonb_text;

@@ -4,8 +4,8 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits, datetime_output, digits,
-    floats, interval_output,
+    ByteaOutput, CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits,
+    datetime_output, digits, floats, interval_output,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -98,15 +98,15 @@ impl Scalar<'_> {
             Scalar::Int2(value) => digits::put_i64(out, i64::from(value)),
             Scalar::Int4(value) => digits::put_i64(out, i64::from(value)),
             Scalar::Int8(value) | Scalar::Oid(value) => digits::put_i64(out, value),
-            Scalar::Float4(value) => floats::put_f32(out, value),
-            Scalar::Float8(value) => floats::put_f64(out, value),
+            Scalar::Float4(value) => floats::put_f32(out, value, settings.extra_float_digits),
+            Scalar::Float8(value) => floats::put_f64(out, value, settings.extra_float_digits),
             Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
             Scalar::Numeric(number) => number.put_text(out),
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
             }
             Scalar::Text(text) | Scalar::Jsonb(text) | Scalar::Bits(text) => out.extend_from_slice(text),
-            Scalar::Bytes(bytes) => put_hex(out, bytes),
+            Scalar::Bytes(bytes) => put_bytea(out, bytes, settings.bytea_output),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
             Scalar::Time(micros) => datetime_output::put_time(out, micros),
             Scalar::Timestamp(micros) => datetime_output::put_timestamp(out, micros, settings.date_style),
@@ -173,9 +173,32 @@ const JSONB_VERSION: u8 = 1;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends bytea: `\x0aff`.
+/// Appends bytea.
 #[inline]
-pub(super) fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn put_bytea(out: &mut Vec<u8>, bytes: &[u8], output: ByteaOutput) {
+    match output {
+        ByteaOutput::Hex => put_hex(out, bytes),
+        ByteaOutput::Escape => put_escaped(out, bytes),
+    }
+}
+
+/// Bytes that print as they are, others as three octal digits.
+fn put_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b' '..=b'~' => out.push(*byte),
+            _ => out.extend_from_slice(&[
+                b'\\',
+                b'0' + (byte >> 6),
+                b'0' + (byte >> 3 & 7),
+                b'0' + (byte & 7),
+            ]),
+        }
+    }
+}
+
+fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() * 2 + 2);
     out.extend_from_slice(b"\\x");
     for byte in bytes {

@@ -141,7 +141,13 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Enum(&["safe_encoding", "on", "off"]),
         NO_EFFECT,
     ),
-    user("bytea_output", "hex", Enum(&["hex"]), "How bytea prints."),
+    user(
+        "bytea_output",
+        "hex",
+        Enum(&["hex", "escape"]),
+        "How bytea prints.",
+    )
+    .shaping_plans(),
     user(
         "check_function_bodies",
         "on",
@@ -162,8 +168,9 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "extra_float_digits",
         "1",
         number(-15, 3, Unit::None),
-        "Floats always print shortest and exact.",
-    ),
+        "Digits of floats beyond those that are sure; above 0 they print shortest and exact.",
+    )
+    .shaping_plans(),
     user("lc_messages", "C", Text, "Language of messages: always English."),
     user("lc_monetary", "C", Text, NO_EFFECT),
     user("lc_numeric", "C", Text, NO_EFFECT),
