@@ -109,6 +109,7 @@ impl ColumnBuilder {
             }
             SqlType::Text
             | SqlType::Varchar(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Jsonb
             | SqlType::Bit(_)

@@ -10,7 +10,7 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value};
+use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value, comparable_text};
 use crate::{Error, Result};
 
 /// How one column stands in a key.
@@ -60,6 +60,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bytea
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
@@ -98,6 +99,12 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     })
 }
 
+/// Whether a field tells which value it is of: all do but those of citext, which say it in lower case. The value itself then stands
+/// in what is under the key.
+pub fn tells_value(ty: &SqlType) -> bool {
+    *ty != SqlType::Citext
+}
+
 /// The tag byte of the type's fields (before complement).
 pub fn tag(ty: &SqlType) -> u8 {
     match ty {
@@ -123,6 +130,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
         | SqlType::Name
@@ -142,7 +150,7 @@ pub fn tag(ty: &SqlType) -> u8 {
 }
 
 /// Appends the field of a value that already has the column's type (see `Value::assign`); `Value::Null` appends the
-/// NULL field. Normalizes −0 and NaN, drops char(n)'s trailing blanks.
+/// NULL field. Normalizes −0 and NaN, drops char(n)'s trailing blanks, writes citext in lower case.
 pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
     let start = out.len();
     match (value, &field.ty) {
@@ -218,6 +226,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
         | SqlType::Name
@@ -548,11 +557,7 @@ fn put_f64(out: &mut Vec<u8>, value: f64) {
 
 #[inline]
 fn put_text(out: &mut Vec<u8>, value: &str, ty: &SqlType) {
-    let value = if matches!(ty, SqlType::Char(_)) {
-        value.trim_end_matches(' ')
-    } else {
-        value
-    };
+    let value = comparable_text(ty, value);
     put_escaped(out, TAG_TEXT, value.as_bytes());
 }
 

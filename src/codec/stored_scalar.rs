@@ -65,6 +65,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::Uuid => Scalar::Uuid(&fixed_slice::<16>(bytes)?[..]),
         SqlType::Text
         | SqlType::Varchar(_)
+        | SqlType::Citext
         | SqlType::Json
         | SqlType::Name
         | SqlType::InternalChar

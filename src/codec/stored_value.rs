@@ -62,6 +62,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         SqlType::Char(_) => out.extend_from_slice(string(array, row).trim_end_matches(' ').as_bytes()),
         SqlType::Text
         | SqlType::Varchar(_)
+        | SqlType::Citext
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Bit(_)

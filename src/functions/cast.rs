@@ -94,10 +94,12 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether values that need no change are yet other ones by `=` and in order: jsonb that is text, in arrays too. A call says that they are.
+/// Whether values that need no change are yet other ones by `=` and in order: jsonb or citext that is text, text that is citext, in
+/// arrays too. A call says that they are.
 pub(crate) fn compares_otherwise(from: &SqlType, to: &SqlType) -> bool {
-    let item = |ty: &SqlType| ty.item_type().unwrap_or(ty) == &SqlType::Jsonb;
-    item(from) && !item(to)
+    let is = |ty: &SqlType, wanted: &SqlType| ty.innermost() == wanted;
+    is(from, &SqlType::Jsonb) && !is(to, &SqlType::Jsonb)
+        || is(from, &SqlType::Citext) != is(to, &SqlType::Citext)
 }
 
 /// Types of one carrier whose values need no change from one to the other.
@@ -105,7 +107,10 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;
     match (from, to) {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
-        (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
+        (
+            S::Text | S::Varchar(_) | S::Citext | S::Name | S::Unknown,
+            S::Text | S::Varchar(None) | S::Citext,
+        ) => true,
         (S::Text | S::Varchar(_) | S::Char(_) | S::Unknown, S::Char(None)) => true,
         (S::Bit(_) | S::VarBit(_), S::Text | S::Varchar(None) | S::Bit(None) | S::VarBit(None)) => true,
         (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
@@ -138,9 +143,10 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Null, _) => Ok(Value::Null),
         (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
-        (value, S::Text | S::Varchar(_) | S::Char(_) | S::Name | S::InternalChar | S::Unknown) => {
-            Value::Text(text_of(&value, from, settings)).cast(to, settings)
-        }
+        (
+            value,
+            S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name | S::InternalChar | S::Unknown,
+        ) => Value::Text(text_of(&value, from, settings)).cast(to, settings),
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
         (Value::Text(text), S::Int4 | S::Int8) if from.is_bits() => {

@@ -39,6 +39,8 @@ pub enum T {
     Numeric,
     /// text.
     Text,
+    /// citext.
+    Citext,
     /// bytea.
     Bytea,
     /// bit of any length.
@@ -107,6 +109,7 @@ impl T {
             T::Float8 => SqlType::Float8,
             T::Numeric => SqlType::Numeric(None),
             T::Text => SqlType::Text,
+            T::Citext => SqlType::Citext,
             T::Bytea => SqlType::Bytea,
             T::Bit => SqlType::Bit(None),
             T::VarBit => SqlType::VarBit(None),

@@ -17,6 +17,7 @@ mod bound_function;
 mod bytea;
 pub mod cast;
 mod catalog_array;
+mod citext;
 mod column_cast;
 pub mod compare;
 mod datetime;
@@ -118,7 +119,7 @@ pub use batch::Batch;
 pub use bound_function::BoundFunction;
 pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
-pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
+pub use compare::{CITEXT_OF_KEY, CITEXT_WITH_KEY, FLOAT_KEY, FLOAT_OF_KEY};
 pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
@@ -177,6 +178,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    citext::FUNCTIONS,
     digest::FUNCTIONS,
     enumeration::FUNCTIONS,
     encoding::FUNCTIONS,

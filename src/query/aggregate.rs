@@ -168,7 +168,7 @@ impl Binder<'_> {
         } else {
             self.arguments(name, &function.args, place)?
         };
-        let (mut order_by, order_types) = self.aggregate_order(list, place)?;
+        let (mut order_by, mut order_types) = self.aggregate_order(list, place)?;
         if name == "mode" {
             let (accumulation, order_by) = self.mode(arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
@@ -211,6 +211,15 @@ impl Binder<'_> {
                     StatementFault::InvalidColumnReference,
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
+            }
+            let sorted_as_text = arguments
+                .first()
+                .filter(|first| name == "string_agg" && first.ty == SqlType::Citext);
+            // What it joins is text by then, and in the order of texts, as PostgreSQL has it.
+            for (sort, ty) in order_by.iter().zip(&mut order_types) {
+                if sorted_as_text.is_some_and(|first| first.expr == sort.expr) {
+                    *ty = SqlType::Text;
+                }
             }
             self.accumulators(name, arguments, distinct)?
         };
@@ -491,6 +500,13 @@ impl Binder<'_> {
                 calls: vec![(function, vec![key], S::Int8)],
                 finish: Finish::Float(ty),
                 is_exact: false,
+            });
+        }
+        if ty == S::Citext {
+            let key = self.gathered("citext_with_key", functions::CITEXT_WITH_KEY, argument, S::Text);
+            return Ok(Accumulation {
+                finish: Finish::Citext,
+                ..single_call(function, vec![key.expr], S::Text)
             });
         }
         Ok(single_call(function, vec![argument.expr], ty))

@@ -31,7 +31,7 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Bool => Category::Boolean,
         S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) => Category::Number,
         ty if cast::oid_like(ty) => Category::Number,
-        S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
+        S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name => Category::String,
         S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
         S::Interval(_) => Category::Interval,
         S::Bit(_) | S::VarBit(_) => Category::Bits,
@@ -101,6 +101,7 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Float4, S::Float8)
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
+        | (S::Citext, S::Text | S::Varchar(_))
         | (S::Text | S::Varchar(_), S::Regclass)
         | (S::InternalChar, S::Text)
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))

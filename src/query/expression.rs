@@ -324,7 +324,13 @@ impl Binder<'_> {
             SqlType::Char(_) if matches!(symbol, "~" | "~*" | "!~" | "!~*") => self.like_operand(left)?,
             _ => left,
         };
-        match self.resolve_function(symbol, vec![left, right]) {
+        // citext matches what it matches in any case.
+        let name = match (symbol, &left.ty) {
+            ("~", SqlType::Citext) => "~*",
+            ("!~", SqlType::Citext) => "!~*",
+            _ => symbol,
+        };
+        match self.resolve_function(name, vec![left, right]) {
             Err(Error::UndefinedFunction { .. }) => Err(no_operator(symbol, &left_type, &right_type)),
             other => other,
         }

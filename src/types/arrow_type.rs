@@ -28,6 +28,7 @@ impl SqlType {
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Jsonb
             | SqlType::Name

@@ -35,7 +35,7 @@ impl Value {
             SqlType::Numeric(size) => {
                 Value::Numeric(Numeric::from_binary(bytes).ok_or_else(damaged)??.fit(*size)?)
             }
-            SqlType::Text => Value::Text(text_of(bytes)?),
+            SqlType::Text | SqlType::Citext => Value::Text(text_of(bytes)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(text_of(bytes)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(text_of(bytes)?, ty)?)

@@ -176,6 +176,7 @@ impl Source {
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Name
             | SqlType::InternalChar

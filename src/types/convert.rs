@@ -96,6 +96,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown

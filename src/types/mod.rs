@@ -38,6 +38,7 @@ mod interval_range;
 mod json;
 mod json_fault;
 pub(crate) mod json_path;
+pub(crate) mod letter_case;
 mod numeric;
 mod precision;
 mod quoted_word;
@@ -89,6 +90,7 @@ pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
+pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;

@@ -59,7 +59,7 @@ impl Value {
                     });
             }
             SqlType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
-            SqlType::Text => Value::Text(strings::checked(text)?),
+            SqlType::Text | SqlType::Citext => Value::Text(strings::checked(text)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(strings::checked(text)?, ty)?)

@@ -59,6 +59,9 @@ const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -
     row(SqlType::Multirange(kind), oids, name, name, -1, &[])
 }
 
+/// The oid of citext, which has none of its own in PostgreSQL: one that PostgreSQL gives to nothing.
+const CITEXT_OID: u32 = 9210;
+
 /// What all enum types have in common; names and OIDs are each one's own.
 pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
 
@@ -117,6 +120,14 @@ pub static TYPES: &[TypeRow] = &[
         "character varying",
         -1,
         VARCHAR_ALIASES,
+    ),
+    row(
+        SqlType::Citext,
+        (CITEXT_OID, CITEXT_OID + 1),
+        "citext",
+        "citext",
+        -1,
+        &[],
     ),
     row(SqlType::Bit(None), (1560, 1561), "bit", "bit", -1, &[]),
     row(
