@@ -57,6 +57,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Float4
         | SqlType::Float8
+        | SqlType::Money
         | SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
@@ -112,6 +113,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Int2
         | SqlType::Int4
         | SqlType::Int8
+        | SqlType::Money
         | SqlType::Oid
         | SqlType::Regclass
         | SqlType::Catalog(CatalogType::Xid8)
@@ -156,7 +158,7 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
     match (value, &field.ty) {
         (Value::Null, _) => return out.push(null_byte(field)),
         (Value::Bool(value), _) => put(out, TAG_BOOL, &[u8::from(*value)]),
-        (Value::Int(value), _) => put_i64(out, TAG_INT, *value),
+        (Value::Int(value) | Value::Money(value), _) => put_i64(out, TAG_INT, *value),
         (Value::Enum(value), _) => put_i64(out, TAG_INT, value.position),
         (Value::Float4(value), _) => put_f32(out, *value),
         (Value::Float8(value), _) => put_f64(out, *value),
@@ -200,6 +202,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             i64::from(array.as_primitive::<Int32Type>().value(row)),
         ),
         SqlType::Int8
+        | SqlType::Money
         | SqlType::Oid
         | SqlType::Regclass
         | SqlType::Catalog(CatalogType::Xid8)
@@ -290,6 +293,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
                 length,
             )
         }
+        SqlType::Money => (Value::Money(read_i64(bytes, field)?), 9),
         SqlType::Float4 => (Value::Float4(read_f32(bytes, field)?), 5),
         SqlType::Float8 => (Value::Float8(read_f64(bytes, field)?), 9),
         SqlType::Date => (Value::Date(read_i32(bytes, field)?), 5),

@@ -43,7 +43,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         SqlType::Bool => out.push(u8::from(array.as_boolean().value(row))),
         SqlType::Int2 => out.extend_from_slice(&array.as_primitive::<Int16Type>().value(row).to_le_bytes()),
         SqlType::Int4 => out.extend_from_slice(&array.as_primitive::<Int32Type>().value(row).to_le_bytes()),
-        SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
+        SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
             out.extend_from_slice(&array.as_primitive::<Int64Type>().value(row).to_le_bytes());
         }
         SqlType::Float4 => {

@@ -541,6 +541,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
             SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
             _ => a.cmp(b),
         },
+        (Value::Money(a), Value::Money(b)) => a.cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b))

@@ -28,6 +28,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
+        (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
         (S::Int4 | S::Int8, S::Bit(_)) | (S::Bit(_), S::Int4 | S::Int8) => true,
         (a, b) if a.is_bits() && b.is_bits() => true,
         (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,

@@ -37,6 +37,8 @@ pub enum T {
     Float8,
     /// numeric of any size.
     Numeric,
+    /// money.
+    Money,
     /// text.
     Text,
     /// citext.
@@ -108,6 +110,7 @@ impl T {
             T::Float4 => SqlType::Float4,
             T::Float8 => SqlType::Float8,
             T::Numeric => SqlType::Numeric(None),
+            T::Money => SqlType::Money,
             T::Text => SqlType::Text,
             T::Citext => SqlType::Citext,
             T::Bytea => SqlType::Bytea,

@@ -59,6 +59,7 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod money;
 mod normal_form;
 mod number_format;
 mod number_from_char;
@@ -195,6 +196,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json_object::FUNCTIONS,
     json_path::FUNCTIONS,
     json_path::OPERATORS,
+    money::FUNCTIONS,
     normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,

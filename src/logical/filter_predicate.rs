@@ -445,6 +445,7 @@ impl Operand<'_> {
             | (T::Timestamp(_), value @ (Value::Timestamp(_) | Value::Date(_)))
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
+            (T::Money, Value::Int(cents)) => Value::Money(cents),
             (T::Enum(labels), Value::Int(position)) => {
                 let ty = Arc::clone(labels);
                 Value::Enum(EnumValue { ty, position })

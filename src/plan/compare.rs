@@ -29,6 +29,7 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         }
         (Value::Enum(left), Value::Enum(right)) => Some(left.compare(right)),
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+        (Value::Money(left), Value::Money(right)) => Some(left.cmp(right)),
         (Value::Bytes(left), Value::Bytes(right)) => Some(left.cmp(right)),
         (Value::Uuid(left), Value::Uuid(right)) => Some(left.cmp(right)),
         (Value::Date(left), Value::Date(right)) => Some(left.cmp(right)),
@@ -88,6 +89,7 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
             | SqlType::VarBit(_),
             Value::Text(_),
         )
+        | (SqlType::Money, Value::Money(_))
         | (SqlType::Bytea, Value::Bytes(_))
         | (SqlType::Date, Value::Date(_))
         | (SqlType::Time(_), Value::Time(_))

@@ -367,6 +367,7 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => {
             both(Value::Int(i64::MIN), Value::Int(i64::MAX))
         }
+        SqlType::Money => both(Value::Money(i64::MIN), Value::Money(i64::MAX)),
         SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),

@@ -367,6 +367,14 @@ impl Binder<'_> {
         let function = Accumulator::Sum;
         match &argument.ty {
             SqlType::Interval(_) | SqlType::Time(_) => self.interval_sums(argument, distinct),
+            SqlType::Money => {
+                let exact = SqlType::numeric_of_scale(2);
+                let argument = self.convert(argument, &exact, CastContext::Explicit)?;
+                Ok(Accumulation {
+                    finish: Finish::Cast(SqlType::Money),
+                    ..single_call(function, vec![argument.expr], exact)
+                })
+            }
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
                 Ok(single_call(function, vec![argument.expr], SqlType::Int8))

@@ -509,6 +509,7 @@ fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> 
         (ArithmeticOp::Subtract, S::Time(_)) if !untyped_is_left => S::Interval(None),
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval(_)) => S::Float8,
+        (ArithmeticOp::Multiply, S::Money) => S::Float8,
         (_, S::Numeric(_)) => S::Numeric(None),
         (_, other) => other.clone(),
     }

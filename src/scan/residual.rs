@@ -170,7 +170,7 @@ impl Column<'_> {
             (DataType::Int32, Value::Int(value)) => each(array.as_primitive::<Int32Type>(), |it| {
                 op.holds(i64::from(it).cmp(value))
             }),
-            (DataType::Int64, Value::Int(value)) => {
+            (DataType::Int64, Value::Int(value) | Value::Money(value)) => {
                 each(array.as_primitive::<Int64Type>(), |it| op.holds(it.cmp(value)))
             }
             (DataType::Float32, Value::Float4(value)) => {

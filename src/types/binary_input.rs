@@ -30,6 +30,7 @@ impl Value {
             SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
                 Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
             }
+            SqlType::Money => Value::Money(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Numeric(size) => {

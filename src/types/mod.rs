@@ -39,6 +39,7 @@ mod json;
 mod json_fault;
 pub(crate) mod json_path;
 pub(crate) mod letter_case;
+pub(crate) mod money;
 mod numeric;
 mod precision;
 mod quoted_word;

@@ -5,7 +5,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits, datetime_output, digits,
-    floats, interval_output,
+    floats, interval_output, money,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -34,6 +34,8 @@ pub enum Scalar<'a> {
     Float4(f32),
     /// double precision
     Float8(f64),
+    /// money: cents
+    Money(i64),
     /// numeric: `unscaled` is the value times 10 to the power of `scale`.
     Decimal128 {
         /// See above.
@@ -101,6 +103,7 @@ impl Scalar<'_> {
             Scalar::Float4(value) => floats::put_f32(out, value),
             Scalar::Float8(value) => floats::put_f64(out, value),
             Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
+            Scalar::Money(cents) => money::put(out, cents),
             Scalar::Numeric(number) => number.put_text(out),
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
@@ -127,7 +130,7 @@ impl Scalar<'_> {
             Scalar::Bool(value) => out.push(u8::from(value)),
             Scalar::Int2(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Int4(value) => out.extend_from_slice(&value.to_be_bytes()),
-            Scalar::Int8(value) => out.extend_from_slice(&value.to_be_bytes()),
+            Scalar::Int8(value) | Scalar::Money(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Oid(value) => out.extend_from_slice(&(value as u32).to_be_bytes()),
             Scalar::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),

@@ -67,6 +67,8 @@ pub enum SqlType {
     Float8,
     /// `Some` size that is fixed: Decimal128(p, s). Any other, and `None` (bare numeric): Binary, of `numeric::bytes`.
     Numeric(Option<NumericSize>),
+    /// Int64: cents.
+    Money,
     /// Utf8.
     Text,
     /// Utf8; the limit counts characters. `None` is `varchar` without a length.

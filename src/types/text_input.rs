@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::TransactionSnapshot;
 use super::json_path::JsonPath;
+use super::money;
 use super::spaces::is_space;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
@@ -58,6 +59,7 @@ impl Value {
                         error => error,
                     });
             }
+            SqlType::Money => Value::Money(money::parse(text)?),
             SqlType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
             SqlType::Text | SqlType::Citext => Value::Text(strings::checked(text)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),

@@ -298,6 +298,7 @@ pub static TYPES: &[TypeRow] = &[
     multirange_row(RangeKind::Date, (4535, 6155), "datemultirange"),
     range_row(RangeKind::Int8, (3926, 3927), "int8range"),
     multirange_row(RangeKind::Int8, (4536, 6157), "int8multirange"),
+    row(SqlType::Money, (790, 791), "money", "money", 8, &[]),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
 ];
