@@ -37,7 +37,7 @@ fn string(array: &ArrayRef, row: usize) -> &str {
 
 /// Appends the stored bytes of an element that is not NULL.
 #[inline]
-pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
+pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
     match ty {
         SqlType::Catalog(_) => put(out, &SqlType::from_arrow(&ty.arrow_type()), array, row),
         SqlType::Bool => out.push(u8::from(array.as_boolean().value(row))),

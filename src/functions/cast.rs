@@ -7,6 +7,7 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
+use crate::types::tid;
 use crate::types::{
     CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, bits, element_type, keeps_all_times,
 };
@@ -193,6 +194,7 @@ pub(super) fn output_text(value: &Value, ty: &SqlType, settings: &FormatSettings
 pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> String {
     match value {
         Value::Bool(flag) => flag.to_string(),
+        Value::Int(number) if *from == SqlType::Catalog(CatalogType::Tid) => tid::text(*number),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
         other => other.to_text(settings),

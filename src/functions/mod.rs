@@ -85,6 +85,7 @@ mod regular_groups;
 mod routine;
 mod routine_name;
 mod row_limit;
+mod row_stamp;
 mod sequence;
 mod server;
 mod setting;
@@ -130,6 +131,7 @@ pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
+pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
 pub use server::note_server_start;
 
 /// A function was called with other types than its registration says: a bug in us.
@@ -210,6 +212,7 @@ static TABLES: &[&[FunctionDef]] = &[
     range::PARTS.as_flattened(),
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
+    row_stamp::FUNCTIONS,
     sequence::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,

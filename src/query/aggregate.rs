@@ -445,6 +445,8 @@ impl Binder<'_> {
                     SqlType::Float8,
                 ))
             }
+            // A sum of money is money, which PostgreSQL does not divide by a count.
+            SqlType::Money => Err(Error::unsupported("avg", None)),
             SqlType::Numeric(_) if sums_stay_fixed(&argument.ty).is_none() => {
                 Ok(Accumulation::exact("avg", Moment::Average, argument, distinct))
             }

@@ -138,6 +138,9 @@ impl Binder<'_> {
             self.check_no_variable(&name, place)?;
             return Ok(found.clone());
         }
+        if let Some(found) = self.system_column(None, &name, place.scope)? {
+            return Ok(found);
+        }
         let (mut outer, mut levels) = (place.outer, 0);
         while let Some(around) = outer {
             if let Some(found) = around.scope.get_column(&name)? {
@@ -203,6 +206,9 @@ impl Binder<'_> {
         };
         let found = match place.scope.get_qualified(schema, relation, name) {
             Err(unknown) if unknown.is_undefined_column() => {
+                if let Some(found) = self.system_column(Some((schema, relation)), name, place.scope)? {
+                    return Ok(found);
+                }
                 if let Some(call) = self.function_of_row((schema, relation), name, place)? {
                     return Ok(call);
                 }

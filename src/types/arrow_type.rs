@@ -57,6 +57,8 @@ impl SqlType {
                 | CatalogType::Regnamespace
                 | CatalogType::Regrole
                 | CatalogType::Xid
+                | CatalogType::Cid
+                | CatalogType::Tid
                 | CatalogType::Xid8,
             ) => DataType::Int64,
             SqlType::Catalog(CatalogType::OidVector) => list_of(DataType::Int64),

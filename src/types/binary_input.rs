@@ -23,6 +23,9 @@ impl Value {
             SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, element_type(ty), parameter)?)
             }
+            SqlType::Catalog(CatalogType::Tid) => {
+                Value::Int(super::tid::from_bytes(fixed(bytes).ok_or_else(damaged)?))
+            }
             SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);

@@ -56,6 +56,7 @@ pub(super) enum Source {
     Bytes(BinaryArray),
     Date(Date32Array),
     Money(Int64Array),
+    Tid(Int64Array),
     Time(Time64MicrosecondArray),
     Timestamp(TimestampMicrosecondArray),
     TimestampTz(TimestampMicrosecondArray),
@@ -213,6 +214,7 @@ impl Source {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Source::of_vector(&SqlType::Oid, array, format, settings)?
             }
+            SqlType::Catalog(CatalogType::Tid) => Source::Tid(array.as_primitive().clone()),
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
             }
@@ -282,6 +284,7 @@ impl Source {
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Money(array) => Scalar::Money(array.value(row)),
+            Source::Tid(array) => Scalar::Tid(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),
             Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),

@@ -80,6 +80,8 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             Value::Text(_) => Some(Ok(value)),
             _ => None,
         },
+        // What is one is told by its own type: no other becomes it.
+        SqlType::Catalog(CatalogType::Tid) => matches!(value, Value::Int(_)).then_some(Ok(value)),
         SqlType::Catalog(CatalogType::Xid8) => match value {
             Value::Int(_) => to_integer(value, "xid8", (0, i64::MAX), kind),
             _ => None,

@@ -164,6 +164,10 @@ pub enum CatalogType {
     RegroleName,
     /// Int64.
     Xid,
+    /// Int64: the number of a command in its transaction.
+    Cid,
+    /// Int64: the number of a row, of which block and offset are the high and the low part.
+    Tid,
     /// Int64: the number of a transaction, which never comes again.
     Xid8,
     /// Utf8: `first:next:open,open`.

@@ -6,6 +6,7 @@ use super::TransactionSnapshot;
 use super::json_path::JsonPath;
 use super::money;
 use super::spaces::is_space;
+use super::tid;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
     floats, json, precision, range_text, record_input, strings,
@@ -36,6 +37,7 @@ impl Value {
             SqlType::Catalog(CatalogType::PgSnapshot | CatalogType::TxidSnapshot) => {
                 Value::Text(TransactionSnapshot::parse(text, &ty.to_string())?.to_string())
             }
+            SqlType::Catalog(CatalogType::Tid) => Value::Int(tid::parse(text)?),
             SqlType::Catalog(CatalogType::Xid8) => Value::Int(parse_signed(text, ty, 0, i64::MAX)?),
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)

@@ -255,6 +255,8 @@ pub static TYPES: &[TypeRow] = &[
         "regnamespace name",
         4,
     ),
+    catalog_row(CatalogType::Tid, (27, 1010), "tid", "tid", 6),
+    catalog_row(CatalogType::Cid, (29, 1012), "cid", "cid", 4),
     catalog_row(CatalogType::Xid, (28, 1011), "xid", "xid", 4),
     catalog_row(CatalogType::Xid8, (5069, 271), "xid8", "xid8", 8),
     catalog_row(
