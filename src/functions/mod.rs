@@ -92,6 +92,7 @@ mod setting;
 mod size;
 mod size_of;
 mod standard_types;
+mod statistics;
 mod string;
 mod system;
 mod table_size;
@@ -218,6 +219,7 @@ static TABLES: &[&[FunctionDef]] = &[
     setting::FUNCTIONS,
     size_of::FUNCTIONS,
     regions::FUNCTIONS,
+    statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     transaction_id::FUNCTIONS,

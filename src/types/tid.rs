@@ -9,12 +9,12 @@ const OFFSET_BITS: u32 = 16;
 pub(super) fn parse(text: &str) -> Result<i64> {
     let read = || {
         let (block, offset) = text
-            .trim()
+            .trim_start()
             .strip_prefix('(')?
             .strip_suffix(')')?
             .split_once(',')?;
-        let block: u32 = block.trim().parse().ok()?;
-        let offset: u16 = offset.trim().parse().ok()?;
+        let block: u32 = block.trim_start().parse().ok()?;
+        let offset: u16 = offset.trim_start().parse().ok()?;
         Some((i64::from(block) << OFFSET_BITS) | i64::from(offset))
     };
     read().ok_or_else(|| Error::InvalidText {
