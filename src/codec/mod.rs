@@ -100,7 +100,7 @@
 //! ```text
 //! boolean                          00 or 01
 //! smallint / integer / bigint      2 / 4 / 8 bytes LE; a reader takes any of them, so widening rewrites nothing
-//! oid, regclass                    8 bytes LE
+//! oid, regclass, money (cents)     8 bytes LE
 //! enum                             8 bytes LE, the label's position
 //! real / double precision          4 / 8 bytes LE, IEEE
 //! numeric(p<=18,s) / (p<=38,s)     8 / 16 bytes LE, unscaled value

@@ -1,7 +1,7 @@
 //! `pg_stat_get_…`: what the relations `pg_stat_…` say of one table, index, database or backend, read off these. A backend's number is the
 //! number of its process.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use arrow::array::ArrayRef;
 use futures::FutureExt;
@@ -19,6 +19,9 @@ const TABLE: Place = ("pg_stat_all_tables", "relid");
 const INDEX: Place = ("pg_stat_all_indexes", "indexrelid");
 const DATABASE: Place = ("pg_stat_database", "datid");
 const BACKEND: Place = ("pg_stat_activity", "pid");
+
+/// What PostgreSQL says of a backend that is none, in words.
+const NO_BACKEND: &str = "<backend information not available>";
 
 /// A function of a name, which answers with a column of the first of the places that say something.
 macro_rules! statistic {
@@ -153,9 +156,10 @@ async fn statistic(
     catalog: &CatalogContext,
     places: &'static [(Place, &'static str)],
 ) -> Result<ArrayRef> {
-    let mut found: HashMap<i64, Value> = HashMap::new();
+    let (mut found, mut known) = (HashMap::new(), HashSet::new());
     for ((relation, key), column) in places {
         for (key, value) in catalog.column_by_key(relation, key, column).await? {
+            known.insert(key);
             if value != Value::Null {
                 found.entry(key).or_insert(value);
             }
@@ -167,10 +171,15 @@ async fn statistic(
         _ => Value::Null,
     };
     let is_backend = places.iter().any(|(place, _)| *place == BACKEND);
+    let no_backend = match batch.returns {
+        SqlType::Text => Value::Text(NO_BACKEND.to_string()),
+        _ => Value::Null,
+    };
     let values = (0..batch.rows).map(|row| {
         Ok(match value_at(&batch.arrays[0], row, &batch.arguments[0])? {
             Value::Int(key) => match found.get(&key) {
                 Some(value) => value.clone(),
+                None if is_backend && !known.contains(&key) => no_backend.clone(),
                 None if is_backend => Value::Null,
                 None => nothing.clone(),
             },
