@@ -74,6 +74,7 @@ mod output;
 pub mod pattern;
 pub(crate) mod pattern_prefix;
 mod percentile;
+mod postgresql_hash;
 mod privilege;
 mod range;
 mod record;
@@ -211,6 +212,7 @@ static TABLES: &[&[FunctionDef]] = &[
     range::COMPARISONS.as_flattened(),
     range::FUNCTIONS,
     range::PARTS.as_flattened(),
+    postgresql_hash::FUNCTIONS,
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
     row_stamp::FUNCTIONS,

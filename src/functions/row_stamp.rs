@@ -46,7 +46,7 @@ fn stamps(batch: &Batch, or_null: bool) -> Int64Array {
     let mut bytes = Vec::new();
     let stamp = |row: usize| {
         bytes.clear();
-        for (column, (array, ty)) in batch.arrays.iter().zip(&batch.arguments[..]).enumerate() {
+        for (column, (array, ty)) in batch.arrays.iter().zip(batch.arguments).enumerate() {
             if !is_null(column, row) {
                 let start = bytes.len();
                 bytes.extend_from_slice(&(column as u32).to_le_bytes());

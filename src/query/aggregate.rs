@@ -8,6 +8,7 @@ use super::accumulation::{
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::outer_aggregate::CapturedBefore;
+use super::string_agg::sort_as_text;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
@@ -212,15 +213,7 @@ impl Binder<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
-            let sorted_as_text = arguments
-                .first()
-                .filter(|first| name == "string_agg" && first.ty == SqlType::Citext);
-            // What it joins is text by then, and in the order of texts, as PostgreSQL has it.
-            for (sort, ty) in order_by.iter().zip(&mut order_types) {
-                if sorted_as_text.is_some_and(|first| first.expr == sort.expr) {
-                    *ty = SqlType::Text;
-                }
-            }
+            sort_as_text(name, &arguments, &order_by, &mut order_types);
             self.accumulators(name, arguments, distinct)?
         };
         if !distinct {

@@ -206,11 +206,8 @@ impl Binder<'_> {
         };
         let found = match place.scope.get_qualified(schema, relation, name) {
             Err(unknown) if unknown.is_undefined_column() => {
-                if let Some(found) = self.system_column(Some((schema, relation)), name, place.scope)? {
+                if let Some(found) = self.beside_columns((schema, relation), name, place)? {
                     return Ok(found);
-                }
-                if let Some(call) = self.function_of_row((schema, relation), name, place)? {
-                    return Ok(call);
                 }
                 return self.unwritten_column(column, place, unknown);
             }

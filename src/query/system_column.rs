@@ -7,7 +7,7 @@
 //!
 //! `tableoid` is a constant of the relation, and stands in its scope.
 
-use super::binder::{Binder, Bound};
+use super::binder::{Binder, Bound, Place};
 use super::from_item::FromItem;
 use super::row_origin::RowOrigin;
 use super::scope::{Scope, ScopeRelation};
@@ -51,6 +51,19 @@ impl Binder<'_> {
             }
         };
         found.map(|found| self.system_column_of(found, name)).transpose()
+    }
+
+    /// What a name behind a relation's means that is no column of it: one that every table has, or a function of its row.
+    pub(super) fn beside_columns(
+        &mut self,
+        (schema, relation): (Option<&str>, &str),
+        name: &str,
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        match self.system_column(Some((schema, relation)), name, place.scope)? {
+            Some(found) => Ok(Some(found)),
+            None => self.function_of_row((schema, relation), name, place),
+        }
     }
 
     fn system_column_of(&mut self, relation: &ScopeRelation, name: &str) -> Result<Bound> {

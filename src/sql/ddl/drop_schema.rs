@@ -93,13 +93,12 @@ fn notice_gone(
     notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
 }
 
-/// Runs DROP SCHEMA. Errors: 3F000; 2BP01 for one of the system, and without CASCADE for what it holds.
-pub(super) async fn drop_schemas(
-    ctx: &StatementContext,
+/// The schemas of these names. Errors: 3F000; 2BP01 for one of the system.
+fn named_schemas<'c>(
+    ctx: &'c StatementContext,
     names: &[ObjectName],
     if_exists: bool,
-    cascade: bool,
-) -> Result<()> {
+) -> Result<Vec<&'c SchemaDef>> {
     let mut schemas = Vec::with_capacity(names.len());
     for name in names {
         let (_, name) = names::relation_name(name)?;
@@ -123,6 +122,17 @@ pub(super) async fn drop_schemas(
             Err(error) => return Err(error),
         }
     }
+    Ok(schemas)
+}
+
+/// Runs DROP SCHEMA. Errors: 3F000; 2BP01 for one of the system, and without CASCADE for what it holds.
+pub(super) async fn drop_schemas(
+    ctx: &StatementContext,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
+    let schemas = named_schemas(ctx, names, if_exists)?;
     if schemas.is_empty() {
         return Ok(());
     }
