@@ -67,6 +67,7 @@ pub(crate) mod extension;
 mod foreign_key;
 mod generation;
 mod index_options;
+mod key_column;
 mod load;
 mod lookups;
 mod narrowed;

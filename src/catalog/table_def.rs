@@ -492,19 +492,6 @@ impl TableDef {
         let others = primary.filter(|key| !index.has_column(key.column));
         index.columns.iter().chain(others).cloned().collect()
     }
-    /// Whether the entries of an index hold all that is asked of the column at this position: its value as the row has it (keys know
-    /// neither -0 nor one NaN from another), and that the row is there.
-    pub fn is_covered(&self, index: &IndexDef, position: usize) -> bool {
-        let column = &self.columns[position];
-        let is_exact = !matches!(column.ty, SqlType::Float4 | SqlType::Float8);
-        // An entry does not tell whether its row is over.
-        let is_held = || {
-            self.is_key_column(column.id)
-                || index.include.contains(&column.id)
-                || index.has_column(column.id) && is_exact
-        };
-        index.id == 0 || !self.options.expiry.may_be_over() && is_held()
-    }
     /// How columns stand in keys.
     pub fn fields_of(&self, columns: &[KeyColumn]) -> Vec<KeyField> {
         let field = |key: &KeyColumn| {

@@ -1,4 +1,4 @@
-//! Types that users make: enums, domains and composite types, each a record; and `UserTypes`, those of a catalog. What a column or an
+//! Types that users make: enums, domains and composite types, and those of extensions, each a record; and `UserTypes`, those of a catalog. What a column or an
 //! expression is of brings along what it needs of its type, so that none is looked up by whoever reads values.
 
 use std::collections::BTreeMap;
@@ -35,6 +35,8 @@ pub enum TypeKind {
     Domain(DomainDef),
     /// CREATE TYPE … AS (…).
     Composite(CompositeDef),
+    /// CREATE EXTENSION, of a type of its own.
+    Base(SqlType),
 }
 
 /// A composite type: a row that no table has. In pg_class it stands under the oid of the type.
@@ -86,6 +88,7 @@ impl TypeDef {
             TypeKind::Enum(labels) => SqlType::Enum(Arc::clone(labels)),
             TypeKind::Domain(domain) => domain.ty.clone(),
             TypeKind::Composite(composite) => SqlType::Record(Arc::clone(&composite.row)),
+            TypeKind::Base(ty) => ty.clone(),
         }
     }
 
@@ -93,7 +96,7 @@ impl TypeDef {
     pub fn domain(&self) -> Option<&DomainDef> {
         match &self.kind {
             TypeKind::Domain(domain) => Some(domain),
-            TypeKind::Enum(_) | TypeKind::Composite(_) => None,
+            TypeKind::Enum(_) | TypeKind::Composite(_) | TypeKind::Base(_) => None,
         }
     }
 
@@ -101,7 +104,7 @@ impl TypeDef {
     pub fn kind_word(&self) -> &'static str {
         match self.kind {
             TypeKind::Domain(_) => "domain",
-            TypeKind::Enum(_) | TypeKind::Composite(_) => "type",
+            TypeKind::Enum(_) | TypeKind::Composite(_) | TypeKind::Base(_) => "type",
         }
     }
 
@@ -126,7 +129,7 @@ impl TypeDef {
     /// Its version and those of what it rests on as one number.
     pub fn version_with_types(&self) -> u64 {
         match &self.kind {
-            TypeKind::Enum(_) => self.version,
+            TypeKind::Enum(_) | TypeKind::Base(_) => self.version,
             // It adds up those of its attributes.
             TypeKind::Composite(composite) => composite.row.version,
             TypeKind::Domain(domain) => {
@@ -146,7 +149,7 @@ impl TypeDef {
                 .collect::<Vec<_>>()
         };
         match &self.kind {
-            TypeKind::Enum(_) => Vec::new(),
+            TypeKind::Enum(_) | TypeKind::Base(_) => Vec::new(),
             TypeKind::Composite(composite) => {
                 let fields = composite.row.fields.iter();
                 fields.flat_map(|field| oids(&field.ty)).collect()

@@ -32,6 +32,8 @@ enum KindRecord {
     Enum(Vec<EnumLabel>),
     Domain(DomainRecord),
     Composite(CompositeRecord),
+    /// The type's name, which is every database's.
+    Base(String),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -67,6 +69,7 @@ struct DomainRecord {
 pub(super) fn encode(ty: &TypeDef, version: u64) -> Result<Vec<u8>> {
     let kind = match &ty.kind {
         TypeKind::Enum(labels) => KindRecord::Enum(labels.labels.clone()),
+        TypeKind::Base(ty) => KindRecord::Base(stored_name(ty)),
         TypeKind::Domain(domain) => KindRecord::Domain(DomainRecord {
             ty: stored_name(&domain.ty),
             over: domain.over.as_ref().map(|over| over.oid),
@@ -140,7 +143,7 @@ impl TypeRecord {
     /// Whether the types are there that it rests on.
     fn is_ready(&self, types: &UserTypes) -> bool {
         match &self.kind {
-            KindRecord::Enum(_) => true,
+            KindRecord::Enum(_) | KindRecord::Base(_) => true,
             KindRecord::Domain(domain) => {
                 domain.over.is_none_or(|over| types.by_oid(over).is_some())
                     && types.of_stored_name(&domain.ty).is_ok()
@@ -164,6 +167,7 @@ impl TypeRecord {
                     labels,
                 }))
             }
+            KindRecord::Base(name) => TypeKind::Base(types.of_stored_name(&name)?),
             KindRecord::Domain(domain) => TypeKind::Domain(DomainDef {
                 ty: types.of_stored_name(&domain.ty)?,
                 over: domain.over.and_then(|over| types.by_oid(over).cloned()),
@@ -215,7 +219,7 @@ impl TypeDef {
     /// Whether it is this, and rests on the same definitions.
     fn kind_is(&self, kind: &TypeKind) -> bool {
         match (&self.kind, kind) {
-            (TypeKind::Enum(_), TypeKind::Enum(_)) => true,
+            (TypeKind::Enum(_), TypeKind::Enum(_)) | (TypeKind::Base(_), TypeKind::Base(_)) => true,
             (TypeKind::Domain(a), TypeKind::Domain(b)) => {
                 let same_over = match (&a.over, &b.over) {
                     (Some(a), Some(b)) => Arc::ptr_eq(a, b),

@@ -50,6 +50,7 @@ pub(super) fn column_types() -> Vec<SqlType> {
         SqlType::Array(Box::new(SqlType::Numeric(None))),
         SqlType::Interval(None),
         SqlType::Json,
+        SqlType::Citext,
         SqlType::Name,
         SqlType::Oid,
         SqlType::Int2Vector,

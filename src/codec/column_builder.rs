@@ -94,7 +94,7 @@ impl ColumnBuilder {
             SqlType::Bool => Kind::Bool(BooleanBuilder::with_capacity(rows)),
             SqlType::Int2 => Kind::Int2(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Int4 => Kind::Int4(PrimitiveBuilder::with_capacity(rows)),
-            SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
+            SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
                 Kind::Int8(PrimitiveBuilder::with_capacity(rows))
             }
             SqlType::Float4 => Kind::Float4(PrimitiveBuilder::with_capacity(rows)),
@@ -109,6 +109,7 @@ impl ColumnBuilder {
             }
             SqlType::Text
             | SqlType::Varchar(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Jsonb
             | SqlType::Bit(_)
@@ -265,7 +266,7 @@ impl ColumnBuilder {
             (Kind::Int4(builder), Value::Int(value)) => {
                 builder.append_value(i32::try_from(*value).map_err(|_| unfit())?)
             }
-            (Kind::Int8(builder), Value::Int(value)) => builder.append_value(*value),
+            (Kind::Int8(builder), Value::Int(value) | Value::Money(value)) => builder.append_value(*value),
             (Kind::Int8(builder), Value::Enum(value)) => builder.append_value(value.position),
             (Kind::Float4(builder), Value::Float4(value)) => builder.append_value(*value),
             (Kind::Float8(builder), Value::Float8(value)) => builder.append_value(*value),

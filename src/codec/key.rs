@@ -10,7 +10,7 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value};
+use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value, comparable_text};
 use crate::{Error, Result};
 
 /// How one column stands in a key.
@@ -57,9 +57,11 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Float4
         | SqlType::Float8
+        | SqlType::Money
         | SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bytea
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
@@ -98,6 +100,12 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     })
 }
 
+/// Whether a field tells which value it is of: all do but those of citext, which say it in lower case. The value itself then stands
+/// in what is under the key.
+pub fn tells_value(ty: &SqlType) -> bool {
+    *ty != SqlType::Citext
+}
+
 /// The tag byte of the type's fields (before complement).
 pub fn tag(ty: &SqlType) -> u8 {
     match ty {
@@ -105,6 +113,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Int2
         | SqlType::Int4
         | SqlType::Int8
+        | SqlType::Money
         | SqlType::Oid
         | SqlType::Regclass
         | SqlType::Catalog(CatalogType::Xid8)
@@ -123,6 +132,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
         | SqlType::Name
@@ -142,13 +152,13 @@ pub fn tag(ty: &SqlType) -> u8 {
 }
 
 /// Appends the field of a value that already has the column's type (see `Value::assign`); `Value::Null` appends the
-/// NULL field. Normalizes −0 and NaN, drops char(n)'s trailing blanks.
+/// NULL field. Normalizes −0 and NaN, drops char(n)'s trailing blanks, writes citext in lower case.
 pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
     let start = out.len();
     match (value, &field.ty) {
         (Value::Null, _) => return out.push(null_byte(field)),
         (Value::Bool(value), _) => put(out, TAG_BOOL, &[u8::from(*value)]),
-        (Value::Int(value), _) => put_i64(out, TAG_INT, *value),
+        (Value::Int(value) | Value::Money(value), _) => put_i64(out, TAG_INT, *value),
         (Value::Enum(value), _) => put_i64(out, TAG_INT, value.position),
         (Value::Float4(value), _) => put_f32(out, *value),
         (Value::Float8(value), _) => put_f64(out, *value),
@@ -192,6 +202,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             i64::from(array.as_primitive::<Int32Type>().value(row)),
         ),
         SqlType::Int8
+        | SqlType::Money
         | SqlType::Oid
         | SqlType::Regclass
         | SqlType::Catalog(CatalogType::Xid8)
@@ -218,6 +229,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
         | SqlType::Name
@@ -281,6 +293,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
                 length,
             )
         }
+        SqlType::Money => (Value::Money(read_i64(bytes, field)?), 9),
         SqlType::Float4 => (Value::Float4(read_f32(bytes, field)?), 5),
         SqlType::Float8 => (Value::Float8(read_f64(bytes, field)?), 9),
         SqlType::Date => (Value::Date(read_i32(bytes, field)?), 5),
@@ -548,11 +561,7 @@ fn put_f64(out: &mut Vec<u8>, value: f64) {
 
 #[inline]
 fn put_text(out: &mut Vec<u8>, value: &str, ty: &SqlType) {
-    let value = if matches!(ty, SqlType::Char(_)) {
-        value.trim_end_matches(' ')
-    } else {
-        value
-    };
+    let value = comparable_text(ty, value);
     put_escaped(out, TAG_TEXT, value.as_bytes());
 }
 

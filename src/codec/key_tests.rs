@@ -69,6 +69,25 @@ fn same(a: &Value, b: &Value) -> bool {
 }
 
 #[test]
+fn citext_is_in_a_key_without_its_case() {
+    let field = KeyField {
+        ty: SqlType::Citext,
+        descending: false,
+        nulls_first: false,
+    };
+    let encoded = |text: &str| {
+        let mut bytes = Vec::new();
+        encode_value(&mut bytes, &Value::Text(text.to_string()), &field);
+        bytes
+    };
+    assert_eq!(encoded("Joe@X.com"), encoded("joe@x.COM"));
+    assert_eq!(encoded("\u{c9}a"), encoded("\u{e9}A"));
+    assert!(encoded("a") < encoded("B") && encoded("A") < encoded("b") && encoded("Z") < encoded("\u{c0}"));
+    let (value, length) = decode_value(&encoded("AbC"), &field).unwrap();
+    assert_eq!((value, length), (Value::Text("abc".to_string()), 6));
+}
+
+#[test]
 fn golden_vectors() {
     let mut vectors = 0;
     for line in include_str!("../../fixtures/key_vectors.jsonl").lines() {

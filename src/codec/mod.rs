@@ -59,6 +59,7 @@
 //! timestamp with time zone          5C  8 bytes, microseconds since 1970-01-01 UTC, sign bit flipped
 //! uuid                              60  16 bytes
 //! text, varchar(n), char(n)         70  UTF-8 with 00 written 00 FF, then 00 01; char(n) without trailing blanks
+//! citext                            70  the same, in lower case: the value itself stands under the key
 //! bytea                             74  bytes, the same
 //! ```
 //!
@@ -99,14 +100,14 @@
 //! ```text
 //! boolean                          00 or 01
 //! smallint / integer / bigint      2 / 4 / 8 bytes LE; a reader takes any of them, so widening rewrites nothing
-//! oid, regclass                    8 bytes LE
+//! oid, regclass, money (cents)     8 bytes LE
 //! enum                             8 bytes LE, the label's position
 //! real / double precision          4 / 8 bytes LE, IEEE
 //! numeric(p<=18,s) / (p<=38,s)     8 / 16 bytes LE, unscaled value
 //! numeric, any other               the bytes of `types::numeric::bytes`, the first of which is 60 or above; before, those
 //!                                  without (p,s) were scale u8 (0–38), then the unscaled value LE in as few bytes as
 //!                                  hold its sign: still read, never written
-//! text, varchar(n), json, jsonb …  UTF-8
+//! text, varchar(n), citext, json … UTF-8
 //! char(n)                          UTF-8 without trailing blanks, padded again when read
 //! bytea, uuid                      the bytes
 //! date                             4 bytes LE, days since 1970-01-01

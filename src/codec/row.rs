@@ -15,6 +15,7 @@ pub use super::column_builder::{ColumnBuilder, STRING_BYTES_GUESS};
 pub use super::stored_scalar::{is_scalar, key_scalar, stored_scalar};
 use super::stored_value;
 pub use super::stored_value::Stored;
+pub(crate) use super::stored_value::put as put_stored;
 use crate::types::SqlType;
 use crate::{Error, Result};
 

@@ -38,6 +38,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::Int4 => Scalar::Int4(narrow(read_integer(bytes)?)?),
         SqlType::Int8 => Scalar::Int8(read_integer(bytes)?),
         SqlType::Oid | SqlType::Regclass => Scalar::Oid(read_integer(bytes)?),
+        SqlType::Money => Scalar::Money(i64::from_le_bytes(fixed(bytes)?)),
         SqlType::Float4 => Scalar::Float4(f32::from_le_bytes(fixed(bytes)?)),
         SqlType::Float8 => Scalar::Float8(f64::from_le_bytes(fixed(bytes)?)),
         SqlType::Numeric(Some(size)) if size.is_fixed() => Scalar::Decimal128 {
@@ -65,6 +66,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::Uuid => Scalar::Uuid(&fixed_slice::<16>(bytes)?[..]),
         SqlType::Text
         | SqlType::Varchar(_)
+        | SqlType::Citext
         | SqlType::Json
         | SqlType::Name
         | SqlType::InternalChar
@@ -102,6 +104,7 @@ pub fn key_scalar<'a>(
         SqlType::Int4 => Scalar::Int4(narrow(key::read_i64(bytes, field)?)?),
         SqlType::Int8 => Scalar::Int8(key::read_i64(bytes, field)?),
         SqlType::Oid | SqlType::Regclass => Scalar::Oid(key::read_i64(bytes, field)?),
+        SqlType::Money => Scalar::Money(key::read_i64(bytes, field)?),
         SqlType::Float4 => Scalar::Float4(key::read_f32(bytes, field)?),
         SqlType::Float8 => Scalar::Float8(key::read_f64(bytes, field)?),
         SqlType::Numeric(Some(size)) => Scalar::Decimal128 {

@@ -37,13 +37,13 @@ fn string(array: &ArrayRef, row: usize) -> &str {
 
 /// Appends the stored bytes of an element that is not NULL.
 #[inline]
-pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
+pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
     match ty {
         SqlType::Catalog(_) => put(out, &SqlType::from_arrow(&ty.arrow_type()), array, row),
         SqlType::Bool => out.push(u8::from(array.as_boolean().value(row))),
         SqlType::Int2 => out.extend_from_slice(&array.as_primitive::<Int16Type>().value(row).to_le_bytes()),
         SqlType::Int4 => out.extend_from_slice(&array.as_primitive::<Int32Type>().value(row).to_le_bytes()),
-        SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
+        SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
             out.extend_from_slice(&array.as_primitive::<Int64Type>().value(row).to_le_bytes());
         }
         SqlType::Float4 => {
@@ -62,6 +62,7 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         SqlType::Char(_) => out.extend_from_slice(string(array, row).trim_end_matches(' ').as_bytes()),
         SqlType::Text
         | SqlType::Varchar(_)
+        | SqlType::Citext
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Bit(_)

@@ -13,7 +13,7 @@ use super::cast::output_text;
 use super::size::LimitedText;
 use super::{Batch, Body, FunctionDef, T};
 use crate::system::datafusion_error::from_arrow;
-use crate::types::{CatalogType, SqlType, Value, element_type};
+use crate::types::{CatalogType, SqlType, Value, comparable_text, element_type};
 use crate::{Error, Result};
 
 /// The name of `x = ANY (array)`, which becomes an IN list once the array is known.
@@ -537,10 +537,11 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
         (Value::Text(a), Value::Text(b)) => match ty {
             SqlType::Jsonb => super::json_order::compare(a, b),
-            SqlType::Char(_) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
+            SqlType::Char(_) | SqlType::Citext => comparable_text(ty, a).cmp(&comparable_text(ty, b)),
             SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
             _ => a.cmp(b),
         },
+        (Value::Money(a), Value::Money(b)) => a.cmp(b),
         (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
         (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::Time(a), Value::Time(b))

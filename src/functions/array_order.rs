@@ -32,6 +32,7 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
             Some((compare::NUMERIC_KEY_NAME, compare::NUMERIC_KEY, SqlType::Bytea))
         }
         SqlType::Char(None) => Some((compare::TRIM_CHAR_NAME, compare::TRIM_CHAR, ty.clone())),
+        SqlType::Citext => Some((compare::CITEXT_KEY_NAME, compare::CITEXT_KEY, SqlType::Text)),
         SqlType::Jsonb => Some((
             json_order::JSONB_ORDER_NAME,
             json_order::JSONB_ORDER,

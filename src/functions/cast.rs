@@ -7,6 +7,7 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
+use crate::types::tid;
 use crate::types::{
     CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, bits, element_type, keeps_all_times,
 };
@@ -28,6 +29,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
     match (from, to) {
         (a, b) if number(a) && number(b) => true,
         (S::Bool, S::Int4) | (S::Int4, S::Bool) => true,
+        (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
         (S::Int4 | S::Int8, S::Bit(_)) | (S::Bit(_), S::Int4 | S::Int8) => true,
         (a, b) if a.is_bits() && b.is_bits() => true,
         (a, b) if oid_like(a) && (oid_like(b) || matches!(b, S::Int4 | S::Int8)) => true,
@@ -94,10 +96,12 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether values that need no change are yet other ones by `=` and in order: jsonb that is text, in arrays too. A call says that they are.
+/// Whether values that need no change are yet other ones by `=` and in order: jsonb or citext that is text, text that is citext, in
+/// arrays too. A call says that they are.
 pub(crate) fn compares_otherwise(from: &SqlType, to: &SqlType) -> bool {
-    let item = |ty: &SqlType| ty.item_type().unwrap_or(ty) == &SqlType::Jsonb;
-    item(from) && !item(to)
+    let is = |ty: &SqlType, wanted: &SqlType| ty.innermost() == wanted;
+    is(from, &SqlType::Jsonb) && !is(to, &SqlType::Jsonb)
+        || is(from, &SqlType::Citext) != is(to, &SqlType::Citext)
 }
 
 /// Types of one carrier whose values need no change from one to the other.
@@ -105,7 +109,10 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
     use SqlType as S;
     match (from, to) {
         (S::Varchar(a), S::Varchar(Some(b))) => a.is_some_and(|a| a <= *b),
-        (S::Text | S::Varchar(_) | S::Name | S::Unknown, S::Text | S::Varchar(None)) => true,
+        (
+            S::Text | S::Varchar(_) | S::Citext | S::Name | S::Unknown,
+            S::Text | S::Varchar(None) | S::Citext,
+        ) => true,
         (S::Text | S::Varchar(_) | S::Char(_) | S::Unknown, S::Char(None)) => true,
         (S::Bit(_) | S::VarBit(_), S::Text | S::Varchar(None) | S::Bit(None) | S::VarBit(None)) => true,
         (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
@@ -138,9 +145,10 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Null, _) => Ok(Value::Null),
         (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
-        (value, S::Text | S::Varchar(_) | S::Char(_) | S::Name | S::InternalChar | S::Unknown) => {
-            Value::Text(text_of(&value, from, settings)).cast(to, settings)
-        }
+        (
+            value,
+            S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name | S::InternalChar | S::Unknown,
+        ) => Value::Text(text_of(&value, from, settings)).cast(to, settings),
         (Value::Text(text), S::Json | S::Jsonb) => Value::parse(&text, to, settings),
         (Value::Text(text), _) if *from == S::Jsonb => from_jsonb(&text, to, settings),
         (Value::Text(text), S::Int4 | S::Int8) if from.is_bits() => {
@@ -186,6 +194,7 @@ pub(super) fn output_text(value: &Value, ty: &SqlType, settings: &FormatSettings
 pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> String {
     match value {
         Value::Bool(flag) => flag.to_string(),
+        Value::Int(number) if *from == SqlType::Catalog(CatalogType::Tid) => tid::text(*number),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
         other => other.to_text(settings),

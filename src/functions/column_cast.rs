@@ -21,8 +21,8 @@ use crate::types::{
 pub(super) fn column_cast(batch: &Batch) -> Option<Result<ArrayRef>> {
     use SqlType as S;
     match (&batch.arguments[0], batch.returns) {
-        (from, S::Text | S::Varchar(None)) if prints_alike(from) => Some(to_text(batch)),
-        (S::Char(_), S::Text | S::Varchar(None)) => {
+        (from, S::Text | S::Varchar(None) | S::Citext) if prints_alike(from) => Some(to_text(batch)),
+        (S::Char(_), S::Text | S::Varchar(None) | S::Citext) => {
             Some(batch.map1(|padded: &str| padded.trim_end_matches(' ')))
         }
         (S::Int2 | S::Int4 | S::Int8, to) if to.is_number() => Some(from_integers(batch)),

@@ -1,5 +1,5 @@
 //! What comparisons need beside Arrow's own kernels: floats in PostgreSQL's order (−0 equals 0, every NaN one NaN above
-//! all), char(n) without its padding, numerics without their scale, and timestamps given as epoch milliseconds.
+//! all), char(n) without its padding, citext in lower case, numerics without their scale, and timestamps given as epoch milliseconds.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use arrow::datatypes::{DataType, Float32Type, Float64Type, Int64Type};
 use super::argument::Timestamp;
 use super::{Batch, Body};
 use crate::Result;
+use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, epoch_milliseconds, numeric_key};
 
 /// The name of [`FLOAT_ORDER`]: whoever reads filters may look through it.
@@ -20,6 +21,21 @@ pub const FLOAT_ORDER: Body = Body::Batch(float_order);
 pub const TRIM_CHAR_NAME: &str = "bpchar_trim";
 /// char(n) as comparisons see it: without trailing blanks.
 pub const TRIM_CHAR: Body = Body::Batch(trim_char);
+
+/// The name of [`CITEXT_KEY`].
+pub const CITEXT_KEY_NAME: &str = "citext_key";
+/// citext as comparisons see it: in lower case.
+pub const CITEXT_KEY: Body = Body::Batch(|batch| batch.map1(|text: &str| lowercase(text).into_owned()));
+
+/// Texts as what orders them as citext, with the text itself behind it: so an extremum tells which text it is; and the texts of those.
+pub const CITEXT_WITH_KEY: Body =
+    Body::Batch(|batch| batch.map1(|text: &str| format!("{}{KEY_END}{text}", lowercase(text))));
+/// See [`CITEXT_WITH_KEY`].
+pub const CITEXT_OF_KEY: Body = Body::Batch(|batch| {
+    batch.map1(|keyed: &str| keyed.split_once(KEY_END).map_or("", |(_, text)| text).to_string())
+});
+/// Stands in no text, and before every other character.
+const KEY_END: char = '\0';
 
 /// The name of [`NUMERIC_KEY`].
 pub const NUMERIC_KEY_NAME: &str = "numeric_key";

@@ -37,8 +37,12 @@ pub enum T {
     Float8,
     /// numeric of any size.
     Numeric,
+    /// money.
+    Money,
     /// text.
     Text,
+    /// citext.
+    Citext,
     /// bytea.
     Bytea,
     /// bit of any length.
@@ -106,7 +110,9 @@ impl T {
             T::Float4 => SqlType::Float4,
             T::Float8 => SqlType::Float8,
             T::Numeric => SqlType::Numeric(None),
+            T::Money => SqlType::Money,
             T::Text => SqlType::Text,
+            T::Citext => SqlType::Citext,
             T::Bytea => SqlType::Bytea,
             T::Bit => SqlType::Bit(None),
             T::VarBit => SqlType::VarBit(None),

@@ -17,6 +17,7 @@ mod bound_function;
 mod bytea;
 pub mod cast;
 mod catalog_array;
+mod citext;
 mod column_cast;
 pub mod compare;
 mod datetime;
@@ -58,6 +59,7 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod money;
 mod normal_form;
 mod number_format;
 mod number_from_char;
@@ -73,6 +75,7 @@ pub mod pattern;
 mod pattern_list;
 pub(crate) mod pattern_prefix;
 mod percentile;
+mod postgresql_hash;
 mod privilege;
 mod range;
 mod record;
@@ -84,12 +87,14 @@ mod regular_groups;
 mod routine;
 mod routine_name;
 mod row_limit;
+mod row_stamp;
 mod sequence;
 mod server;
 mod setting;
 mod size;
 mod size_of;
 mod standard_types;
+mod statistics;
 mod string;
 mod system;
 mod table_size;
@@ -119,7 +124,7 @@ pub use batch::Batch;
 pub use bound_function::BoundFunction;
 pub(crate) use bound_function::bound_function_of;
 pub use catalog_array::set_function;
-pub use compare::{FLOAT_KEY, FLOAT_OF_KEY};
+pub use compare::{CITEXT_OF_KEY, CITEXT_WITH_KEY, FLOAT_KEY, FLOAT_OF_KEY};
 pub use definition::{Body, FunctionDef, Parameter, Returns, T, Volatility};
 pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
@@ -130,6 +135,7 @@ pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
+pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
 pub use server::note_server_start;
 
 /// A function was called with other types than its registration says: a bug in us.
@@ -179,6 +185,7 @@ static TABLES: &[&[FunctionDef]] = &[
     datetime::FUNCTIONS,
     datetime_format::FUNCTIONS,
     datetime_period::FUNCTIONS,
+    citext::FUNCTIONS,
     digest::FUNCTIONS,
     enumeration::FUNCTIONS,
     encoding::FUNCTIONS,
@@ -195,6 +202,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json_object::FUNCTIONS,
     json_path::FUNCTIONS,
     json_path::OPERATORS,
+    money::FUNCTIONS,
     normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
@@ -206,13 +214,16 @@ static TABLES: &[&[FunctionDef]] = &[
     range::COMPARISONS.as_flattened(),
     range::FUNCTIONS,
     range::PARTS.as_flattened(),
+    postgresql_hash::FUNCTIONS,
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,
+    row_stamp::FUNCTIONS,
     sequence::FUNCTIONS,
     server::FUNCTIONS,
     setting::FUNCTIONS,
     size_of::FUNCTIONS,
     regions::FUNCTIONS,
+    statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     transaction_id::FUNCTIONS,

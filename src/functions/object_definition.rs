@@ -116,7 +116,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
     FunctionDef::catalog("pg_get_functiondef", &[T::Oid], T::Text, |b, catalog| {
         b.map1(|oid| {
-            user_routine(catalog, oid).map(|routine| routine_text::definition(known(catalog), routine))
+            user_routine(catalog, oid).map(|routine| routine_text::definition(reader(catalog), routine))
         })
     }),
     FunctionDef::catalog("pg_get_function_sqlbody", &[T::Oid], T::Text, |b, catalog| {
@@ -247,10 +247,18 @@ static PARAMETERS: LazyLock<HashMap<i64, Parameters>> = LazyLock::new(|| {
 });
 
 /// The parameters with their modes and names. Defaults are left out: PostgreSQL keeps them as parse trees.
+/// Who asks.
+fn reader(catalog: &CatalogContext) -> routine_text::Reader<'_> {
+    routine_text::Reader {
+        catalog: known(catalog),
+        search_path: catalog.search_path(),
+    }
+}
+
 fn signature(catalog: &CatalogContext, oid: i64, with_outputs: bool) -> Option<String> {
     if let Some(routine) = user_routine(catalog, oid) {
         let shown = if with_outputs { Shown::All } else { Shown::Identity };
-        return Some(routine_text::arguments(known(catalog), routine, shown));
+        return Some(routine_text::arguments(reader(catalog), routine, shown));
     }
     let parameters = PARAMETERS.get(&oid)?;
     let last_input = parameters.types.len().saturating_sub(1);
@@ -278,7 +286,7 @@ fn signature(catalog: &CatalogContext, oid: i64, with_outputs: bool) -> Option<S
 
 fn function_result(catalog: &CatalogContext, oid: i64) -> Option<String> {
     if let Some(routine) = user_routine(catalog, oid) {
-        return routine_text::result(known(catalog), routine);
+        return routine_text::result(reader(catalog), routine);
     }
     let parameters = PARAMETERS.get(&oid)?;
     let name = |ty: i64| format_type(ty, None, catalog.objects(), catalog.search_path());

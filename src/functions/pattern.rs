@@ -6,6 +6,7 @@ use super::regular_expression::{RegularExpression, with_regex};
 use super::{Body, FunctionDef, T};
 use crate::plan::like::LikePattern;
 use crate::system::query_threads::check_left;
+use crate::types::letter_case::lowercase;
 use crate::{Error, Result};
 
 /// `a || b` of texts.
@@ -22,8 +23,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map3(like_bytes)
     }),
     FunctionDef::new("similar_to", &[T::Text, T::Text, T::Text], T::Bool, |b| {
-        b.map3(similar)
+        b.map3(|text, pattern, escape| similar(text, pattern, escape, ""))
     }),
+    // SIMILAR TO of citext.
+    FunctionDef::new(
+        "similar_in_any_case_to",
+        &[T::Text, T::Text, T::Text],
+        T::Bool,
+        |b| b.map3(|text, pattern, escape| similar(text, pattern, escape, "i")),
+    ),
     FunctionDef::new("substring", &[T::Text, T::Text, T::Text], T::Text, |b| {
         b.map3(similar_part)
     }),
@@ -64,9 +72,7 @@ pub(super) fn like(text: &str, pattern: &str, escape: &str) -> Result<bool> {
 
 pub(super) fn like_any_case(text: &str, pattern: &str, escape: &str) -> Result<bool> {
     let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
-    Ok(pattern
-        .to_lowercase()
-        .matches(text.to_lowercase().as_bytes(), true))
+    Ok(pattern.to_lowercase().matches(lowercase(text).as_bytes(), true))
 }
 
 fn like_bytes(bytes: &[u8], pattern: &[u8], escape: &str) -> Result<bool> {
@@ -74,9 +80,9 @@ fn like_bytes(bytes: &[u8], pattern: &[u8], escape: &str) -> Result<bool> {
     Ok(pattern.matches(bytes, false))
 }
 
-fn similar(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+fn similar(text: &str, pattern: &str, escape: &str, flags: &str) -> Result<bool> {
     let regex = similar_regex(pattern, escape.chars().next());
-    matches(text, &format!("\\A(?:{regex})\\z"), "")
+    matches(text, &format!("\\A(?:{regex})\\z"), flags)
 }
 
 /// `substring(text FROM pattern FOR escape)`: the part of a text between the two marks of a pattern, an escape and `"` each, which the

@@ -168,7 +168,7 @@ pub(super) fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool> {
 }
 
 /// Errors: 22023 for the flag `g` where only one match counts.
-fn refuse_global(flags: &str, function: &str, hint: Option<&str>) -> Result<()> {
+pub(super) fn refuse_global(flags: &str, function: &str, hint: Option<&str>) -> Result<()> {
     match flags.contains('g') {
         true => Err(Error::InvalidParameter {
             message: format!("{function}() does not support the \"global\" option"),
@@ -199,7 +199,11 @@ fn group_texts<'t>(text: &'t str, groups: &Groups) -> Vec<Option<&'t str>> {
     shown.iter().map(text_of).collect()
 }
 
-fn first_match<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Option<Vec<Option<&'t str>>>> {
+pub(super) fn first_match<'t>(
+    text: &'t str,
+    pattern: &str,
+    flags: &str,
+) -> Result<Option<Vec<Option<&'t str>>>> {
     refuse_global(
         flags,
         "regexp_match",
@@ -212,7 +216,11 @@ fn first_match<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Option<V
 }
 
 /// The first match, or every one with the flag `g`.
-fn every_match<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<Vec<Option<&'t str>>>> {
+pub(super) fn every_match<'t>(
+    text: &'t str,
+    pattern: &str,
+    flags: &str,
+) -> Result<Vec<Vec<Option<&'t str>>>> {
     let wanted = if flags.contains('g') { usize::MAX } else { 1 };
     with_regex(pattern, flags, |regex| {
         let found = regex.groups_of_all(text, 0).take(wanted);
@@ -221,7 +229,7 @@ fn every_match<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<Vec<
 }
 
 /// The pieces between the matches. An empty match at either end, or right behind another match, is none.
-fn split<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<&'t str>> {
+pub(super) fn split<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<&'t str>> {
     with_regex(pattern, flags, |regex| {
         let (mut pieces, mut from) = (Vec::new(), 0);
         for span in regex.find_all(text, 0) {
@@ -237,7 +245,7 @@ fn split<'t>(text: &'t str, pattern: &str, flags: &str) -> Result<Vec<&'t str>> 
 }
 
 /// The fourth argument is flags. Errors: 22023 with a hint when it looks like a number.
-fn replaced_by_flags(
+pub(super) fn replaced_by_flags(
     (text, pattern, flags): (&str, &str, &str),
     new: &str,
     limits: ResultLimits,

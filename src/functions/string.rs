@@ -11,12 +11,16 @@ use super::size::{LimitedText, check_length};
 use super::text_encoding::{decode, encode, hex};
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::parse::quoting;
+use crate::types::letter_case::{lowercase, lowercase_of, uppercase, uppercase_of};
 use crate::types::{ResultLimits, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("lower", &[T::Text], T::Text, |b| b.map1(lower)).bounded(),
-    FunctionDef::new("upper", &[T::Text], T::Text, |b| b.map1(upper)).bounded(),
+    FunctionDef::new("lower", &[T::Text], T::Text, |b| {
+        b.map1(|text: &str| lowercase(text).into_owned())
+    })
+    .bounded(),
+    FunctionDef::new("upper", &[T::Text], T::Text, |b| b.map1(uppercase)).bounded(),
     FunctionDef::new("initcap", &[T::Text], T::Text, |b| b.map1(initcap)).bounded(),
     FunctionDef::new("length", &[T::Text], T::Int4, |b| b.map1(characters)).bounded(),
     FunctionDef::new("length", &[T::Bytea], T::Int4, |b| b.map1(octets)).bounded(),
@@ -215,38 +219,6 @@ fn octets(bytes: &[u8]) -> Result<i32> {
     count(bytes.len())
 }
 
-/// A character in upper case; one that has no single such character stays, as in PostgreSQL.
-fn uppercase_of(character: char) -> char {
-    let mut mapped = character.to_uppercase();
-    match (mapped.next(), mapped.next()) {
-        (Some(single), None) => single,
-        _ => character,
-    }
-}
-
-/// See [`uppercase_of`].
-fn lowercase_of(character: char) -> char {
-    let mut mapped = character.to_lowercase();
-    match (mapped.next(), mapped.next()) {
-        (Some(single), None) => single,
-        _ => character,
-    }
-}
-
-fn upper(text: &str) -> String {
-    match text.is_ascii() {
-        true => text.to_ascii_uppercase(),
-        false => text.chars().map(uppercase_of).collect(),
-    }
-}
-
-fn lower(text: &str) -> String {
-    match text.is_ascii() {
-        true => text.to_ascii_lowercase(),
-        false => text.chars().map(lowercase_of).collect(),
-    }
-}
-
 fn initcap(text: &str) -> String {
     let mut inside = false;
     let capitals = text.chars().map(|character| {
@@ -394,7 +366,7 @@ fn replaced<'a>(text: &'a str, from: &str, to: &str, limits: ResultLimits) -> Re
     }
 }
 
-fn translated(text: &str, from: &str, to: &str) -> String {
+pub(super) fn translated(text: &str, from: &str, to: &str) -> String {
     let translated =
         text.chars().filter_map(
             |character| match from.chars().position(|other| other == character) {
@@ -440,7 +412,7 @@ fn overlaid_bytes(bytes: &[u8], part: &[u8], start: i32, length: i32) -> Result<
     Ok([&bytes[..before.min(end)], part, &bytes[behind.min(end)..]].concat())
 }
 
-fn position(text: &str, part: &str) -> Result<i32> {
+pub(super) fn position(text: &str, part: &str) -> Result<i32> {
     match text.find(part) {
         Some(at) => characters(&text[..at]).map(|before| before + 1),
         None => Ok(0),

@@ -65,6 +65,8 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Text | T::Any | T::AnyElement => (SqlType::Text, text("1")),
         T::Bit => (SqlType::Bit(None), text("1")),
         T::VarBit => (SqlType::VarBit(None), text("1")),
+        T::Citext => (SqlType::Citext, text("1")),
+        T::Money => (SqlType::Money, Value::Money(1)),
         T::Bytea => (SqlType::Bytea, Value::Bytes(vec![1])),
         T::Date => (SqlType::Date, Value::Date(1)),
         T::Time => (SqlType::Time(None), Value::Time(1)),

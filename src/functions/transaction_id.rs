@@ -79,6 +79,11 @@ fn shown(number: u64) -> i64 {
     first_number().saturating_add(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
+/// The low half of the number that the next transaction gets, as xid has it.
+pub(super) fn next_number(catalog: &CatalogContext) -> i64 {
+    shown(catalog.statement().txn.open_numbers().next) & i64::from(u32::MAX)
+}
+
 fn current(catalog: &CatalogContext) -> i64 {
     shown(catalog.statement().txn.transaction_number())
 }

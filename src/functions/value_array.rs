@@ -141,7 +141,7 @@ fn integers<T: TryFrom<i64>>(values: &[Value], ty: &SqlType) -> Result<Vec<Optio
         .iter()
         .map(|value| match value {
             Value::Null => Ok(None),
-            Value::Int(number) | Value::Enum(EnumValue { position: number, .. }) => {
+            Value::Int(number) | Value::Money(number) | Value::Enum(EnumValue { position: number, .. }) => {
                 match T::try_from(*number) {
                     Ok(fits) => Ok(Some(fits)),
                     Err(_) => Err(Error::NumericOutOfRange {

@@ -3,7 +3,7 @@
 use arrow::datatypes::Field;
 
 use super::outer_values::outer_name;
-use crate::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::functions::json_order::JSONB_ORDER_NAME;
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
@@ -60,7 +60,7 @@ fn is_column(expr: &Expr) -> bool {
         Expr::ScalarFunction(call) => {
             matches!(
                 call.func.name(),
-                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | NUMERIC_KEY_NAME
+                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | CITEXT_KEY_NAME | NUMERIC_KEY_NAME
             ) && call.args.iter().all(is_column)
         }
         _ => false,
@@ -154,9 +154,10 @@ impl Printer {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
-            (FLOAT_ORDER_NAME | TRIM_CHAR_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME, [inner]) => {
-                self.print(inner)
-            }
+            (
+                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | CITEXT_KEY_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME,
+                [inner],
+            ) => self.print(inner),
             ("cast", [inner]) => format!("({})::{}", self.print(inner), call.func.returns()),
             (symbol, [_, _]) if is_operator(symbol) => {
                 let sides = self.arguments(call);

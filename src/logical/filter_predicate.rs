@@ -8,12 +8,13 @@ use arrow::datatypes::{DataType, TimeUnit};
 
 use crate::catalog::TableDef;
 use crate::functions::cast::CAST_NAME;
-use crate::functions::compare::{FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::functions::pattern::fixed_prefix;
 use crate::functions::pattern_prefix::like_literal;
 use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
+use crate::types::letter_case::lowercase;
 use crate::types::{EnumValue, Numeric, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
@@ -34,6 +35,8 @@ struct Operand<'a> {
     trimmed: bool,
     /// A numeric as the key by which those of variable length compare; so is the constant beside it.
     keyed: bool,
+    /// citext as text: what is equal so is equal as citext, but not the other way round.
+    cased: bool,
 }
 
 impl Converter<'_> {
@@ -151,11 +154,16 @@ impl Converter<'_> {
         };
         match operand.constant(constant) {
             Some(Value::Null) => Predicate::Constant(None),
-            Some(value) => Predicate::Compare {
-                column: operand.column,
-                op,
-                value,
-            },
+            // As text it is in another order.
+            Some(_) if operand.cased && op != CompareOp::Eq => self.opaque(whole),
+            Some(value) => {
+                let compared = Predicate::Compare {
+                    column: operand.column,
+                    op,
+                    value,
+                };
+                self.bounded_by(compared, &operand, whole)
+            }
             None => self.opaque(whole),
         }
     }
@@ -178,7 +186,19 @@ impl Converter<'_> {
             column: operand.column,
             values,
         };
-        if list.negated { within.negate() } else { within }
+        match list.negated {
+            true if operand.cased => self.opaque(whole),
+            true => within.negate(),
+            false => self.bounded_by(within, &operand, whole),
+        }
+    }
+
+    /// A condition that an operand meets where it meets the whole, which says more where its case counts.
+    fn bounded_by(&self, condition: Predicate, operand: &Operand<'_>, whole: &Expr) -> Predicate {
+        match operand.cased {
+            true => Predicate::all(vec![condition, self.opaque(whole)]),
+            false => condition,
+        }
     }
 
     /// `value LIKE pattern`; `None`: it has no form of ours.
@@ -193,7 +213,7 @@ impl Converter<'_> {
         let operand = self.operand(value).filter(|operand| !operand.trimmed)?;
         let pattern = match (operand.ty, literal(pattern)) {
             (_, Some(constant)) if constant.is_null() => Value::Null,
-            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_), Some(constant)) => {
+            (SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Citext, Some(constant)) => {
                 match constant.try_as_str() {
                     Some(Some(text)) => Value::Text(text.to_string()),
                     _ => return None,
@@ -295,6 +315,7 @@ impl Converter<'_> {
                     compared: ty.arrow_type(),
                     trimmed: false,
                     keyed: false,
+                    cased: false,
                 })
             }
             Expr::Cast(cast) => self.operand(&cast.expr)?.cast(&cast.ty),
@@ -308,6 +329,8 @@ impl Converter<'_> {
                 keyed: true,
                 ..self.operand(call.args.first()?)?
             }),
+            // A constant beside it is in lower case, as the key is.
+            Expr::ScalarFunction(call) if call.name() == CITEXT_KEY_NAME => self.operand(call.args.first()?),
             // A numeric without a size holds every integer and every numeric with one.
             Expr::ScalarFunction(call)
                 if call.name() == CAST_NAME && *call.func.returns() == SqlType::Numeric(None) =>
@@ -322,6 +345,13 @@ impl Converter<'_> {
             Expr::ScalarFunction(call) if call.name() == CAST_NAME => match call.func.returns() {
                 ty @ (SqlType::Float8 | SqlType::Timestamp(_)) => {
                     self.operand(call.args.first()?)?.cast(&ty.arrow_type())
+                }
+                SqlType::Text => {
+                    let operand = self.operand(call.args.first()?)?;
+                    (*operand.ty == SqlType::Citext).then_some(Operand {
+                        cased: true,
+                        ..operand
+                    })
                 }
                 _ => None,
             },
@@ -384,7 +414,9 @@ impl Operand<'_> {
     fn constant(&self, expr: &Expr) -> Option<Value> {
         // The key of what a client bound is still a call.
         let folded = match expr {
-            Expr::ScalarFunction(call) if self.keyed && call.name() == NUMERIC_KEY_NAME => {
+            Expr::ScalarFunction(call)
+                if self.keyed && call.name() == NUMERIC_KEY_NAME || call.name() == CITEXT_KEY_NAME =>
+            {
                 Some(fold_constants(expr.clone()).ok()?)
             }
             _ => None,
@@ -402,6 +434,7 @@ impl Operand<'_> {
             ) => value,
             // Blanks at the end count in text, and the column has none: not a comparison of char(n).
             (T::Char(_), Value::Text(text)) if self.trimmed && text.ends_with(' ') => return None,
+            (T::Citext, Value::Text(text)) => Value::Text(lowercase(&text).into_owned()),
             (T::Bool, value @ Value::Bool(_))
             | (T::Text | T::Varchar(_) | T::Char(_) | T::Bit(_) | T::VarBit(_), value @ Value::Text(_))
             | (T::Oid, value @ Value::Int(_))
@@ -412,6 +445,7 @@ impl Operand<'_> {
             | (T::Timestamp(_), value @ (Value::Timestamp(_) | Value::Date(_)))
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
+            (T::Money, Value::Int(cents)) => Value::Money(cents),
             (T::Enum(labels), Value::Int(position)) => {
                 let ty = Arc::clone(labels);
                 Value::Enum(EnumValue { ty, position })

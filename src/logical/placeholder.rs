@@ -15,6 +15,7 @@ use crate::tree::{
     BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
     TreeNode,
 };
+use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, numeric_key};
 use crate::{Error, Result};
 
@@ -171,7 +172,7 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
     if function.func.name() != ANY_EQUAL_NAME {
         return Transformed::no(expr);
     }
-    // Numerics of variable length bring the key by which they compare.
+    // Numerics of variable length, and citext, bring the key by which they compare.
     let [operand, Expr::Literal(ScalarValue::List(list), _), key @ ..] = function.args.as_slice() else {
         return Transformed::no(expr);
     };
@@ -183,6 +184,9 @@ fn list_membership(expr: Expr) -> Transformed<Expr> {
         .map(|row| {
             let item = scalar_at(&items, row)?;
             let item = match (key, item) {
+                ([_], ScalarValue::Utf8(Some(text))) => {
+                    ScalarValue::Utf8(Some(lowercase(&text).into_owned()))
+                }
                 ([_], ScalarValue::Binary(Some(number))) => {
                     ScalarValue::Binary(Some(numeric_key(&number).to_vec()))
                 }

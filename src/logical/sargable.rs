@@ -2,10 +2,10 @@
 //! `column LIKE 'prefix%'`, and OR between such of one column; and the sides of an equality.
 
 use crate::functions::cast::CAST_NAME;
-use crate::functions::compare::{NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{CITEXT_KEY_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::plan::like_bounds;
 use crate::tree::{BinaryExpr, Column, Expr, Operator};
-use crate::types::Value;
+use crate::types::{SqlType, Value};
 
 /// Comparisons that say where to look; that which says it most closely first.
 const BOUNDING: [Operator; 5] = [
@@ -61,25 +61,34 @@ fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option
                 return None;
             };
             let pattern = Value::Text(pattern.try_as_str()??.to_string());
-            let bounds = like_bounds(&pattern, None, like.case_insensitive, true);
+            let bounds = like_bounds(
+                &pattern,
+                None,
+                like.case_insensitive && !is_citext(&like.expr),
+                true,
+            );
             as_column(&like.expr).filter(|_| bounds)
         }
         _ => None,
     }
 }
 
-/// A column, perhaps widened, or without its blanks.
+/// A column, perhaps widened, without its blanks, or in lower case.
 fn as_column(expr: &Expr) -> Option<&Column> {
     match expr {
         Expr::Column(column) => Some(column),
-        Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => match call.args.as_slice() {
-            [Expr::Column(column)] => Some(column),
-            _ => None,
-        },
+        Expr::ScalarFunction(call) if matches!(call.name(), TRIM_CHAR_NAME | CITEXT_KEY_NAME) => {
+            match call.args.as_slice() {
+                [Expr::Column(column)] => Some(column),
+                _ => None,
+            }
+        }
         Expr::Cast(cast) => match cast.expr.as_ref() {
             Expr::Column(column) => Some(column),
             _ => None,
         },
+        // What is equal as text is so as citext.
+        Expr::ScalarFunction(call) if is_citext(expr) => as_column(call.args.first()?),
         // The key by which numerics compare, of a column or of one that was made a numeric without a size.
         Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => match call.args.as_slice() {
             [Expr::ScalarFunction(cast)] if cast.name() == CAST_NAME => as_column(cast.args.first()?),
@@ -87,5 +96,13 @@ fn as_column(expr: &Expr) -> Option<&Column> {
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether it is citext made text.
+fn is_citext(expr: &Expr) -> bool {
+    match expr {
+        Expr::ScalarFunction(call) => call.name() == CAST_NAME && call.func.arguments() == [SqlType::Citext],
+        _ => false,
     }
 }

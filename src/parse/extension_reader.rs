@@ -56,8 +56,12 @@ impl TokenReader<'_> {
         while self.token(&Token::Comma) {
             names.push(self.name()?);
         }
-        self.cascade();
-        Ok(RoutineDefinition::DropExtensions { names, if_exists })
+        let cascade = self.cascade();
+        Ok(RoutineDefinition::DropExtensions {
+            names,
+            if_exists,
+            cascade,
+        })
     }
 
     /// What stands behind ALTER EXTENSION.

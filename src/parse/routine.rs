@@ -199,7 +199,11 @@ pub enum RoutineDefinition {
     /// CREATE EXTENSION.
     CreateExtension(NewExtension),
     /// DROP EXTENSION.
-    DropExtensions { names: Vec<String>, if_exists: bool },
+    DropExtensions {
+        names: Vec<String>,
+        if_exists: bool,
+        cascade: bool,
+    },
     /// ALTER EXTENSION … UPDATE, or SET SCHEMA.
     AlterExtension { name: String, schema: Option<String> },
     /// COMMENT ON EXTENSION.

@@ -12,6 +12,8 @@ pub(crate) struct FirstColumn {
     pub(crate) position: usize,
     /// It may hold NULL, so that `IS NOT NULL` leaves something out.
     pub(crate) is_nullable: bool,
+    /// See `KeyColumnShape::ignores_case`.
+    pub(crate) ignores_case: bool,
 }
 
 /// Whether every row for which `predicate` is `wanted` is found within a bound on `column`.
@@ -30,7 +32,11 @@ pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: FirstCo
             pattern,
             escape,
             case_insensitive,
-        } => is_column(named) && like_bounds(pattern, *escape, *case_insensitive, wanted),
+        } => {
+            let is_exact = *case_insensitive == column.ignores_case;
+            let is_bound = is_exact || column.ignores_case && wanted;
+            is_column(named) && like_bounds(pattern, *escape, !is_bound, wanted)
+        }
         Predicate::RowCompare { columns, op, values } => {
             bounds_column(&lower_row_compare(columns, *op, values), wanted, column)
         }

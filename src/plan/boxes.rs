@@ -235,11 +235,13 @@ impl Builder<'_> {
             Predicate::IsNull { .. } => (key.not_null_set(), true),
             Predicate::IsTrue { .. } => (key.compare_set(CompareOp::Eq, &Value::Bool(wanted))?, true),
             Predicate::Like {
-                case_insensitive: false,
                 pattern,
                 escape,
+                case_insensitive,
                 ..
-            } => like_set(key, pattern, *escape, wanted)?,
+            } if key.ignores_case() || !case_insensitive => {
+                like_set(key, (pattern, *escape, *case_insensitive), wanted)?
+            }
             _ => return None,
         };
         Some(Leaf { position, set, tight })
@@ -303,8 +305,7 @@ fn in_list_set(key: &KeyColumnShape, values: &[Value], wanted: bool) -> Option<C
 /// The values that match a pattern, or do not, and whether the set is exact.
 fn like_set(
     key: &KeyColumnShape,
-    pattern: &Value,
-    escape: Option<char>,
+    (pattern, escape, case_insensitive): (&Value, Option<char>, bool),
     wanted: bool,
 ) -> Option<(ColumnSet, bool)> {
     let bytes = match pattern {
@@ -313,13 +314,19 @@ fn like_set(
         Value::Bytes(bytes) => bytes,
         _ => return None,
     };
-    let shape = LikePattern::parse(bytes, escape).ok()?.shape();
+    let parsed = LikePattern::parse(bytes, escape).ok()?;
+    let shape = match key.ignores_case() {
+        true => parsed.to_lowercase().shape(),
+        false => parsed.shape(),
+    };
     if let LikeShape::Loose(prefix) = &shape
         && prefix.is_empty()
     {
         return None;
     }
     let (when_true, tight) = key.like_set(&shape);
+    // Where case counts, such a key finds more.
+    let tight = tight && case_insensitive == key.ignores_case();
     let set = match (wanted, tight) {
         (true, _) => when_true,
         (false, true) => key.complement(&when_true).with_null(false),

@@ -321,6 +321,7 @@ fn is_bounded(shape: &KeyShape, conditions: &[&Predicate], cover: &ConjunctCover
     let first_column = FirstColumn {
         position: first.column,
         is_nullable: !first.not_null,
+        ignores_case: first.ignores_case(),
     };
     conditions
         .iter()

@@ -5,13 +5,13 @@
 //!   two different integers be equal to the same constant;
 //! - NaN equals NaN and stands above everything; −0 equals 0;
 //! - a date stands for its midnight when it meets a timestamp; infinities meet infinities;
-//! - char(n) compares without trailing blanks; text compares by bytes (collation C).
+//! - char(n) compares without trailing blanks, citext in lower case; text compares by bytes (collation C).
 //!
 //! Pairs that need the session's zone (timestamptz with timestamp or date) are converted before they come here.
 
 use std::cmp::Ordering;
 
-use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, power_of_ten};
+use crate::types::{Interval, Numeric, NumericSize, SqlType, Value, comparable_text, power_of_ten};
 
 /// Microseconds in a day.
 const DAY_US: i128 = 86_400_000_000;
@@ -29,6 +29,7 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         }
         (Value::Enum(left), Value::Enum(right)) => Some(left.compare(right)),
         (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
+        (Value::Money(left), Value::Money(right)) => Some(left.cmp(right)),
         (Value::Bytes(left), Value::Bytes(right)) => Some(left.cmp(right)),
         (Value::Uuid(left), Value::Uuid(right)) => Some(left.cmp(right)),
         (Value::Date(left), Value::Date(right)) => Some(left.cmp(right)),
@@ -48,15 +49,6 @@ pub(crate) fn compare_floats(left: f64, right: f64) -> Ordering {
         .unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
 }
 
-/// The text that a char(n) stands for in comparisons; any other string is itself.
-pub(crate) fn comparable_text<'a>(ty: &SqlType, text: &'a str) -> &'a str {
-    if matches!(ty, SqlType::Char(_)) {
-        text.trim_end_matches(' ')
-    } else {
-        text
-    }
-}
-
 /// The constant in the column's own kind of value, where that changes no comparison; else the constant as it is.
 /// After it, a constant for which `is_own_kind` holds may be encoded or compared natively.
 pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
@@ -67,12 +59,15 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
         SqlType::Numeric(_) => ty.fixed_size().and_then(|size| reduce_to_numeric(constant, size)),
         SqlType::Date => reduce_to_date(constant),
         SqlType::Timestamp(_) => reduce_to_timestamp(constant),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_) => {
-            match constant {
-                Value::Unknown(text) => Some(Value::Text(text.clone())),
-                _ => None,
-            }
-        }
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Citext
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_) => match constant {
+            Value::Unknown(text) => Some(Value::Text(text.clone())),
+            _ => None,
+        },
         _ => None,
     }
     .unwrap_or_else(|| constant.clone())
@@ -86,9 +81,15 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Float4, Value::Float4(_))
         | (SqlType::Float8, Value::Float8(_))
         | (
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_),
+            SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Char(_)
+            | SqlType::Citext
+            | SqlType::Bit(_)
+            | SqlType::VarBit(_),
             Value::Text(_),
         )
+        | (SqlType::Money, Value::Money(_))
         | (SqlType::Bytea, Value::Bytes(_))
         | (SqlType::Date, Value::Date(_))
         | (SqlType::Time(_), Value::Time(_))

@@ -10,7 +10,7 @@ use super::key_ranges::point_count;
 use super::key_shape::KeyShape;
 use super::predicate::CompareOp;
 use crate::catalog::{Generation, IndexDef, KeyColumn, TableDef};
-use crate::codec::key::decode_value;
+use crate::codec::key::{self, decode_value};
 use crate::codec::row::ColumnBuilder;
 use crate::types::{SqlType, Value, value_at};
 
@@ -60,8 +60,11 @@ fn equals(column: usize, value: Value) -> Predicate {
 
 /// The values that the conditions leave these columns, a row for each combination; `None` unless they are few.
 fn pinned_rows(table: &TableDef, columns: &[usize], conditions: &[&Predicate]) -> Option<Vec<Vec<Value>>> {
-    // Floats that are equal need not be alike: -0 is equal to 0.
-    let is_exact = |at: &usize| !matches!(table.columns[*at].ty, SqlType::Float4 | SqlType::Float8);
+    // What is equal need not be alike: -0 is equal to 0, and citext in any case to itself.
+    let is_exact = |at: &usize| {
+        let ty = &table.columns[*at].ty;
+        !matches!(ty, SqlType::Float4 | SqlType::Float8) && key::tells_value(ty)
+    };
     if !columns.iter().all(is_exact) {
         return None;
     }

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::cmp::Ordering;
 
 use super::column_set::{ColumnSet, Span};
-use super::compare::{comparable_text, compare, is_own_kind, reduce};
+use super::compare::{compare, is_own_kind, reduce};
 use super::like::LikeShape;
 use super::predicate::CompareOp;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
-use crate::types::{CatalogType, EnumValue, Numeric, SqlType, Value, power_of_ten};
+use crate::types::{CatalogType, EnumValue, Numeric, SqlType, Value, comparable_text, power_of_ten};
 
 /// Microseconds in a day: `24:00` is the last time of day.
 const DAY_US: i64 = 86_400_000_000;
@@ -173,6 +173,11 @@ impl KeyColumnShape {
             CompareOp::GreaterEq => vec![span(below, end)],
         };
         Some(ColumnSet::from_spans(spans))
+    }
+
+    /// Whether it holds texts in lower case, so that it is ILIKE of which a pattern says where to look.
+    pub(crate) fn ignores_case(&self) -> bool {
+        self.field.ty == SqlType::Citext
     }
 
     /// The values that a LIKE pattern of this shape can match, and whether all of them do.
@@ -362,6 +367,7 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => {
             both(Value::Int(i64::MIN), Value::Int(i64::MAX))
         }
+        SqlType::Money => both(Value::Money(i64::MIN), Value::Money(i64::MAX)),
         SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
@@ -383,9 +389,12 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(value(i64::MIN), value(i64::MAX))
         }
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
-        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bit(_) | SqlType::VarBit(_) => {
-            Some((Value::Text(String::new()), None))
-        }
+        SqlType::Text
+        | SqlType::Varchar(_)
+        | SqlType::Char(_)
+        | SqlType::Citext
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_) => Some((Value::Text(String::new()), None)),
         SqlType::Bytea => Some((Value::Bytes(Vec::new()), None)),
         _ => None,
     }

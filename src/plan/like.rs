@@ -3,6 +3,7 @@
 
 use super::Predicate;
 use crate::types::Value;
+use crate::types::letter_case::lowercase;
 use crate::{Error, Result};
 
 /// Whether a LIKE has a pattern that parses: one that ends in its escape character is an error only where a value gets
@@ -89,9 +90,11 @@ impl LikePattern {
     /// The pattern in lower case, for ILIKE against values in lower case.
     pub(crate) fn to_lowercase(&self) -> LikePattern {
         let lower = |token: &Token| match token {
-            Token::Literal(bytes) => {
-                Token::Literal(String::from_utf8_lossy(bytes).to_lowercase().into_bytes())
-            }
+            Token::Literal(bytes) => Token::Literal(
+                lowercase(&String::from_utf8_lossy(bytes))
+                    .into_owned()
+                    .into_bytes(),
+            ),
             other => other.clone(),
         };
         LikePattern {

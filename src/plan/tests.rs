@@ -126,16 +126,18 @@ pub(crate) fn truth(predicate: &Predicate, types: &[SqlType], row: &[Value]) -> 
             column,
             pattern,
             escape,
-            ..
+            case_insensitive,
         } => {
             let (Value::Text(text), Value::Text(pattern)) = (&row[*column], pattern) else {
                 return None;
             };
-            Some(
-                LikePattern::parse(pattern.as_bytes(), *escape)
-                    .unwrap()
-                    .matches(text.as_bytes(), true),
-            )
+            let pattern = LikePattern::parse(pattern.as_bytes(), *escape).unwrap();
+            Some(match case_insensitive {
+                true => pattern
+                    .to_lowercase()
+                    .matches(text.to_lowercase().as_bytes(), true),
+                false => pattern.matches(text.as_bytes(), true),
+            })
         }
         Predicate::RowCompare {
             columns,
@@ -217,6 +219,7 @@ pub(crate) fn random_type(random: &mut StdRng) -> SqlType {
         SqlType::Text,
         SqlType::Text,
         SqlType::Char(Some(4)),
+        SqlType::Citext,
         SqlType::Numeric(Some(NumericSize {
             precision: 10,
             scale: 2,
@@ -277,6 +280,13 @@ pub(crate) fn random_value(random: &mut StdRng, ty: &SqlType) -> Value {
                 "b",
                 "\u{10ffff}",
                 "\u{10ffff}z",
+            ]
+            .choose(random)
+            .unwrap(),
+        ),
+        SqlType::Citext => text(
+            [
+                "", "a", "A", "aB", "AB\u{ff}", "ab", "Abc", "B", "\u{c9}", "\u{e9}z",
             ]
             .choose(random)
             .unwrap(),
@@ -422,6 +432,7 @@ pub(crate) fn random_constant(random: &mut StdRng, ty: &SqlType) -> Value {
             all.choose(random).unwrap().clone()
         }
         SqlType::Char(_) => text(["a", "ab ", "abcde", ""].choose(random).unwrap()),
+        SqlType::Citext => text(["A", "aB", "abc ", "\u{e9}", ""].choose(random).unwrap()),
         SqlType::Date => Value::Timestamp(
             *[i64::MIN, -1, 0, 5, 86_400_000_000, i64::MAX]
                 .choose(random)
@@ -515,7 +526,7 @@ fn random_leaf(random: &mut StdRng, types: &[SqlType], opaque: bool) -> Predicat
             }
         }
         85..92 => match ty {
-            SqlType::Text | SqlType::Char(_) => {
+            SqlType::Text | SqlType::Char(_) | SqlType::Citext => {
                 let patterns = [
                     "",
                     "%",
@@ -530,12 +541,15 @@ fn random_leaf(random: &mut StdRng, types: &[SqlType], opaque: bool) -> Predicat
                     "ab %",
                     "ab  ",
                     "abcd",
+                    "A%",
+                    "AB",
+                    "\u{c9}%",
                 ];
                 Predicate::Like {
                     column,
                     pattern: text(patterns.choose(random).unwrap()),
                     escape: Some('\\'),
-                    case_insensitive: false,
+                    case_insensitive: random.random_bool(if *ty == SqlType::Citext { 0.7 } else { 0.2 }),
                 }
             }
             SqlType::Bool => Predicate::IsTrue { column },

@@ -63,6 +63,8 @@ pub(super) enum Finish {
     Cast(SqlType),
     /// The float, of this type, that the result is the key of.
     Float(SqlType),
+    /// The citext that the result has behind its key.
+    Citext,
     /// The first divided by the second, as numerics.
     Quotient,
     /// A sorted array of values, of which equal ones may differ, each once; then what that becomes.

@@ -8,6 +8,7 @@ use super::accumulation::{
 use super::binder::{Binder, Bound, Clause, Place, fault};
 use super::coercion::{self, CastContext};
 use super::outer_aggregate::CapturedBefore;
+use super::string_agg::sort_as_text;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
 use crate::functions;
@@ -168,7 +169,7 @@ impl Binder<'_> {
         } else {
             self.arguments(name, &function.args, place)?
         };
-        let (mut order_by, order_types) = self.aggregate_order(list, place)?;
+        let (mut order_by, mut order_types) = self.aggregate_order(list, place)?;
         if name == "mode" {
             let (accumulation, order_by) = self.mode(arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
@@ -212,6 +213,7 @@ impl Binder<'_> {
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",
                 ));
             }
+            sort_as_text(name, &arguments, &order_by, &mut order_types);
             self.accumulators(name, arguments, distinct)?
         };
         if !distinct {
@@ -358,6 +360,14 @@ impl Binder<'_> {
         let function = Accumulator::Sum;
         match &argument.ty {
             SqlType::Interval(_) | SqlType::Time(_) => self.interval_sums(argument, distinct),
+            SqlType::Money => {
+                let exact = SqlType::numeric_of_scale(2);
+                let argument = self.convert(argument, &exact, CastContext::Explicit)?;
+                Ok(Accumulation {
+                    finish: Finish::Cast(SqlType::Money),
+                    ..single_call(function, vec![argument.expr], exact)
+                })
+            }
             SqlType::Int2 | SqlType::Int4 => {
                 let argument = self.convert(argument, &SqlType::Int8, CastContext::Implicit)?;
                 Ok(single_call(function, vec![argument.expr], SqlType::Int8))
@@ -428,6 +438,8 @@ impl Binder<'_> {
                     SqlType::Float8,
                 ))
             }
+            // A sum of money is money, which PostgreSQL does not divide by a count.
+            SqlType::Money => Err(Error::unsupported("avg", None)),
             SqlType::Numeric(_) if sums_stay_fixed(&argument.ty).is_none() => {
                 Ok(Accumulation::exact("avg", Moment::Average, argument, distinct))
             }
@@ -491,6 +503,13 @@ impl Binder<'_> {
                 calls: vec![(function, vec![key], S::Int8)],
                 finish: Finish::Float(ty),
                 is_exact: false,
+            });
+        }
+        if ty == S::Citext {
+            let key = self.gathered("citext_with_key", functions::CITEXT_WITH_KEY, argument, S::Text);
+            return Ok(Accumulation {
+                finish: Finish::Citext,
+                ..single_call(function, vec![key.expr], S::Text)
             });
         }
         Ok(single_call(function, vec![argument.expr], ty))

@@ -29,9 +29,9 @@ pub(super) fn category(ty: &SqlType) -> Category {
     use SqlType as S;
     match ty {
         S::Bool => Category::Boolean,
-        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) => Category::Number,
+        S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Money => Category::Number,
         ty if cast::oid_like(ty) => Category::Number,
-        S::Text | S::Varchar(_) | S::Char(_) | S::Name => Category::String,
+        S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name => Category::String,
         S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
         S::Interval(_) => Category::Interval,
         S::Bit(_) | S::VarBit(_) => Category::Bits,
@@ -101,6 +101,7 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Float4, S::Float8)
         | (S::Text | S::Varchar(_) | S::Char(_), S::Text | S::Varchar(_) | S::Char(_) | S::Name)
         | (S::Name, S::Text)
+        | (S::Citext, S::Text | S::Varchar(_))
         | (S::Text | S::Varchar(_), S::Regclass)
         | (S::InternalChar, S::Text)
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
@@ -130,6 +131,7 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
         (S::Array(from), S::Array(to)) => is_assignable(from.innermost(), to.innermost()),
         (S::Record(a), S::Record(b)) if a.is_anonymous() => cast::are_pairs(a, b, is_assignable),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
+        (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
         (from, to) if is_instant(to) && from.is_integer() => true,

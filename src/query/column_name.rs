@@ -21,6 +21,10 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Identifier(ident) => Some((fold(ident), 2)),
         E::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), 2)),
         E::Nested(inner) => figure(inner),
+        E::BinaryOp {
+            op: ast::BinaryOperator::Overlaps,
+            ..
+        } => strong("overlaps"),
         E::Collate { expr, .. } => figure(expr),
         E::CompoundFieldAccess { root, access_chain } => {
             let mut fields = access_chain.iter().rev().filter_map(|access| match access {

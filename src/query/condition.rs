@@ -353,11 +353,17 @@ impl Binder<'_> {
             return Ok(Bound::new(null_of(&SqlType::Bool)?, SqlType::Bool));
         }
         if let E::SimilarTo { .. } = expr {
+            let ignores_case = operand.ty == SqlType::Citext;
             let operand = self.like_operand(operand)?;
             let pattern = self.convert_text(pattern)?;
             let escape = Bound::unknown(Some(escape.map(String::from).unwrap_or_default()));
             let escape = self.convert_text(escape)?;
-            let call = self.resolve_function("similar_to", vec![operand, pattern, escape])?;
+            let name = if ignores_case {
+                "similar_in_any_case_to"
+            } else {
+                "similar_to"
+            };
+            let call = self.resolve_function(name, vec![operand, pattern, escape])?;
             return Ok(if negated {
                 Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
             } else {
@@ -415,6 +421,8 @@ impl Binder<'_> {
         if !texty(&operand.ty) || !texty(&pattern.ty) {
             return Err(no_operator(symbol, &operand.ty, &pattern.ty));
         }
+        // citext is LIKE what it is ILIKE.
+        let insensitive = insensitive || operand.ty == SqlType::Citext;
         // A pattern without wildcards bounds keys as `=` does, which does not see the blanks of char(n).
         let is_padded = matches!(operand.ty, SqlType::Char(_));
         let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);

@@ -138,6 +138,9 @@ impl Binder<'_> {
             self.check_no_variable(&name, place)?;
             return Ok(found.clone());
         }
+        if let Some(found) = self.system_column(None, &name, place.scope)? {
+            return Ok(found);
+        }
         let (mut outer, mut levels) = (place.outer, 0);
         while let Some(around) = outer {
             if let Some(found) = around.scope.get_column(&name)? {
@@ -203,8 +206,8 @@ impl Binder<'_> {
         };
         let found = match place.scope.get_qualified(schema, relation, name) {
             Err(unknown) if unknown.is_undefined_column() => {
-                if let Some(call) = self.function_of_row((schema, relation), name, place)? {
-                    return Ok(call);
+                if let Some(found) = self.beside_columns((schema, relation), name, place)? {
+                    return Ok(found);
                 }
                 return self.unwritten_column(column, place, unknown);
             }
@@ -333,7 +336,13 @@ impl Binder<'_> {
             SqlType::Char(_) if matches!(symbol, "~" | "~*" | "!~" | "!~*") => self.like_operand(left)?,
             _ => left,
         };
-        match self.resolve_function(symbol, vec![left, right]) {
+        // citext matches what it matches in any case.
+        let name = match (symbol, &left.ty) {
+            ("~", SqlType::Citext) => "~*",
+            ("!~", SqlType::Citext) => "!~*",
+            _ => symbol,
+        };
+        match self.resolve_function(name, vec![left, right]) {
             Err(Error::UndefinedFunction { .. }) => Err(no_operator(symbol, &left_type, &right_type)),
             other => other,
         }

@@ -21,6 +21,9 @@ impl Binder<'_> {
             Finish::Float(ty) => {
                 Ok(self.gathered("float_of_key", functions::FLOAT_OF_KEY, first, ty.clone()))
             }
+            Finish::Citext => {
+                Ok(self.gathered("citext_of_key", functions::CITEXT_OF_KEY, first, SqlType::Citext))
+            }
             Finish::Quotient => {
                 let second = results
                     .next()
@@ -110,7 +113,13 @@ impl Binder<'_> {
     }
 
     /// A function of the gathered values, or of what else an accumulator gave.
-    fn gathered(&self, name: &str, body: functions::Body, array: Bound, returns: SqlType) -> Bound {
+    pub(super) fn gathered(
+        &self,
+        name: &str,
+        body: functions::Body,
+        array: Bound,
+        returns: SqlType,
+    ) -> Bound {
         let definition = (name, body, true, Volatility::Immutable);
         let arguments = vec![(array.expr, array.ty)];
         let call = tree::call(definition, arguments, returns.clone(), &self.settings);

@@ -8,8 +8,10 @@ use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
 use super::from_item::{FromItem, dependent_join, renamed};
 use super::indexed_expressions;
 use super::join::cross_join;
+use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::sequence_row::sequence_view;
+use super::system_column::row_id_of;
 use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, VersionRead, ViewDef};
 use crate::logical::stored_table::{table_source, whole_table_source};
@@ -321,8 +323,10 @@ impl Binder<'_> {
         let schema = alias.is_none().then(|| table.schema.clone());
         let indexed = indexed_expressions::positions(table);
         let time = table.version_time();
-        let hidden: Vec<usize> = indexed.iter().copied().chain(time).collect();
+        let row_id = table.row_id();
+        let hidden: Vec<usize> = indexed.iter().copied().chain(time).chain(row_id).collect();
         let shown = table.visible_columns().count();
+        let is_locked = self.item_lock(&known_as).is_some();
         let source = match self.item_lock(&known_as) {
             // A row is locked by its key, which may be hidden.
             Some(_) => whole_table_source(table, &known_as, &self.ctx.hints),
@@ -336,12 +340,19 @@ impl Binder<'_> {
             self.note_version_times(&mut item, shown + indexed.len());
         }
         self.note_locked(table, &known_as, &item.plan)?;
+        // A table that is read whole has it where it stands, any other behind what is shown of it.
+        let place = match is_locked {
+            true => row_id,
+            false => row_id.map(|_| shown + hidden.len() - 1),
+        };
+        let row_id = place.map(|at| row_id_of(&item, at));
         let of_rows = Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?;
         for relation in &mut item.scope.relations {
             relation.hidden.push(ScopeColumn {
                 name: catalog_table::TABLE_OID.to_string(),
                 bound: of_rows.clone(),
             });
+            relation.origin = RowOrigin::Table(row_id.clone());
             relation.dynamic_table = Some(as_it_is).filter(|table| table.gets_columns()).cloned();
             relation.row_type = Some(Arc::new(table.row_type()));
         }
@@ -377,9 +388,14 @@ impl Binder<'_> {
             .into_iter()
             .partition(|column| catalog && column.name == catalog_table::TABLE_OID);
         let columns = renamed(columns, alias, &visible_name, false)?;
+        let origin = match catalog {
+            true => RowOrigin::Catalog,
+            false => RowOrigin::Computed,
+        };
         let relation = ScopeRelation {
             schema,
             hidden,
+            origin,
             key,
             ..ScopeRelation::new(visible_name, columns.clone())
         };

@@ -17,7 +17,7 @@ use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, Returns, T};
 use crate::parse::subscript_assignment;
 use crate::tree::{self, Case, Expr, Operator, UnnestExpr};
-use crate::types::{SqlType, Value, element_type};
+use crate::types::{CatalogType, SqlType, Value, element_type};
 use crate::{Error, Result};
 
 /// Functions and operators of arrays to which the items count, not the dimensions in which they stand.
@@ -196,7 +196,9 @@ impl Binder<'_> {
                 let ends = self.ends_of_periods(arguments)?;
                 self.resolve_function(name, ends)
             }
-            "age" if arguments.len() == 1 => self.age_today(arguments),
+            "age" if matches!(arguments.as_slice(), [one] if one.ty != SqlType::Catalog(CatalogType::Xid)) => {
+                self.age_today(arguments)
+            }
             "pg_typeof" if matches!(arguments.as_slice(), [argument] if argument.ty == SqlType::Unknown) => {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }

@@ -7,7 +7,7 @@ use crate::functions::Volatility;
 use crate::functions::value_array::value_of_scalar;
 use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
 use crate::tree::{self, BinaryExpr, Expr, Operator, ScalarValue};
-use crate::types::{Numeric, NumericSize, SqlType, Value, numeric_key};
+use crate::types::{Numeric, NumericSize, SqlType, Value, comparable_text, numeric_key};
 use crate::{Error, Result};
 
 /// A comparison's operator as SQL writes it.
@@ -235,6 +235,10 @@ impl Binder<'_> {
                 return Ok(Bound::constant(&Value::Float8(compare::order_f64(number)), bound.ty)?.expr);
             }
             (ty, Some(value)) if ty.is_variable_numeric() => return numeric_key_of(&value),
+            (SqlType::Citext, Some(Value::Text(text))) => {
+                let lower = Value::Text(comparable_text(&SqlType::Citext, &text).into_owned());
+                return Ok(Bound::constant(&lower, SqlType::Text)?.expr);
+            }
             _ => {}
         }
         // Two columns of different widths; a literal has been padded.
@@ -426,6 +430,12 @@ impl Binder<'_> {
 pub(super) fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> {
     match (left, right) {
         (SqlType::Text, other) | (other, SqlType::Text) if other.is_string() => Some(SqlType::Text),
+        // Without regard to case with its like alone.
+        (SqlType::Citext, other) | (other, SqlType::Citext)
+            if other.is_string() && !matches!(other, SqlType::Citext | SqlType::Unknown) =>
+        {
+            Some(SqlType::Text)
+        }
         _ => coercion::common_type(&[left.clone(), right.clone()]),
     }
 }
@@ -499,6 +509,7 @@ fn unknown_partner(op: ArithmeticOp, other: &SqlType, untyped_is_left: bool) -> 
         (ArithmeticOp::Subtract, S::Time(_)) if !untyped_is_left => S::Interval(None),
         (ArithmeticOp::Add | ArithmeticOp::Subtract, S::Interval(_)) if untyped_is_left => S::Interval(None),
         (ArithmeticOp::Multiply | ArithmeticOp::Divide, S::Interval(_)) => S::Float8,
+        (ArithmeticOp::Multiply, S::Money) => S::Float8,
         (_, S::Numeric(_)) => S::Numeric(None),
         (_, other) => other.clone(),
     }

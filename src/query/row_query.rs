@@ -9,6 +9,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::from_item::FromItem;
+use super::row_origin::RowOrigin;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::Kept;
 use super::select_item::BoundItem;
@@ -95,7 +96,16 @@ fn plan_over(
 
 impl Binder<'_> {
     fn row_query(&mut self, query: RowQuery<'_>, rows: Option<&RecordBatch>) -> Result<BoundQuery> {
-        let (FromItem { mut plan, scope }, number) = self.rows_in_memory(query.relations, rows)?;
+        let (FromItem { mut plan, mut scope }, number) = self.rows_in_memory(query.relations, rows)?;
+        if query.clause == Clause::Returning {
+            // Of a table's rows, not of those beside them.
+            let is_of_table = |relation: &&mut ScopeRelation| {
+                let mut columns = relation.columns.iter();
+                columns.all(|column| column.bound.origin.is_some())
+            };
+            let tables = scope.relations.iter_mut().filter(is_of_table);
+            tables.for_each(|relation| relation.origin = RowOrigin::Written);
+        }
         let place = |clause| Place {
             scope: &scope,
             outer: None,

@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// Whether values of the type that differ may be equal.
 pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
     match ty {
-        SqlType::Jsonb | SqlType::Interval(_) | SqlType::Char(None) => true,
+        SqlType::Jsonb | SqlType::Interval(_) | SqlType::Char(None) | SqlType::Citext => true,
         SqlType::Numeric(_) => ty.is_variable_numeric(),
         SqlType::Array(item) => has_unlike_equals(item),
         SqlType::Record(_) => true,

@@ -8,6 +8,7 @@ use arrow::datatypes::{DataType, Field};
 use super::bound::Bound;
 use super::clause::Clause;
 use super::indexed_column::IndexedColumn;
+use super::row_origin::RowOrigin;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr, Transformed, TreeNode};
@@ -45,6 +46,8 @@ pub(super) struct ScopeRelation {
     pub(super) columns: Vec<ScopeColumn>,
     /// Columns that `*` leaves out.
     pub(super) hidden: Vec<ScopeColumn>,
+    /// Where its rows are from: tables of PostgreSQL have more columns.
+    pub(super) origin: RowOrigin,
     /// Columns (positions) that the primary key pins: grouping by them groups by the row.
     pub(super) key: Vec<usize>,
     /// Whether it stands for one value a row, as a function in FROM does: its whole row is that value.
@@ -67,6 +70,7 @@ impl ScopeRelation {
             schema: None,
             columns,
             hidden: Vec::new(),
+            origin: RowOrigin::Computed,
             key: Vec::new(),
             is_value: false,
             may_be_missing: false,
@@ -103,8 +107,11 @@ pub(super) struct Outer<'a> {
 /// What serves instead of a column that every table of PostgreSQL has.
 fn system_column_hint(name: &str) -> Option<&'static str> {
     match name {
-        "ctid" => Some("Rows have no place that names them: use the primary key."),
-        "xmin" | "xmax" | "cmin" | "cmax" => Some(
+        "ctid" => Some(
+            "Rows of a table with a primary key have no other place that names them: use the primary key.",
+        ),
+        "xmin" => Some("Rows of tables have it, those of views and subqueries do not."),
+        "xmax" | "cmin" | "cmax" => Some(
             "Rows do not say which transactions wrote them: count their versions in a column of your own, or return what an INSERT ... \
              ON CONFLICT tells apart.",
         ),

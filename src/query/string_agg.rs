@@ -3,7 +3,7 @@
 use super::accumulation::{Accumulation, Finish};
 use super::binder::{Binder, Bound};
 use crate::Result;
-use crate::tree::Accumulator;
+use crate::tree::{Accumulator, OrderKey};
 use crate::types::SqlType;
 
 impl Binder<'_> {
@@ -35,5 +35,19 @@ impl Binder<'_> {
                 Finish::JoinedByRow,
             ),
         })
+    }
+}
+
+/// What string_agg joins is text by then, and in the order of texts where it is sorted by itself, as PostgreSQL has it. `types`: of what
+/// it is sorted by.
+pub(super) fn sort_as_text(name: &str, arguments: &[Bound], order_by: &[OrderKey], types: &mut [SqlType]) {
+    let joined = arguments.first();
+    let Some(joined) = joined.filter(|first| name == "string_agg" && first.ty == SqlType::Citext) else {
+        return;
+    };
+    for (sort, ty) in order_by.iter().zip(types) {
+        if sort.expr == joined.expr {
+            *ty = SqlType::Text;
+        }
     }
 }

@@ -331,10 +331,11 @@ impl Binder<'_> {
                 None,
             ));
         };
-        let key = match operand.ty.is_variable_numeric() {
-            // By which a list compares, once the array is known.
-            true => Some((self.order_key(operand.clone())?, SqlType::Bytea)),
-            false => None,
+        // By which a list compares, once the array is known.
+        let key = match &operand.ty {
+            SqlType::Citext => Some((self.order_key(operand.clone())?, SqlType::Text)),
+            ty if ty.is_variable_numeric() => Some((self.order_key(operand.clone())?, SqlType::Bytea)),
+            _ => None,
         };
         let mut arguments = vec![(operand.expr, operand.ty), (array.expr, array.ty)];
         arguments.extend(key);

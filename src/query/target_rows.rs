@@ -9,10 +9,12 @@ use super::binder::{Binder, Bound, BoundQuery, Clause, Place};
 use super::column_name::column_name;
 use super::from_item::FromItem;
 use super::indexed_expressions;
+use super::row_origin::RowOrigin;
 use super::row_query::{RowColumn, RowRelation};
 use super::scope::ScopeRelation;
 use super::select::Kept;
 use super::select_item::BoundItem;
+use super::system_column::row_id_of;
 use super::{PlannedQuery, planned, without_panic};
 use crate::catalog::TableDef;
 use crate::logical::stored_table::whole_table_source;
@@ -228,11 +230,13 @@ impl Binder<'_> {
             let mut columns = table.columns.iter();
             move || columns.next().is_some_and(|column| !column.hidden)
         };
+        let row_id = table.row_id().map(|at| row_id_of(&item, at));
         let mut named = is_named.clone();
         item.scope.visible.retain(|_| named());
         for relation in &mut item.scope.relations {
             let mut named = is_named.clone();
             relation.columns.retain(|_| named());
+            relation.origin = RowOrigin::Table(row_id.clone());
             relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
         }
         if !indexed_expressions::positions(table).is_empty() {

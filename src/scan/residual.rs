@@ -5,6 +5,8 @@
 //! natively, a whole array at a time; any other pair row by row with the rule itself. Arrow's own comparison kernels
 //! are not used for values, since they tell −0 from 0 and know nothing of char(n).
 
+use std::borrow::Cow;
+
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BooleanArray, FixedSizeBinaryArray,
     PrimitiveArray, RecordBatch, StringArray, UInt64Array,
@@ -15,11 +17,12 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use crate::plan::compare::{comparable_text, compare, compare_floats, is_own_kind, reduce};
+use crate::plan::compare::{compare, compare_floats, is_own_kind, reduce};
 use crate::plan::like::LikePattern;
 use crate::plan::predicate::{lower_row_compare, lower_row_in};
 use crate::plan::{CompareOp, Predicate};
-use crate::types::{SqlType, Value, numeric_key, take_rows, value_at};
+use crate::types::letter_case::lowercase;
+use crate::types::{SqlType, Value, comparable_text, numeric_key, take_rows, value_at};
 use crate::{Error, Result};
 
 /// Conditions are asked of some rows alone once these are no more than one of so many.
@@ -167,7 +170,7 @@ impl Column<'_> {
             (DataType::Int32, Value::Int(value)) => each(array.as_primitive::<Int32Type>(), |it| {
                 op.holds(i64::from(it).cmp(value))
             }),
-            (DataType::Int64, Value::Int(value)) => {
+            (DataType::Int64, Value::Int(value) | Value::Money(value)) => {
                 each(array.as_primitive::<Int64Type>(), |it| op.holds(it.cmp(value)))
             }
             (DataType::Float32, Value::Float4(value)) => {
@@ -212,7 +215,7 @@ impl Column<'_> {
             }
             (DataType::Utf8 | DataType::Binary | DataType::FixedSizeBinary(_), constant) => {
                 let value = self.constant_bytes(constant)?;
-                self.each_bytes(|it| op.holds(it.cmp(value)))?
+                self.each_bytes(|it| op.holds(it.cmp(&*value)))?
             }
             _ => return None,
         })
@@ -282,7 +285,7 @@ impl Column<'_> {
                 _ => each(array.as_primitive::<Int64Type>(), holds),
             });
         }
-        let mut sorted: Vec<&[u8]> = constants
+        let mut sorted: Vec<Cow<'_, [u8]>> = constants
             .iter()
             .filter_map(|constant| self.constant_bytes(constant))
             .collect();
@@ -290,7 +293,7 @@ impl Column<'_> {
             return None;
         }
         sorted.sort_unstable();
-        self.each_bytes(|it| sorted.binary_search(&it).is_ok())
+        self.each_bytes(|it| sorted.binary_search_by(|constant| (**constant).cmp(it)).is_ok())
     }
 
     fn like(&self, pattern: &Value, escape: Option<char>, case_insensitive: bool) -> Result<BooleanArray> {
@@ -306,7 +309,7 @@ impl Column<'_> {
                 let array: &StringArray = self.array.as_string();
                 Ok(if case_insensitive {
                     let pattern = pattern.to_lowercase();
-                    BooleanArray::from_unary(array, |it| pattern.matches(it.to_lowercase().as_bytes(), true))
+                    BooleanArray::from_unary(array, |it| pattern.matches(lowercase(it).as_bytes(), true))
                 } else {
                     // LIKE sees char(n) with its blanks, unlike comparisons.
                     BooleanArray::from_unary(array, |it| pattern.matches(it.as_bytes(), true))
@@ -340,11 +343,14 @@ impl Column<'_> {
         })
     }
 
-    fn constant_bytes<'a>(&self, constant: &'a Value) -> Option<&'a [u8]> {
+    fn constant_bytes<'a>(&self, constant: &'a Value) -> Option<Cow<'a, [u8]>> {
         match constant {
-            Value::Text(text) => Some(comparable_text(&self.ty, text).as_bytes()),
-            Value::Bytes(bytes) => Some(bytes),
-            Value::Uuid(bytes) => Some(bytes),
+            Value::Text(text) => Some(match comparable_text(&self.ty, text) {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            }),
+            Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
+            Value::Uuid(bytes) => Some(Cow::Borrowed(bytes)),
             _ => None,
         }
     }

@@ -8,7 +8,7 @@ use arrow::datatypes::Schema;
 use super::rows::RowsTag;
 use super::transaction::Block;
 use super::{PreparedStatement, Reply, RowStream, Session, text_parameter};
-use crate::error::StatementFault;
+use crate::error::{Raised, StatementFault};
 use crate::parse::command::{Command, Discard, Modes};
 use crate::scan::OutputColumn;
 use crate::system::{Parameters, Settings};
@@ -318,15 +318,13 @@ impl Session {
     fn arguments(&self, name: &str, prepared: &PreparedStatement, arguments: &[Value]) -> Result<Parameters> {
         let types = &prepared.description.parameters;
         if types.len() != arguments.len() {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::Syntax,
-                message: format!("wrong number of parameters for prepared statement \"{name}\""),
-                hint: Some(format!(
-                    "Expected {} parameters but got {}.",
-                    types.len(),
-                    arguments.len()
-                )),
-            });
+            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
+            let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
+            return Err(Raised {
+                detail: Some(detail),
+                ..Raised::new("42601", message)
+            }
+            .into());
         }
         let format = self.settings().format();
         let parameters: Vec<Value> = arguments

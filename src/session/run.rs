@@ -271,7 +271,7 @@ impl Session {
             memory: self.settings().statement_memory(),
             parameters: parameters.values,
             parameter_types: parameters.types,
-            parameters_are_constants: parameters.are_constants,
+            parameters_are_constants: parameters.constants.is_some(),
             transaction_time_us: if in_transaction {
                 self.transaction.started_us
             } else {

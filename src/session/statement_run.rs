@@ -51,6 +51,11 @@ impl Ran {
 impl Run<'_> {
     /// Executes the statement, or opens a cursor over it. Errors: the statement's.
     pub(super) async fn execute(&self, ctx: &StatementContext) -> Result<Ran> {
+        // A text whose constants would be of other types by now is read anew.
+        let constants = self.parameters.constants.as_ref();
+        if constants.is_some_and(|types| !types.are_those_of(ctx.plan_basis())) {
+            return Err(Error::PlanChanged { hint: None });
+        }
         match &self.cursor {
             Some(_) => sql::open_cursor(ctx, self.statement).await.map(Ran::Opened),
             None => sql::execute(ctx, self.statement).await.map(Ran::Outcome),

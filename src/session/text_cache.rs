@@ -9,7 +9,7 @@ use super::{PreparedStatement, Session, text_parameter};
 use crate::catalog::{Catalog, Lookups};
 use crate::parse::Parameterized;
 use crate::sql::Statement;
-use crate::system::plan_cache::{KeptBasis, PlanBasis};
+use crate::system::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
 use crate::system::{Parameters, Settings};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -32,7 +32,8 @@ struct Kept {
     hash: u64,
     text: String,
     types: Vec<Option<SqlType>>,
-    statement: Option<Arc<PreparedStatement>>,
+    /// With what the types of its parameters rest on.
+    statement: Option<(Arc<PreparedStatement>, Arc<ConstantTypes>)>,
     /// What was looked up for it.
     lookups: Arc<Lookups>,
     /// Without a statement: with parameters the text is another one, or none, as long as this is what it would be worked out from.
@@ -62,7 +63,7 @@ enum Known {
     No,
     /// It is to be kept.
     New,
-    Statement(Arc<PreparedStatement>),
+    Statement((Arc<PreparedStatement>, Arc<ConstantTypes>)),
 }
 
 impl TextCache {
@@ -165,6 +166,8 @@ impl Session {
             Known::New => {
                 let lookups = Arc::default();
                 let statement = self.prepare_known(&read.text, &types, &lookups).await?;
+                let basis = KeptBasis::new(self.settings().of_plans(), &lookups);
+                let statement = statement.map(|made| (made, Arc::new(ConstantTypes::new(basis))));
                 let mut kept = Kept {
                     hash,
                     text: read.text,
@@ -183,7 +186,8 @@ impl Session {
         let Some(prepared) = prepared else {
             return Ok(None);
         };
-        let parameters = self.constants(read.constants, &prepared.types).ok();
+        let (prepared, basis) = prepared;
+        let parameters = self.constants(read.constants, (&prepared.types, &basis)).ok();
         let statement = prepared.parsed.clone();
         Ok(statement
             .zip(parameters)
@@ -235,7 +239,11 @@ impl Session {
     }
 
     /// The constants as the types that their places gave them. Errors: those of reading them.
-    fn constants(&self, constants: Vec<Value>, types: &Arc<[SqlType]>) -> Result<Parameters> {
+    fn constants(
+        &self,
+        constants: Vec<Value>,
+        (types, basis): (&Arc<[SqlType]>, &Arc<ConstantTypes>),
+    ) -> Result<Parameters> {
         let format = self.settings().format();
         let value = |(constant, ty): (Value, &SqlType)| match constant {
             Value::Unknown(text) => text_parameter(&text, ty, &format),
@@ -245,7 +253,7 @@ impl Session {
         Ok(Parameters {
             values: values.collect::<Result<_>>()?,
             types: Arc::clone(types),
-            are_constants: true,
+            constants: Some(Arc::clone(basis)),
         })
     }
 }

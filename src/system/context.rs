@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use arrow::array::RecordBatch;
 use futures::future::BoxFuture;
 
-use super::plan_cache::{KeptBasis, PlanBasis};
+use super::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
 use super::{
     CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState, SessionState,
     Settings, StatementMemory, Variables,
@@ -66,7 +66,7 @@ pub struct StatementContext {
     /// The types that the statement was described with, in the order of `parameters`: `Unknown` where nothing decided.
     /// Empty for a statement that was not described: then each value speaks for itself.
     pub parameter_types: Arc<[SqlType]>,
-    /// See [`Parameters::are_constants`].
+    /// See [`Parameters::constants`].
     pub parameters_are_constants: bool,
     /// `now()`: microseconds since 1970-01-01 UTC, the transaction's start.
     pub transaction_time_us: i64,
@@ -360,8 +360,9 @@ pub struct Parameters {
     /// The types that the statement was described with: `Unknown` where nothing decided. As many, or none at all when
     /// there was no Describe.
     pub types: Arc<[SqlType]>,
-    /// They stood in the statement's text: what they look like counts, for nobody declared a type.
-    pub are_constants: bool,
+    /// They stood in the statement's text: what they look like counts, for nobody declared a type. What gave them the types that they
+    /// have, which others would have of another catalog.
+    pub constants: Option<Arc<ConstantTypes>>,
 }
 
 /// What stands before an oid that names a type in an expression of ours.
@@ -386,7 +387,7 @@ impl Parameters {
         Parameters {
             values: values.into(),
             types,
-            are_constants: false,
+            constants: None,
         }
     }
 }

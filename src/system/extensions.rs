@@ -1,5 +1,7 @@
 //! The extensions that may be asked for: one row each, for CREATE EXTENSION and for pg_available_extensions.
 
+use crate::types::SqlType;
+
 /// The extension that is always there.
 pub const PLPGSQL: &str = "plpgsql";
 
@@ -12,23 +14,40 @@ pub struct KnownExtension {
     pub version: &'static str,
     /// What it is for.
     pub comment: &'static str,
+    /// The types that it makes.
+    pub types: &'static [SqlType],
+}
+
+/// The extension that makes a type.
+pub fn extension_of(ty: &SqlType) -> Option<&'static str> {
+    let known = KNOWN_EXTENSIONS.iter().find(|known| known.types.contains(ty));
+    known.map(|known| known.name)
 }
 
 /// All of them, but for [`PLPGSQL`].
 pub const KNOWN_EXTENSIONS: &[KnownExtension] = &[
     KnownExtension {
+        name: "citext",
+        version: "1.6",
+        comment: "data type for case-insensitive character strings",
+        types: &[SqlType::Citext],
+    },
+    KnownExtension {
         name: "pg_trgm",
         version: "1.6",
         comment: "text similarity measurement and index searching based on trigrams",
+        types: &[],
     },
     KnownExtension {
         name: "pgcrypto",
         version: "1.3",
         comment: "cryptographic functions",
+        types: &[],
     },
     KnownExtension {
         name: "uuid-ossp",
         version: "1.1",
         comment: "generate universally unique identifiers (UUIDs)",
+        types: &[],
     },
 ];

@@ -43,7 +43,7 @@ pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{DeferredCause, DeferredCheck, ReferenceCheck, UniqueCheck};
 pub use expiry_figures::{ExpiryFigures, TableExpiry};
 pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
-pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL};
+pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
 pub use prepared_list::{PreparedList, PreparedRow};

@@ -50,6 +50,23 @@ impl KeptBasis {
     }
 }
 
+/// What the types of a text's constants were worked out from.
+#[derive(Debug)]
+pub struct ConstantTypes(Mutex<KeptBasis>);
+
+impl ConstantTypes {
+    /// Worked out from this.
+    pub fn new(basis: KeptBasis) -> ConstantTypes {
+        ConstantTypes(Mutex::new(basis))
+    }
+
+    /// Whether they would be the same of `basis`.
+    pub fn are_those_of(&self, basis: PlanBasis<'_>) -> bool {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.is_as_good_as(basis)
+    }
+}
+
 /// A plan of a statement, good for as long as what it rests on is the same. A clone, which may become another statement, starts
 /// without.
 #[derive(Debug)]

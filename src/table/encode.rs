@@ -24,7 +24,7 @@ impl<'a> RowEncoder<'a> {
     pub fn new(table: &'a TableDef, limits: Limits) -> RowEncoder<'a> {
         RowEncoder {
             key: KeyEncoder::new(table, limits, &table.primary_key.columns),
-            value: ValueEncoder::new(table, limits, |id| !table.is_key_column(id)),
+            value: ValueEncoder::new(table, limits, |id| !table.is_in_key_alone(id)),
         }
     }
 

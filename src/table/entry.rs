@@ -42,12 +42,16 @@ impl<'a> EntryEncoder<'a> {
         let (indexed, others) = columns.split_at(index.columns.len());
         let included = |id: ColumnId| index.include.contains(&id);
         let is_other = |id: ColumnId| others.iter().any(|key| key.column == id);
+        // What the key does not tell of its columns.
+        let is_untold = |id: ColumnId| columns.iter().any(|key| key.column == id) && !table.key_tells(id);
         EntryEncoder {
             index,
             indexed: KeyEncoder::new(table, limits, indexed),
             others: KeyEncoder::new(table, limits, others),
-            exclusive_value: ValueEncoder::new(table, limits, |id| is_other(id) || included(id)),
-            shared_value: ValueEncoder::new(table, limits, included),
+            exclusive_value: ValueEncoder::new(table, limits, |id| {
+                is_other(id) || included(id) || is_untold(id)
+            }),
+            shared_value: ValueEncoder::new(table, limits, |id| included(id) || is_untold(id)),
         }
     }
 

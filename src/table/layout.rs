@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 
 use crate::catalog::{ColumnDef, IndexDef, TableDef};
-use crate::codec::key::KeyField;
+use crate::codec::key::{self, KeyField};
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
 
@@ -87,7 +87,10 @@ impl RowLayout {
             .fields_of(&sorted)
             .into_iter()
             .zip(&key_columns)
-            .map(|(field, &at)| (field, distinct.iter().position(|&known| known == at)))
+            .map(|(field, &at)| {
+                let is_read = key::tells_value(&field.ty);
+                (field, distinct.iter().position(|&known| known == at && is_read))
+            })
             .collect();
         let fields_always = index.columns.len();
         while key_fields.last().is_some_and(|(_, column)| column.is_none()) {
@@ -95,7 +98,8 @@ impl RowLayout {
         }
         let column = |&at: &usize| {
             let column = &table.columns[at];
-            let place = match key_columns.iter().position(|&key| key == at) {
+            let in_key = key_columns.iter().position(|&key| key == at);
+            let place = match in_key.filter(|_| key::tells_value(&column.ty)) {
                 Some(at) if at >= fields_always && index.unique => Place::KeyOrValue { at, id: column.id },
                 Some(field) => Place::Key(field),
                 None => Place::Value {

@@ -18,7 +18,9 @@ impl SqlType {
             SqlType::Bool => DataType::Boolean,
             SqlType::Int2 => DataType::Int16,
             SqlType::Int4 => DataType::Int32,
-            SqlType::Int8 | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => DataType::Int64,
+            SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
+                DataType::Int64
+            }
             SqlType::Float4 => DataType::Float32,
             SqlType::Float8 => DataType::Float64,
             SqlType::Numeric(Some(size)) if size.is_fixed() => {
@@ -28,6 +30,7 @@ impl SqlType {
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Jsonb
             | SqlType::Name
@@ -54,6 +57,8 @@ impl SqlType {
                 | CatalogType::Regnamespace
                 | CatalogType::Regrole
                 | CatalogType::Xid
+                | CatalogType::Cid
+                | CatalogType::Tid
                 | CatalogType::Xid8,
             ) => DataType::Int64,
             SqlType::Catalog(CatalogType::OidVector) => list_of(DataType::Int64),

@@ -23,6 +23,9 @@ impl Value {
             SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, element_type(ty), parameter)?)
             }
+            SqlType::Catalog(CatalogType::Tid) => {
+                Value::Int(super::tid::from_bytes(fixed(bytes).ok_or_else(damaged)?))
+            }
             SqlType::Catalog(CatalogType::JsonPath) => return read_path(bytes).ok_or_else(damaged)?,
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 return Value::from_binary(bytes, &SqlType::Text, parameter);
@@ -30,12 +33,13 @@ impl Value {
             SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => {
                 Value::Int(i64::from(u32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)))
             }
+            SqlType::Money => Value::Money(i64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Float4 => Value::Float4(f32::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Float8 => Value::Float8(f64::from_be_bytes(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Numeric(size) => {
                 Value::Numeric(Numeric::from_binary(bytes).ok_or_else(damaged)??.fit(*size)?)
             }
-            SqlType::Text => Value::Text(text_of(bytes)?),
+            SqlType::Text | SqlType::Citext => Value::Text(text_of(bytes)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(text_of(bytes)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(text_of(bytes)?, ty)?)

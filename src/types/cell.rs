@@ -28,6 +28,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
                     ty: Arc::clone(ty),
                     position: number,
                 }),
+                SqlType::Money => Value::Money(number),
                 _ => Value::Int(number),
             }
         }

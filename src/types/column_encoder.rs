@@ -55,6 +55,8 @@ pub(super) enum Source {
     Bits(StringArray),
     Bytes(BinaryArray),
     Date(Date32Array),
+    Money(Int64Array),
+    Tid(Int64Array),
     Time(Time64MicrosecondArray),
     Timestamp(TimestampMicrosecondArray),
     TimestampTz(TimestampMicrosecondArray),
@@ -168,6 +170,7 @@ impl Source {
             SqlType::Int2 => Source::Int2(array.as_primitive().clone()),
             SqlType::Int4 => Source::Int4(array.as_primitive().clone()),
             SqlType::Int8 | SqlType::Catalog(CatalogType::Xid8) => Source::Int8(array.as_primitive().clone()),
+            SqlType::Money => Source::Money(array.as_primitive().clone()),
             SqlType::Oid | SqlType::Regclass => Source::Oid(array.as_primitive().clone()),
             SqlType::Enum(ty) => Source::Enum(array.as_primitive().clone(), Arc::clone(ty)),
             SqlType::Float4 => Source::Float4(array.as_primitive().clone()),
@@ -176,6 +179,7 @@ impl Source {
             SqlType::Text
             | SqlType::Varchar(_)
             | SqlType::Char(_)
+            | SqlType::Citext
             | SqlType::Json
             | SqlType::Name
             | SqlType::InternalChar
@@ -210,6 +214,7 @@ impl Source {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Source::of_vector(&SqlType::Oid, array, format, settings)?
             }
+            SqlType::Catalog(CatalogType::Tid) => Source::Tid(array.as_primitive().clone()),
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
             }
@@ -278,6 +283,8 @@ impl Source {
             Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
+            Source::Money(array) => Scalar::Money(array.value(row)),
+            Source::Tid(array) => Scalar::Tid(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),
             Source::TimestampTz(array) => Scalar::TimestampTz(array.value(row)),

@@ -5,7 +5,7 @@ use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_lo
 use super::datetime_input::{day_of, micros};
 use super::{
     CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, RecordType, SqlType, Value, array, bits,
-    floats, precision, strings,
+    floats, money, precision, strings,
 };
 use crate::{Error, Result};
 
@@ -80,6 +80,8 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             Value::Text(_) => Some(Ok(value)),
             _ => None,
         },
+        // What is one is told by its own type: no other becomes it.
+        SqlType::Catalog(CatalogType::Tid) => matches!(value, Value::Int(_)).then_some(Ok(value)),
         SqlType::Catalog(CatalogType::Xid8) => match value {
             Value::Int(_) => to_integer(value, "xid8", (0, i64::MAX), kind),
             _ => None,
@@ -90,12 +92,14 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
                 .map(|read| read.map(as_oid)),
             _ => None,
         },
+        SqlType::Money => to_money(value),
         SqlType::Float4 => to_float4(value),
         SqlType::Float8 => to_float8(&value).map(|value| value.map(Value::Float8)),
         SqlType::Numeric(size) => to_numeric(value).map(|number| number?.fit(*size).map(Value::Numeric)),
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown
@@ -302,11 +306,28 @@ fn to_float4(value: Value) -> Option<Result<Value>> {
 fn to_numeric(value: Value) -> Option<Result<Numeric>> {
     match value {
         Value::Int(number) => Some(Ok(Numeric::from_i64(number))),
+        Value::Money(cents) => Some(Ok(Numeric::from_i128(cents.into(), 2))),
         Value::Float4(number) => Some(Numeric::from_f32(number)),
         Value::Float8(number) => Some(Numeric::from_f64(number)),
         Value::Numeric(number) => Some(Ok(number)),
         _ => None,
     }
+}
+
+/// Errors: 22003 beyond what there is of cents, as of the bigint that they are.
+fn to_money(value: Value) -> Option<Result<Value>> {
+    let cents = match value {
+        Value::Money(cents) => Ok(cents),
+        Value::Int(dollars) => dollars
+            .checked_mul(money::CENTS)
+            .ok_or_else(|| out_of_range("bigint")),
+        Value::Numeric(dollars) => match dollars.unscaled_at(2) {
+            Some(cents) => i64::try_from(cents).map_err(|_| out_of_range("bigint")),
+            None => integer_of_numeric(&dollars, "bigint"),
+        },
+        _ => return None,
+    };
+    Some(cents.map(Value::Money))
 }
 
 fn to_date(value: Value, settings: &FormatSettings) -> Option<Result<Value>> {

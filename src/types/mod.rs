@@ -38,6 +38,8 @@ mod interval_range;
 mod json;
 mod json_fault;
 pub(crate) mod json_path;
+pub(crate) mod letter_case;
+pub(crate) mod money;
 mod numeric;
 mod precision;
 mod quoted_word;
@@ -53,6 +55,7 @@ mod sql_type;
 mod strings;
 mod taken_rows;
 mod text_input;
+pub(crate) mod tid;
 mod transaction_snapshot;
 mod type_label;
 mod type_modifiers;
@@ -91,6 +94,7 @@ pub(crate) use sql_type::SECOND_DIGITS_MAX;
 pub use sql_type::{
     CatalogType, FIXED_PRECISION_MAX, IntervalSize, NumericSize, RecordField, RecordType, SqlType,
 };
+pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;

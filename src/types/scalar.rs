@@ -5,7 +5,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     ByteaOutput, CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits,
-    datetime_output, digits, floats, interval_output,
+    datetime_output, digits, floats, interval_output, money, tid,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -34,6 +34,10 @@ pub enum Scalar<'a> {
     Float4(f32),
     /// double precision
     Float8(f64),
+    /// money: cents
+    Money(i64),
+    /// tid: the number of a row
+    Tid(i64),
     /// numeric: `unscaled` is the value times 10 to the power of `scale`.
     Decimal128 {
         /// See above.
@@ -101,6 +105,8 @@ impl Scalar<'_> {
             Scalar::Float4(value) => floats::put_f32(out, value, settings.extra_float_digits),
             Scalar::Float8(value) => floats::put_f64(out, value, settings.extra_float_digits),
             Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
+            Scalar::Money(cents) => money::put(out, cents),
+            Scalar::Tid(number) => tid::put(out, number),
             Scalar::Numeric(number) => number.put_text(out),
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
@@ -127,8 +133,9 @@ impl Scalar<'_> {
             Scalar::Bool(value) => out.push(u8::from(value)),
             Scalar::Int2(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Int4(value) => out.extend_from_slice(&value.to_be_bytes()),
-            Scalar::Int8(value) => out.extend_from_slice(&value.to_be_bytes()),
+            Scalar::Int8(value) | Scalar::Money(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Oid(value) => out.extend_from_slice(&(value as u32).to_be_bytes()),
+            Scalar::Tid(number) => out.extend_from_slice(&tid::to_bytes(number)),
             Scalar::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Decimal128 { unscaled, scale } => put_numeric(out, unscaled, scale),

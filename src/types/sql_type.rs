@@ -67,6 +67,8 @@ pub enum SqlType {
     Float8,
     /// `Some` size that is fixed: Decimal128(p, s). Any other, and `None` (bare numeric): Binary, of `numeric::bytes`.
     Numeric(Option<NumericSize>),
+    /// Int64: cents.
+    Money,
     /// Utf8.
     Text,
     /// Utf8; the limit counts characters. `None` is `varchar` without a length.
@@ -74,6 +76,8 @@ pub enum SqlType {
     /// Utf8, padded with blanks to the length in characters; blanks at the end do not count in comparisons. `None`: what
     /// several lengths have in common, each value as long as it is. No column is of it.
     Char(Option<u32>),
+    /// Utf8, kept as written; upper and lower case do not count in comparisons. The extension of its name brings it.
+    Citext,
     /// Binary.
     Bytea,
     /// Utf8: a 0 or 1 a bit, as many as the length. `None`: of any, as `"bit"` means, and what several lengths have in common.
@@ -160,6 +164,10 @@ pub enum CatalogType {
     RegroleName,
     /// Int64.
     Xid,
+    /// Int64: the number of a command in its transaction.
+    Cid,
+    /// Int64: the number of a row, of which block and offset are the high and the low part.
+    Tid,
     /// Int64: the number of a transaction, which never comes again.
     Xid8,
     /// Utf8: `first:next:open,open`.
@@ -265,6 +273,11 @@ impl SqlType {
         }
     }
 
+    /// Whether it is there where an extension was asked for: its name is one that the catalog knows.
+    pub fn is_of_extension(&self) -> bool {
+        *self == SqlType::Citext
+    }
+
     /// Integers, floats and numerics.
     pub fn is_number(&self) -> bool {
         self.is_integer() || self.is_float() || matches!(self, SqlType::Numeric(_))
@@ -285,11 +298,16 @@ impl SqlType {
         matches!(self, SqlType::Int2 | SqlType::Int4 | SqlType::Int8)
     }
 
-    /// text, varchar, char, name, unknown.
+    /// text, varchar, char, citext, name, unknown.
     pub fn is_string(&self) -> bool {
         matches!(
             self,
-            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::Unknown
+            SqlType::Text
+                | SqlType::Varchar(_)
+                | SqlType::Char(_)
+                | SqlType::Citext
+                | SqlType::Name
+                | SqlType::Unknown
         )
     }
 

@@ -1,12 +1,24 @@
 //! Lengths of varchar(n), char(n), name and "char", counted as PostgreSQL counts them: in characters, and blanks behind
 //! the limit do not count. Called where text becomes a value of a column.
 
+use std::borrow::Cow;
+
 use super::SqlType;
+use super::letter_case::lowercase;
 use crate::error::utf8;
 use crate::{Error, Result};
 
 /// The most bytes of a name.
 const NAME_BYTES_MAX: usize = 63;
+
+/// What comparisons see of a text of the string type: char(n) without the blanks at its end, citext in lower case. Keys hold that.
+pub fn comparable_text<'a>(ty: &SqlType, text: &'a str) -> Cow<'a, str> {
+    match ty {
+        SqlType::Char(_) => Cow::Borrowed(text.trim_end_matches(' ')),
+        SqlType::Citext => lowercase(text),
+        _ => Cow::Borrowed(text),
+    }
+}
 
 /// The text, unless it holds a zero byte, which PostgreSQL's text cannot. Errors: 22021.
 pub(super) fn checked(text: &str) -> Result<String> {

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::TransactionSnapshot;
 use super::json_path::JsonPath;
+use super::money;
 use super::spaces::is_space;
+use super::tid;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
     floats, json, precision, range_text, record_input, strings,
@@ -35,6 +37,7 @@ impl Value {
             SqlType::Catalog(CatalogType::PgSnapshot | CatalogType::TxidSnapshot) => {
                 Value::Text(TransactionSnapshot::parse(text, &ty.to_string())?.to_string())
             }
+            SqlType::Catalog(CatalogType::Tid) => Value::Int(tid::parse(text)?),
             SqlType::Catalog(CatalogType::Xid8) => Value::Int(parse_signed(text, ty, 0, i64::MAX)?),
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)
@@ -58,8 +61,9 @@ impl Value {
                         error => error,
                     });
             }
+            SqlType::Money => Value::Money(money::parse(text)?),
             SqlType::Numeric(None) => Value::Numeric(Numeric::parse(text)?),
-            SqlType::Text => Value::Text(strings::checked(text)?),
+            SqlType::Text | SqlType::Citext => Value::Text(strings::checked(text)?),
             SqlType::Unknown | SqlType::Void => Value::Unknown(strings::checked(text)?),
             SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Name | SqlType::InternalChar => {
                 Value::Text(strings::fit(strings::checked(text)?, ty)?)

@@ -24,7 +24,7 @@ impl SqlType {
     pub fn needs_label(&self) -> bool {
         match self {
             SqlType::Array(item) => item.has_label(),
-            SqlType::Char(None) => true,
+            SqlType::Char(None) | SqlType::Citext => true,
             ty => ty.is_variable_numeric() || ty.has_label(),
         }
     }
@@ -45,6 +45,8 @@ impl SqlType {
         match self {
             SqlType::Array(item) => item.user_types(),
             SqlType::Enum(ty) => vec![(ty.oid, ty.version)],
+            // An extension makes it, and what it is never changes.
+            SqlType::Citext => vec![(self.oid(), 0)],
             SqlType::Record(ty) if ty.is_anonymous() => {
                 ty.fields.iter().flat_map(|field| field.ty.user_types()).collect()
             }

@@ -177,9 +177,15 @@ impl SqlType {
     /// `[]` or a leading `_` makes an array, each a dimension. `None`: unknown. More digits behind the second than six are six.
     /// Errors: 22023 for a modifier out of range, 42601 where the type takes none.
     pub fn from_name(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
+        let found = SqlType::named(name, modifiers)?;
+        Ok(found.filter(|ty| !ty.innermost().is_of_extension()))
+    }
+
+    /// The same, the types of extensions too, which are no type's names where nobody asked for the extension.
+    fn named(name: &str, modifiers: &[i64]) -> Result<Option<SqlType>> {
         let name = name.trim();
         if let Some(element) = name.strip_suffix("[]").or_else(|| name.strip_prefix('_')) {
-            let element = SqlType::from_name(element, modifiers)?;
+            let element = SqlType::named(element, modifiers)?;
             return Ok(element.map(|element| SqlType::Array(Box::new(element))));
         }
         if let Some(fields) = name.strip_prefix("interval ") {
@@ -336,7 +342,7 @@ impl SqlType {
         })
     }
 
-    /// Reads what [`SqlType::name`] writes, or any other name with its modifiers in parentheses. Errors as
+    /// Reads what [`SqlType::name`] writes, or any other name with its modifiers in parentheses; the types of extensions too. Errors as
     /// [`SqlType::from_name`].
     pub fn from_formatted(text: &str) -> Result<Option<SqlType>> {
         let inside = text
@@ -344,14 +350,14 @@ impl SqlType {
             .zip(text.find(')'))
             .filter(|(open, close)| open < close);
         let Some((open, close)) = inside else {
-            return SqlType::from_name(text, &[]);
+            return SqlType::named(text, &[]);
         };
         let modifiers = text[open + 1..close].split(',');
         let modifiers: Option<Vec<i64>> = modifiers.map(|modifier| modifier.trim().parse().ok()).collect();
         match modifiers {
             Some(modifiers) => {
                 let name = format!("{}{}", text[..open].trim_end(), &text[close + 1..]);
-                SqlType::from_name(&name, &modifiers)
+                SqlType::named(&name, &modifiers)
             }
             None => Ok(None),
         }

@@ -59,6 +59,9 @@ const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -
     row(SqlType::Multirange(kind), oids, name, name, -1, &[])
 }
 
+/// The oid of citext, which has none of its own in PostgreSQL: one that PostgreSQL gives to nothing.
+const CITEXT_OID: u32 = 9210;
+
 /// What all enum types have in common; names and OIDs are each one's own.
 pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
 
@@ -117,6 +120,14 @@ pub static TYPES: &[TypeRow] = &[
         "character varying",
         -1,
         VARCHAR_ALIASES,
+    ),
+    row(
+        SqlType::Citext,
+        (CITEXT_OID, CITEXT_OID + 1),
+        "citext",
+        "citext",
+        -1,
+        &[],
     ),
     row(SqlType::Bit(None), (1560, 1561), "bit", "bit", -1, &[]),
     row(
@@ -244,6 +255,8 @@ pub static TYPES: &[TypeRow] = &[
         "regnamespace name",
         4,
     ),
+    catalog_row(CatalogType::Tid, (27, 1010), "tid", "tid", 6),
+    catalog_row(CatalogType::Cid, (29, 1012), "cid", "cid", 4),
     catalog_row(CatalogType::Xid, (28, 1011), "xid", "xid", 4),
     catalog_row(CatalogType::Xid8, (5069, 271), "xid8", "xid8", 8),
     catalog_row(
@@ -287,6 +300,7 @@ pub static TYPES: &[TypeRow] = &[
     multirange_row(RangeKind::Date, (4535, 6155), "datemultirange"),
     range_row(RangeKind::Int8, (3926, 3927), "int8range"),
     multirange_row(RangeKind::Int8, (4536, 6157), "int8multirange"),
+    row(SqlType::Money, (790, 791), "money", "money", 8, &[]),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
 ];

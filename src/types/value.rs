@@ -8,7 +8,7 @@ use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
     EnumValue, FormatSettings, Interval, Numeric, RangeKind, RecordType, SqlType, datetime_output, digits,
-    floats, interval_output,
+    floats, interval_output, money,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -26,6 +26,8 @@ pub enum Value {
     Float8(f64),
     /// numeric.
     Numeric(Numeric),
+    /// Cents.
+    Money(i64),
     /// text, varchar, char(n) (with its blanks), name, and json / jsonb as text.
     Text(String),
     /// A string literal or text-format parameter whose type the context decides (PostgreSQL's `unknown`).
@@ -110,6 +112,7 @@ impl Value {
             Value::Float4(value) => floats::put_f32(out, *value, settings.extra_float_digits),
             Value::Float8(value) => floats::put_f64(out, *value, settings.extra_float_digits),
             Value::Numeric(number) => number.put_text(out),
+            Value::Money(cents) => money::put(out, *cents),
             Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
             Value::Bytes(value) => super::scalar::put_bytea(out, value, settings.bytea_output),
             Value::Date(days) => datetime_output::put_date(out, *days, settings.date_style),
@@ -174,6 +177,7 @@ impl Value {
             Value::Float4(_) => SqlType::Float4,
             Value::Float8(_) => SqlType::Float8,
             Value::Numeric(_) => SqlType::Numeric(None),
+            Value::Money(_) => SqlType::Money,
             Value::Text(_) => SqlType::Text,
             Value::Bytes(_) => SqlType::Bytea,
             Value::Date(_) => SqlType::Date,

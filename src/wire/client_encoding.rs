@@ -56,6 +56,7 @@ fn holds_text(ty: &SqlType) -> bool {
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
+        | SqlType::Citext
         | SqlType::Name
         | SqlType::Json
         | SqlType::Jsonb

@@ -10,6 +10,7 @@ use super::column::{self, NewColumn};
 use super::index::{self, Completion, NewIndex};
 use super::index_expression;
 use super::keys_lock::{self, Keys};
+use super::plain_column::check_no_system_column;
 use super::rewrite::Rewrite;
 use super::schema::moved_schema;
 use super::table_change::{Beside, Change, contains_null, undefined_column};
@@ -516,6 +517,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
         name: format!("\"{old}\""),
         hint: undefined_column(&old, table).hint(),
     })?;
+    check_no_system_column(&new)?;
     if table.has_column_named(&new) {
         return Err(duplicate_column(&new, table));
     }

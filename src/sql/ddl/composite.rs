@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlparser::ast::{DataType, ObjectName};
 
-use super::type_dependents::users_of_attributes;
+use super::attribute_users::users_of_attributes;
 use super::user_type::{new_name, put_new, take_oid};
 use super::{notice, type_dependents, type_lookup, user_type};
 use crate::catalog::{CatalogWriter, CompositeDef, TypeDef, TypeKind};
@@ -102,7 +102,7 @@ pub(super) async fn alter_type(ctx: &StatementContext, name: &ObjectName, change
     let ty = type_lookup::user_type(ctx, name)?;
     match &ty.kind {
         TypeKind::Composite(composite) => alter(ctx, &ty, composite, change),
-        TypeKind::Enum(_) | TypeKind::Domain(_) => Err(no_composite(&ty)),
+        TypeKind::Enum(_) | TypeKind::Domain(_) | TypeKind::Base(_) => Err(no_composite(&ty)),
     }
 }
 

@@ -7,12 +7,25 @@ use sqlparser::ast::ObjectName;
 use super::default_dependents::DependentDefault;
 use super::drop::{Dependents, dependents_of, drop_all};
 use super::{described, foreign_key, notice, notice_cascade, routine_ref, trash, type_dependents};
-use crate::catalog::{BUILTIN_SCHEMAS, CatalogWriter, Relation, TypeDef};
+use crate::catalog::{
+    BUILTIN_SCHEMAS, Catalog, CatalogWriter, ExtensionDef, Relation, RoutineDef, TypeDef, TypeKind,
+};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::quoting::qualified;
 use crate::system::StatementContext;
 use crate::{Error, Result};
+
+/// The extensions that were made in a schema.
+fn extensions_of<'c>(catalog: &'c Catalog, schema: &str) -> Vec<&'c ExtensionDef> {
+    let extensions = catalog.extensions.values();
+    extensions.filter(|made| made.schema == schema).collect()
+}
+
+/// Whether a user made the type, not an extension, with which it goes.
+fn is_made(ty: &TypeDef) -> bool {
+    !matches!(ty.kind, TypeKind::Base(_))
+}
 
 /// Errors: 2BP01 for what a schema holds.
 fn check_holds_nothing(
@@ -27,7 +40,8 @@ fn check_holds_nothing(
         .iter()
         .filter(|routine| routine.schema == schema);
     let routines: Vec<_> = routines.collect();
-    if held.is_empty() && types.is_empty() && routines.is_empty() {
+    let extensions = extensions_of(&ctx.catalog, schema);
+    if held.is_empty() && types.is_empty() && routines.is_empty() && extensions.is_empty() {
         return Ok(());
     }
     let lines = held.iter().map(|relation| {
@@ -37,9 +51,13 @@ fn check_holds_nothing(
             relation.schema()
         )
     });
-    let lines = lines.chain(types.iter().map(|ty| {
+    let lines = lines.chain(types.iter().filter(|ty| is_made(ty)).map(|ty| {
         let name = qualified(&ty.schema, &ty.name);
         format!("type {name} depends on schema {}", ty.schema)
+    }));
+    let lines = lines.chain(extensions.into_iter().map(|extension| {
+        let ExtensionDef { name, schema, .. } = extension;
+        format!("extension {name} depends on schema {schema}")
     }));
     let lines = lines.chain(routines.into_iter().map(|routine| {
         let described = routine_ref::described(ctx, routine);
@@ -56,14 +74,18 @@ fn notice_gone(
     ctx: &StatementContext,
     dropped: &[&Relation],
     types: &[Arc<TypeDef>],
+    extensions: &[&ExtensionDef],
     dependents: &Dependents<'_>,
 ) {
     let gone = dropped.iter().map(|relation| described(ctx, relation));
     let gone = gone.chain(
         types
             .iter()
+            .filter(|ty| is_made(ty))
             .map(|ty| format!("type {}", qualified(&ty.schema, &ty.name))),
     );
+    let extensions = extensions.iter();
+    let gone = gone.chain(extensions.map(|extension| format!("extension {}", extension.name)));
     let defaults = dependents.defaults.iter().map(DependentDefault::described);
     let keys = dependents.foreign_keys.iter().map(foreign_key::described);
     let routines = dependents.routines.iter();
@@ -71,13 +93,12 @@ fn notice_gone(
     notice_cascade(ctx, &gone.chain(defaults).chain(keys).collect::<Vec<_>>());
 }
 
-/// Runs DROP SCHEMA. Errors: 3F000; 2BP01 for one of the system, and without CASCADE for what it holds.
-pub(super) async fn drop_schemas(
-    ctx: &StatementContext,
+/// The schemas of these names. Errors: 3F000; 2BP01 for one of the system.
+fn named_schemas<'c>(
+    ctx: &'c StatementContext,
     names: &[ObjectName],
     if_exists: bool,
-    cascade: bool,
-) -> Result<()> {
+) -> Result<Vec<&'c SchemaDef>> {
     let mut schemas = Vec::with_capacity(names.len());
     for name in names {
         let (_, name) = names::relation_name(name)?;
@@ -101,6 +122,17 @@ pub(super) async fn drop_schemas(
             Err(error) => return Err(error),
         }
     }
+    Ok(schemas)
+}
+
+/// Runs DROP SCHEMA. Errors: 3F000; 2BP01 for one of the system, and without CASCADE for what it holds.
+pub(super) async fn drop_schemas(
+    ctx: &StatementContext,
+    names: &[ObjectName],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
+    let schemas = named_schemas(ctx, names, if_exists)?;
     if schemas.is_empty() {
         return Ok(());
     }
@@ -113,30 +145,35 @@ pub(super) async fn drop_schemas(
     let held = |relation: &&Relation| {
         schemas.iter().any(|schema| schema.name == relation.schema()) && !goes_along(relation)
     };
-    let types = ctx.catalog.types.iter();
-    let types: Vec<Arc<TypeDef>> = types
-        .filter(|ty| schemas.iter().any(|schema| schema.name == ty.schema))
-        .cloned()
-        .collect();
+    let is_of = |ty: &&Arc<TypeDef>| schemas.iter().any(|schema| schema.name == ty.schema);
+    let types: Vec<Arc<TypeDef>> = ctx.catalog.types.iter().filter(is_of).cloned().collect();
     let mut dropped: Vec<&Relation> = ctx.catalog.relations.iter().filter(held).collect();
     if let Some(first) = schemas.first().filter(|_| !cascade) {
         check_holds_nothing(ctx, &first.name, &dropped, &types)?;
     }
     let dependents = dependents_of(&ctx.catalog, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
-    notice_gone(ctx, &dropped, &types, &dependents);
+    let extensions: Vec<_> = schemas
+        .iter()
+        .flat_map(|schema| extensions_of(&ctx.catalog, &schema.name))
+        .collect();
+    notice_gone(ctx, &dropped, &types, &extensions, &dependents);
     let kept = trash::kept(ctx);
     drop_all(&ctx.catalog, &writer, &dropped, (&dependents, kept)).await?;
     type_dependents::drop_of_schemas(ctx, &writer, &types, &dropped).await?;
-    for routine in ctx.catalog.routines.iter() {
-        let is_gone = dependents
-            .routines
-            .iter()
-            .any(|(gone, _)| gone.oid == routine.oid);
-        if schemas.iter().any(|schema| schema.name == routine.schema) && !is_gone {
-            writer.drop_routine(routine)?;
-        }
-    }
+    let is_gone = |routine: &RoutineDef| {
+        let mut gone = dependents.routines.iter();
+        gone.any(|(gone, _)| gone.oid == routine.oid)
+    };
+    let is_held = |schema: &str| schemas.iter().any(|dropped| dropped.name == schema);
+    let mut routines = ctx.catalog.routines.iter();
+    routines.try_for_each(|routine| match is_held(&routine.schema) && !is_gone(routine) {
+        true => writer.drop_routine(routine),
+        false => Ok(()),
+    })?;
+    extensions
+        .into_iter()
+        .try_for_each(|extension| writer.drop_extension(extension))?;
     schemas
         .into_iter()
         .try_for_each(|schema| writer.drop_schema(schema))

@@ -1,11 +1,16 @@
-//! CREATE, ALTER, DROP and COMMENT ON EXTENSION. What an extension brings is there in any case: the record says that it was asked for.
+//! CREATE, ALTER, DROP and COMMENT ON EXTENSION. The functions that an extension brings are there in any case: its record says that it
+//! was asked for. Its types are records too, so that their names are nobody's before.
 
-use super::notice;
-use super::user_type::take_oid;
-use crate::catalog::{CatalogWriter, ExtensionDef};
+use std::sync::Arc;
+
+use super::user_type::{alter_any, check_free, put_new, take_oid};
+use super::{notice, type_dependents};
+use crate::catalog::{Catalog, CatalogWriter, ExtensionDef, TypeDef, TypeKind};
 use crate::error::{DuplicateKind, Raised, StatementFault};
+use crate::parse::definition::TypeChange;
 use crate::parse::routine::NewExtension;
 use crate::system::{KNOWN_EXTENSIONS, PLPGSQL, StatementContext};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// What to do without extensions that are not there.
@@ -13,10 +18,6 @@ const WAYS_OUT: &[(&str, &str)] = &[
     (
         "hstore",
         "Use a jsonb column: its operators ->, ->>, @> and ? do what hstore's do.",
-    ),
-    (
-        "citext",
-        "Use text with a unique index over lower(column), and compare lower(column).",
     ),
     (
         "postgis",
@@ -79,6 +80,12 @@ pub(super) async fn create(ctx: &StatementContext, new: &NewExtension) -> Result
             .creation_schema(ctx.settings.named_path())?
             .to_string(),
     };
+    for ty in known.types {
+        let name = (schema.clone(), ty.catalog_name());
+        check_free(ctx, &name.0, &name.1)?;
+        let array = SqlType::Array(Box::new(ty.clone()));
+        put_new(ctx, (ty.oid(), array.oid()), name, TypeKind::Base(ty.clone()))?;
+    }
     let extension = ExtensionDef {
         oid: take_oid(ctx).await?,
         name: new.name.clone(),
@@ -109,11 +116,27 @@ fn unavailable(name: &str) -> Error {
     .into()
 }
 
-/// Runs DROP EXTENSION. Errors: 42704; 2BP01 for plpgsql.
-pub(super) fn drop_all(ctx: &StatementContext, names: &[String], if_exists: bool) -> Result<()> {
+/// The types that an extension made.
+pub(super) fn types_of<'c>(catalog: &'c Catalog, name: &str) -> impl Iterator<Item = &'c Arc<TypeDef>> {
+    let known = KNOWN_EXTENSIONS.iter().find(|known| known.name == name);
+    let made = known.map_or(&[][..], |known| known.types);
+    made.iter().filter_map(|ty| catalog.types.by_oid(ty.oid()))
+}
+
+/// Runs DROP EXTENSION. Errors: 42704; 2BP01 for plpgsql, and without CASCADE where something is of its types.
+pub(super) async fn drop_all(
+    ctx: &StatementContext,
+    names: &[String],
+    if_exists: bool,
+    cascade: bool,
+) -> Result<()> {
     for name in names {
         match ctx.catalog.extensions.get(name) {
-            Some(extension) => CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.drop_extension(extension)?,
+            Some(extension) => {
+                let types: Vec<_> = types_of(&ctx.catalog, name).cloned().collect();
+                type_dependents::remove_types(ctx, &types, format!("extension {name}"), cascade).await?;
+                CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.drop_extension(extension)?;
+            }
             None if name == PLPGSQL => {
                 return Err(Error::InvalidStatement {
                     state: StatementFault::DependentObjects,
@@ -151,6 +174,9 @@ pub(super) fn alter(ctx: &StatementContext, name: &str, schema: Option<&String>)
                 schema: ctx.catalog.schema(schema)?.name.clone(),
                 ..known.clone()
             };
+            for ty in types_of(&ctx.catalog, name) {
+                alter_any(ctx, ty, &TypeChange::Schema(schema.clone()))?;
+            }
             CatalogWriter::begin(&ctx.txn, &ctx.catalog)?.put_extension(&changed)
         }
     }

@@ -10,6 +10,7 @@ mod alter_index;
 mod alter_storage;
 mod alter_view;
 mod analyze;
+mod attribute_users;
 mod check;
 mod column;
 mod column_users;

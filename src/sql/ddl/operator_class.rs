@@ -69,6 +69,8 @@ fn classes_of(ty: &SqlType) -> &'static [&'static str] {
             "varchar_pattern_ops",
         ],
         SqlType::Char(_) => &["bpchar_ops", "bpchar_pattern_ops"],
+        SqlType::Citext => &["citext_ops", "citext_pattern_ops"],
+        SqlType::Money => &["money_ops"],
         SqlType::Bytea => &["bytea_ops"],
         SqlType::Bit(_) => &["bit_ops"],
         SqlType::VarBit(_) => &["varbit_ops"],

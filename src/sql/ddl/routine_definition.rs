@@ -35,7 +35,11 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &RoutineDefiniti
             if_exists,
         } => drop_trigger(ctx, name, table, *if_exists),
         RoutineDefinition::CreateExtension(new) => extension::create(ctx, new).await,
-        RoutineDefinition::DropExtensions { names, if_exists } => extension::drop_all(ctx, names, *if_exists),
+        RoutineDefinition::DropExtensions {
+            names,
+            if_exists,
+            cascade,
+        } => extension::drop_all(ctx, names, *if_exists, *cascade).await,
         RoutineDefinition::AlterExtension { name, schema } => extension::alter(ctx, name, schema.as_ref()),
         RoutineDefinition::CommentOnExtension { name, comment } => {
             extension::comment(ctx, name, comment.clone())

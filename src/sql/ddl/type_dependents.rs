@@ -6,18 +6,20 @@ use std::sync::Arc;
 
 use sqlparser::ast::Statement;
 
+use super::attribute_users::users_of_attributes;
 use super::{alter, notice, notice_cascade, type_lookup};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef, TypeDef,
-    TypeKind, ViewDef, stored_name,
+    Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef,
+    TypeDef, TypeKind, ViewDef, stored_name,
 };
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::definition::TypeDrop;
 use crate::parse::names;
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::parse::{mentions_word, parse};
 use crate::system::StatementContext;
-use crate::types::{RecordField, RecordType, Value};
+use crate::types::{RecordField, RecordType};
 use crate::{Error, Result};
 
 /// Something that cannot stay without a type, or a function.
@@ -42,22 +44,31 @@ pub(super) async fn drop_types(ctx: &StatementContext, statement: &TypeDrop) -> 
             dropped.push(ty);
         }
     }
-    if dropped.is_empty() {
-        return Ok(());
-    }
+    let object = match dropped.as_slice() {
+        [] => return Ok(()),
+        [only] => described(only),
+        _ => "desired object(s)".to_string(),
+    };
+    remove_types(ctx, &dropped, object, statement.cascade).await
+}
+
+/// Removes types, which are all of `object` or this itself, and what depends on them. Errors: 2BP01 without CASCADE.
+pub(super) async fn remove_types(
+    ctx: &StatementContext,
+    dropped: &[Arc<TypeDef>],
+    object: String,
+    cascade: bool,
+) -> Result<()> {
     let types = ctx.catalog.types.clone();
     let catalog = Arc::clone(&ctx.catalog);
-    let found = all_dependents(&catalog, &types, &dropped);
-    if !statement.cascade && !found.is_empty() {
+    let found = all_dependents(&catalog, &types, dropped);
+    if !cascade && !found.is_empty() {
         let lines = found.iter().map(|(dependent, on)| {
             let of_array = dependent.is_of_array();
             format!("{} depends on {}{of_array}", dependent.described(), described(on))
         });
         return Err(Error::DependentObjects {
-            object: match dropped.as_slice() {
-                [only] => described(only),
-                _ => "desired object(s)".to_string(),
-            },
+            object,
             dependents: lines.collect(),
         });
     }
@@ -111,10 +122,11 @@ pub(super) async fn remove<'a>(
 ) -> Result<()> {
     let mut tables: Vec<(&TableDef, Vec<String>)> = Vec::new();
     let mut attributes: Vec<(&Arc<TypeDef>, &RecordField)> = Vec::new();
+    let mut types: Vec<&Arc<TypeDef>> = Vec::new();
     for dependent in found {
         match dependent {
             Dependent::View(view) => writer.drop_view(view)?,
-            Dependent::Type(ty) => writer.drop_type(ty)?,
+            Dependent::Type(ty) => types.push(ty),
             Dependent::Attribute(ty, field) => attributes.push((ty, field)),
             Dependent::Routine(routine) => writer.drop_routine(routine)?,
             Dependent::Index(table, index) => super::drop::remove_indexes(writer, table, &[index.id])?,
@@ -143,8 +155,11 @@ pub(super) async fn remove<'a>(
         );
         let statement = parse(&text)?.pop();
         let statement = statement.ok_or_else(|| Error::internal("a definition that does not read"))?;
+        // One may change what another is of: a key goes, and the foreign keys of other tables with it. All that goes was told.
         let ctx = StatementContext {
             hints: statement.hints,
+            catalog: Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?,
+            notices: Arc::default(),
             ..ctx.clone()
         };
         match statement.ast {
@@ -152,7 +167,7 @@ pub(super) async fn remove<'a>(
             _ => return Err(Error::internal("a definition that does not read")),
         }
     }
-    Ok(())
+    types.into_iter().try_for_each(|ty| writer.drop_type(ty))
 }
 
 /// Removes attributes of composite types. Errors: 0A000 where none would be left, or a constant holds them.
@@ -281,79 +296,6 @@ pub(super) fn check_label_not_in_text(ctx: &StatementContext, ty: &TypeDef, labe
     }
 }
 
-/// The columns that hold values of a composite type, at any depth.
-pub(super) struct AttributeUsers {
-    /// The first, as messages name it.
-    first: Option<String>,
-    /// The first whose default is a constant.
-    constant: Option<String>,
-}
-
-impl AttributeUsers {
-    /// Errors: 0A000 for a column whose values would have to be of another type.
-    pub(super) fn check_none(&self, ty: &TypeDef) -> Result<()> {
-        match &self.first {
-            None => Ok(()),
-            Some(column) => Err(Error::InvalidStatement {
-                state: StatementFault::NotImplemented,
-                message: format!(
-                    "cannot alter type \"{}\" because column \"{column}\" uses it",
-                    ty.name
-                ),
-                hint: Some("Add an attribute of the other type, and drop this one.".to_string()),
-            }),
-        }
-    }
-
-    /// Errors: 0A000 for a column whose default was worked out with the attributes that there were.
-    pub(super) fn check_constants(&self, ty: &TypeDef) -> Result<()> {
-        match &self.constant {
-            None => Ok(()),
-            Some(column) => Err(Error::FeatureNotSupported {
-                feature: format!(
-                    "another set of attributes of type {} while column {column} has a constant of it as its default",
-                    ty.name
-                ),
-                hint: Some("Drop the column's default first, and set it again afterwards.".to_string()),
-            }),
-        }
-    }
-}
-
-/// See [`AttributeUsers`]. From now on nobody makes another in this transaction's time.
-pub(super) fn users_of_attributes(ctx: &StatementContext, ty: &TypeDef) -> Result<AttributeUsers> {
-    ctx.txn.guard(&crate::catalog::dependents_key(ty.oid));
-    let mut oids = vec![ty.oid];
-    let mut at = 0;
-    while let Some(oid) = oids.get(at).copied() {
-        let over = ctx.catalog.types.iter();
-        let over = over
-            .filter(|over| over.rests_on().contains(&oid))
-            .map(|over| over.oid);
-        let new: Vec<u32> = over.filter(|over| !oids.contains(over)).collect();
-        oids.extend(new);
-        at += 1;
-    }
-    let mut users = AttributeUsers {
-        first: None,
-        constant: None,
-    };
-    for table in ctx.catalog.tables() {
-        for column in table.columns.iter().chain(&table.wildcards) {
-            if !column.types_used().any(|used| oids.contains(&used)) {
-                continue;
-            }
-            let name = || format!("{}.{}", table.name, column.name);
-            users.first.get_or_insert_with(name);
-            let is_constant = matches!(&column.default, Some(ColumnDefault::Constant { value, .. }) if *value != Value::Null);
-            if is_constant || column.missing != Value::Null {
-                users.constant.get_or_insert_with(name);
-            }
-        }
-    }
-    Ok(users)
-}
-
 /// Errors: 0A000 where the text of something stored may name the attribute, which another name, or none, would break.
 pub(super) fn check_attribute_not_in_text(
     ctx: &StatementContext,
@@ -426,6 +368,17 @@ fn dropped_type(
         }
         return Err(type_lookup::undefined(schema.as_deref(), &last));
     };
+    if let TypeKind::Base(_) = found.kind {
+        let extension = crate::system::extension_of(&found.sql_type()).unwrap_or(&found.name);
+        return Err(Error::InvalidStatement {
+            state: StatementFault::DependentObjects,
+            message: format!(
+                "cannot drop {} because extension {extension} requires it",
+                described(&found)
+            ),
+            hint: Some(format!("You can drop extension {extension} instead.")),
+        });
+    }
     match statement.of_domains && found.domain().is_none() {
         true => Err(type_lookup::no_domain(&last)),
         false => Ok(Some(found)),
@@ -434,7 +387,7 @@ fn dropped_type(
 
 /// What depends on types, and on domains and views that do, with what each depends on.
 fn all_dependents<'a>(
-    catalog: &'a crate::catalog::Catalog,
+    catalog: &'a Catalog,
     types: &'a crate::catalog::UserTypes,
     dropped: &[Arc<TypeDef>],
 ) -> Vec<(Dependent<'a>, Arc<TypeDef>)> {
@@ -452,12 +405,28 @@ fn all_dependents<'a>(
             all.push((dependent, Arc::clone(&ty)));
         }
     }
+    // With a column go its constraints.
+    let gone: Vec<(u32, ColumnId)> = all
+        .iter()
+        .filter_map(|(dependent, _)| match dependent {
+            Dependent::Column(table, column) => Some((table.oid, column.id)),
+            _ => None,
+        })
+        .collect();
+    all.retain(|(dependent, _)| match dependent {
+        Dependent::Check(table, name) => {
+            let check = table.checks.iter().find(|check| check.name == *name);
+            let mut columns = check.into_iter().flat_map(|check| &check.columns);
+            !columns.any(|id| gone.contains(&(table.oid, *id)))
+        }
+        _ => true,
+    });
     all
 }
 
 /// What depends on a type, directly.
 fn dependents<'a>(
-    catalog: &'a crate::catalog::Catalog,
+    catalog: &'a Catalog,
     types: &'a crate::catalog::UserTypes,
     ty: &TypeDef,
 ) -> Vec<Dependent<'a>> {

@@ -93,7 +93,7 @@ pub(super) async fn alter(ctx: &StatementContext, name: &ObjectName, change: &Ty
             put_labels(ctx, &ty, renamed)
         }
         (
-            TypeKind::Domain(_) | TypeKind::Composite(_),
+            TypeKind::Domain(_) | TypeKind::Composite(_) | TypeKind::Base(_),
             TypeChange::AddValue { .. } | TypeChange::RenameValue { .. },
         ) => Err(Error::InvalidStatement {
             state: StatementFault::WrongObjectType,
@@ -145,7 +145,7 @@ pub(super) fn new_name(ctx: &StatementContext, name: &ObjectName) -> Result<(Str
 }
 
 /// Errors: 42710 for a name that a type has: a table, view or sequence has one of its own name.
-fn check_free(ctx: &StatementContext, schema: &str, name: &str) -> Result<()> {
+pub(super) fn check_free(ctx: &StatementContext, schema: &str, name: &str) -> Result<()> {
     let is_relation = ctx.catalog.relations.get(schema, name).is_some();
     match is_relation || ctx.catalog.types.get(schema, name).is_some() {
         true => Err(taken(name)),

@@ -88,7 +88,7 @@ impl NamedColumns {
 
     /// Whether each column of a relation may be meant that expressions know by this name.
     pub(super) fn take_whole_rows(&self, relation: &str) -> bool {
-        self.all || self.has(relation)
+        self.all || self.has(relation) || self.has("xmin")
     }
 
     fn assigned(&mut self, assignments: &[ast::Assignment]) {

@@ -125,6 +125,7 @@ fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
         value if ty.has_label() => label_sql(value, ty),
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
         // Without the quotes it is one bit.
+        Value::Money(_) => format!("'{}'::money", value.to_text(&FormatSettings::default())),
         _ if written_as_string && matches!(ty, SqlType::Bit(_)) => format!("{sql}::\"bit\""),
         _ if written_as_string => format!("{sql}::{}", ty.full_base_name()),
         _ => sql.to_string(),

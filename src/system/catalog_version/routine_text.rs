@@ -45,19 +45,45 @@ pub(crate) fn result_oid(routine: &RoutineDef) -> u32 {
     }
 }
 
-fn type_name(catalog: &Catalog, ty: &RoutineType) -> String {
-    match ty {
-        RoutineType::Sql(ty) => ty.to_string(),
-        RoutineType::Polymorphic(ty) => ty.name().to_string(),
-        RoutineType::Row(oid) => {
-            let relation = catalog.relations.iter().find(|relation| relation.oid() == *oid);
-            relation.map_or_else(|| oid.to_string(), |relation| quote_ident(relation.name()))
+/// Who reads a definition: names are bare where the search path finds them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reader<'a> {
+    /// What is defined.
+    pub(crate) catalog: &'a Catalog,
+    /// Where the reader looks for what has no schema before it.
+    pub(crate) search_path: &'a [String],
+}
+
+impl Reader<'_> {
+    /// A type as it is named.
+    fn type_name(&self, ty: &RoutineType) -> String {
+        match ty {
+            RoutineType::Sql(ty) => self.sql_type_name(ty),
+            RoutineType::Polymorphic(ty) => ty.name().to_string(),
+            RoutineType::Row(oid) => {
+                let mut relations = self.catalog.relations.iter();
+                let relation = relations.find(|relation| relation.oid() == *oid);
+                relation.map_or_else(|| oid.to_string(), |relation| quote_ident(relation.name()))
+            }
         }
+    }
+
+    fn sql_type_name(&self, ty: &SqlType) -> String {
+        let types = &self.catalog.types;
+        let Some(made) = types.by_oid(ty.innermost().oid()) else {
+            return ty.to_string();
+        };
+        let found = types.find(None, &made.name, self.search_path);
+        let name = match found.is_some_and(|found| found.oid == made.oid) {
+            true => quote_ident(&made.name),
+            false => qualified(&made.schema, &made.name),
+        };
+        name + if ty.dimensions() > 0 { "[]" } else { "" }
     }
 }
 
 /// Its arguments.
-pub(crate) fn arguments(catalog: &Catalog, routine: &RoutineDef, shown: Shown) -> String {
+pub(crate) fn arguments(reader: Reader<'_>, routine: &RoutineDef, shown: Shown) -> String {
     let is_shown = |argument: &&RoutineArgument| {
         argument.mode != ArgumentMode::Table
             && (shown == Shown::All
@@ -79,7 +105,7 @@ pub(crate) fn arguments(catalog: &Catalog, routine: &RoutineDef, shown: Shown) -
         let mut part = format!(
             "{mode}{}{}",
             name.unwrap_or_default(),
-            type_name(catalog, &argument.ty)
+            reader.type_name(&argument.ty)
         );
         if let Some(default) = argument.default.as_ref().filter(|_| shown == Shown::All) {
             part += &format!(" DEFAULT {}", default_text(default, &argument.ty));
@@ -110,7 +136,7 @@ pub(crate) fn default_text(default: &str, ty: &RoutineType) -> String {
 }
 
 /// Its result; `None` for a procedure.
-pub(crate) fn result(catalog: &Catalog, routine: &RoutineDef) -> Option<String> {
+pub(crate) fn result(reader: Reader<'_>, routine: &RoutineDef) -> Option<String> {
     if routine.kind == RoutineKind::Procedure {
         return None;
     }
@@ -121,7 +147,7 @@ pub(crate) fn result(catalog: &Catalog, routine: &RoutineDef) -> Option<String> 
     let columns: Vec<String> = table
         .map(|column| {
             let name = column.name.as_deref().map(quote_ident).unwrap_or_default();
-            format!("{name} {}", type_name(catalog, &column.ty))
+            format!("{name} {}", reader.type_name(&column.ty))
         })
         .collect();
     if !columns.is_empty() {
@@ -129,7 +155,7 @@ pub(crate) fn result(catalog: &Catalog, routine: &RoutineDef) -> Option<String> 
     }
     let name = match &routine.returns {
         RoutineResult::Void => "void".to_string(),
-        RoutineResult::Type(ty) => type_name(catalog, ty),
+        RoutineResult::Type(ty) => reader.type_name(ty),
         RoutineResult::Outputs | RoutineResult::Record => "record".to_string(),
         RoutineResult::Trigger => "trigger".to_string(),
     };
@@ -152,15 +178,15 @@ pub(crate) fn sql_body(routine: &RoutineDef) -> Option<String> {
 }
 
 /// The statement that makes it: pg_get_functiondef.
-pub(crate) fn definition(catalog: &Catalog, routine: &RoutineDef) -> String {
+pub(crate) fn definition(reader: Reader<'_>, routine: &RoutineDef) -> String {
     let kind = routine.kind.word();
     let mut text = format!(
         "CREATE OR REPLACE {} {}({})\n",
         kind.to_uppercase(),
         qualified(&routine.schema, &routine.name),
-        arguments(catalog, routine, Shown::All)
+        arguments(reader, routine, Shown::All)
     );
-    if let Some(result) = result(catalog, routine) {
+    if let Some(result) = result(reader, routine) {
         text += &format!(" RETURNS {result}\n");
     }
     text += &format!(" LANGUAGE {}\n", routine.language.name());

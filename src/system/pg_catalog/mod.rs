@@ -56,7 +56,7 @@ pub(crate) use super::catalog_version::version::CatalogRows;
 use super::catalog_version::version::CatalogVersion;
 use crate::catalog::{Catalog, TableDef, is_temporary_schema};
 use crate::table::committed_row_counts;
-use crate::types::SqlType;
+use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
 /// Whether a role of this name is there for a session of the user.
@@ -127,6 +127,32 @@ impl CatalogContext {
         let rows = Arc::new(rows);
         let mut own = self.lock_own();
         Ok(Arc::clone(own.entry(relation.full_name).or_insert(rows)))
+    }
+
+    /// A column of a relation of pg_catalog, each value with the number in the column `key` of its row. Errors: the store's.
+    pub(crate) async fn column_by_key(
+        &self,
+        relation: &'static str,
+        key: &'static str,
+        column: &'static str,
+    ) -> Result<Vec<(i64, Value)>> {
+        let Some(relation) = definition("pg_catalog", relation) else {
+            return Ok(Vec::new());
+        };
+        let (key, column) = (relation.position(key), relation.position(column));
+        let rows = self.rows(relation, &[key, column]).await?;
+        let rows = rows.all();
+        let cell = |at: usize, row: usize| {
+            let ty = SqlType::from_field(relation.fields.field(at));
+            value_at(rows.column(at), row, &ty)
+        };
+        let mut found = Vec::with_capacity(rows.num_rows());
+        for row in 0..rows.num_rows() {
+            if let Value::Int(number) = cell(key, row)? {
+                found.push((number, cell(column, row)?));
+            }
+        }
+        Ok(found)
     }
 
     /// Nothing is left half done under this lock, so a panic elsewhere does not spoil it.

@@ -1,7 +1,9 @@
 //! Rows of the catalogs that tell of functions, procedures, languages and extensions: `pg_proc`, `pg_language`, `pg_extension`, and
 //! information_schema's routines and parameters.
 
-use super::object_class::{CLASS_CLASS, EXTENSION_CLASS, LANGUAGE_CLASS, NAMESPACE_CLASS, PROCEDURE_CLASS};
+use super::object_class::{
+    CLASS_CLASS, EXTENSION_CLASS, LANGUAGE_CLASS, NAMESPACE_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
+};
 use super::relation_rows::{
     Constants, RelationRows, Source, array_or_null, array_text, boolean, text, vector,
 };
@@ -274,6 +276,20 @@ pub(super) fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
             ("refobjsubid", text(0)),
             ("deptype", text("e")),
         ]);
+    }
+    for extension in source.ctx.catalog.extensions.values() {
+        let known = KNOWN_EXTENSIONS.iter().find(|known| known.name == extension.name);
+        for ty in known.map_or(&[][..], |known| known.types) {
+            rows.push(&[
+                ("classid", text(TYPE_CLASS)),
+                ("objid", text(ty.oid())),
+                ("objsubid", text(0)),
+                ("refclassid", text(EXTENSION_CLASS)),
+                ("refobjid", text(extension.oid)),
+                ("refobjsubid", text(0)),
+                ("deptype", text("e")),
+            ]);
+        }
     }
     for routine in source.ctx.catalog.routines.iter() {
         let mut push = |class: i64, object: i64| {

@@ -390,6 +390,7 @@ pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) 
     rows.push(&[
         ("datid", text(DATABASE_OID)),
         ("datname", text(&source.ctx.database)),
+        ("numbackends", text(source.ctx.server.sessions().len())),
     ]);
 }
 

@@ -10,7 +10,7 @@ use crate::system::catalog_version::objects::{Objects, path_with_catalog};
 /// An expression of the catalogs, in which names are bare where the standard search path finds them: sequences in `'name'::regclass`, and
 /// types that users made behind `::`.
 pub(crate) fn shown_expression(text: &str, objects: &Objects, search_path: &[String]) -> String {
-    let standard = search_path.first().is_some_and(|first| first == "public");
+    let standard = search_path == ["public"];
     if (standard && !objects.has_user_types()) || !text.contains("::") {
         return text.to_string();
     }

@@ -25,7 +25,7 @@ pub(super) fn type_cells(source: &Source<'_>, ty: &SqlType) -> Vec<(&'static str
     let user = source.objects.user_type(i64::from(ty.oid()));
     let data_type = match ty {
         SqlType::Array(_) => "ARRAY",
-        SqlType::Enum(_) | SqlType::Record(_) => "USER-DEFINED",
+        SqlType::Enum(_) | SqlType::Record(_) | SqlType::Citext => "USER-DEFINED",
         ty => ty.base_name(),
     };
     vec![

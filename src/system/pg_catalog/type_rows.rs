@@ -98,6 +98,7 @@ pub(super) fn types(source: &Source<'_>, rows: &mut RelationRows) {
             TypeKind::Domain(domain) => cells.extend(domain_cells(domain)),
             // What it has in common with rows of tables.
             TypeKind::Composite(_) => cells.push(("typrelid", text(ty.oid))),
+            TypeKind::Base(ty) => cells.extend(base_cells(ty)),
         }
         rows.push(&cells);
         let mut cells = constants(ARRAY);
@@ -125,6 +126,25 @@ fn constants(constants: Constants) -> Vec<(&'static str, Cell)> {
         .iter()
         .map(|(column, value)| (*column, text(value)))
         .collect()
+}
+
+/// A type of an extension, all of which are kinds of text: read and printed by functions of the extension, which are text's here.
+fn base_cells(ty: &SqlType) -> Vec<(&'static str, Cell)> {
+    let facts = type_facts(ty);
+    vec![
+        ("typlen", text(facts.length)),
+        ("typbyval", boolean(facts.by_value)),
+        ("typtype", text('b')),
+        ("typcategory", text('S')),
+        ("typrelid", text(0)),
+        ("typinput", text(46)),
+        ("typoutput", text(47)),
+        ("typreceive", text(2414)),
+        ("typsend", text(2415)),
+        ("typalign", text(&facts.align)),
+        ("typstorage", text(&facts.storage)),
+        ("typcollation", text(facts.collation)),
+    ]
 }
 
 fn domain_cells(domain: &DomainDef) -> Vec<(&'static str, Cell)> {

@@ -235,7 +235,7 @@ impl<'a> RowCheck<'a> {
                     "it holds column {id}, which its table never had"
                 )));
             }
-            if self.table.is_key_column(id) {
+            if self.table.is_in_key_alone(id) {
                 return Err(damaged(&format!("it repeats key column {id}")));
             }
         }

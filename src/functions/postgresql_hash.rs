@@ -1,0 +1,166 @@
+//! PostgreSQL's own hashes of values (`hashtext` and its kin), which programs take for the numbers of advisory locks and for shards: Bob
+//! Jenkins's lookup3 as PostgreSQL has it, so that a number is the same on both.
+
+use super::argument::Uuid;
+use super::{FunctionDef, T};
+
+pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("hashtext", &[T::Text], T::Int4, |b| {
+        b.map1(|text: &str| low(hash(text.as_bytes(), 0)))
+    })
+    .bounded(),
+    FunctionDef::new("hashtextextended", &[T::Text, T::Int8], T::Int8, |b| {
+        b.map2(|text: &str, seed: i64| hash(text.as_bytes(), seed as u64) as i64)
+    })
+    .bounded(),
+    FunctionDef::new("hashint2", &[T::Int2], T::Int4, |b| {
+        b.map1(|number: i16| low(hash_u32(i32::from(number) as u32, 0)))
+    })
+    .bounded(),
+    FunctionDef::new("hashint4", &[T::Int4], T::Int4, |b| {
+        b.map1(|number: i32| low(hash_u32(number as u32, 0)))
+    })
+    .bounded(),
+    FunctionDef::new("hashint4extended", &[T::Int4, T::Int8], T::Int8, |b| {
+        b.map2(|number: i32, seed: i64| hash_u32(number as u32, seed as u64) as i64)
+    })
+    .bounded(),
+    FunctionDef::new("hashint8", &[T::Int8], T::Int4, |b| {
+        b.map1(|number: i64| low(hash_u32(folded(number), 0)))
+    })
+    .bounded(),
+    FunctionDef::new("hashint8extended", &[T::Int8, T::Int8], T::Int8, |b| {
+        b.map2(|number: i64, seed: i64| hash_u32(folded(number), seed as u64) as i64)
+    })
+    .bounded(),
+    FunctionDef::new("uuid_hash", &[T::Uuid], T::Int4, |b| {
+        b.map1(|uuid: Uuid| low(hash(&uuid.0, 0)))
+    })
+    .bounded(),
+];
+
+/// The half that is the hash of 32 bits.
+fn low(hash: u64) -> i32 {
+    hash as u32 as i32
+}
+
+/// So that a bigint hashes as the integer that equals it.
+fn folded(number: i64) -> u32 {
+    let (low, high) = (number as u32, (number >> 32) as u32);
+    match number >= 0 {
+        true => low ^ high,
+        false => low ^ !high,
+    }
+}
+
+/// The state of lookup3.
+struct State {
+    a: u32,
+    b: u32,
+    c: u32,
+}
+
+impl State {
+    fn new(length: usize, seed: u64) -> State {
+        let start = 0x9e37_79b9_u32
+            .wrapping_add(length as u32)
+            .wrapping_add(3_923_095);
+        let mut state = State {
+            a: start,
+            b: start,
+            c: start,
+        };
+        if seed != 0 {
+            state.add((seed >> 32) as u32, seed as u32, 0);
+            state.mix();
+        }
+        state
+    }
+
+    fn add(&mut self, a: u32, b: u32, c: u32) {
+        self.a = self.a.wrapping_add(a);
+        self.b = self.b.wrapping_add(b);
+        self.c = self.c.wrapping_add(c);
+    }
+
+    fn mix(&mut self) {
+        let State { a, b, c } = self;
+        for (first, second) in [(4, 6), (16, 19)] {
+            *a = a.wrapping_sub(*c) ^ c.rotate_left(first);
+            *c = c.wrapping_add(*b);
+            *b = b.wrapping_sub(*a) ^ a.rotate_left(second);
+            *a = a.wrapping_add(*c);
+            *c = c.wrapping_sub(*b) ^ b.rotate_left(if first == 4 { 8 } else { 4 });
+            *b = b.wrapping_add(*a);
+        }
+    }
+
+    fn finish(mut self) -> u64 {
+        let State { a, b, c } = &mut self;
+        *c = (*c ^ *b).wrapping_sub(b.rotate_left(14));
+        *a = (*a ^ *c).wrapping_sub(c.rotate_left(11));
+        *b = (*b ^ *a).wrapping_sub(a.rotate_left(25));
+        *c = (*c ^ *b).wrapping_sub(b.rotate_left(16));
+        *a = (*a ^ *c).wrapping_sub(c.rotate_left(4));
+        *b = (*b ^ *a).wrapping_sub(a.rotate_left(14));
+        *c = (*c ^ *b).wrapping_sub(b.rotate_left(24));
+        (u64::from(*b) << 32) | u64::from(*c)
+    }
+}
+
+/// The hash of bytes, 64 bits of it.
+fn hash(bytes: &[u8], seed: u64) -> u64 {
+    let mut state = State::new(bytes.len(), seed);
+    let mut blocks = bytes.chunks_exact(12);
+    let word = |bytes: &[u8]| {
+        let shifted = bytes.iter().zip(0..);
+        shifted.fold(0, |word, (byte, at)| word | (u32::from(*byte) << (8 * at)))
+    };
+    for block in &mut blocks {
+        state.add(word(&block[..4]), word(&block[4..8]), word(&block[8..]));
+        state.mix();
+    }
+    let rest = blocks.remainder();
+    let part = |at: usize| word(&rest[at.min(rest.len())..(at + 4).min(rest.len())]);
+    // The lowest byte of the last word is the length's.
+    state.add(part(0), part(4), part(8) << 8);
+    state.finish()
+}
+
+fn hash_u32(number: u32, seed: u64) -> u64 {
+    let mut state = State::new(4, seed);
+    state.add(number, 0, 0);
+    state.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// PostgreSQL's answers.
+    #[test]
+    fn hashes_are_those_of_postgresql() {
+        for (text, expected) in [
+            ("", -1_477_818_771),
+            ("a", 1_075_015_857),
+            ("hello world", 1_021_725_223),
+            ("abcdefghijklmnopqrstuvwxyz0123456789", 1_318_422_268),
+        ] {
+            assert_eq!(low(hash(text.as_bytes(), 0)), expected, "{text}");
+        }
+        assert_eq!(hash(b"hello world", 0) as i64, 6_947_366_892_317_592_103);
+        assert_eq!(hash(b"hello world", 42) as i64, -3_513_769_554_600_704_881);
+        assert_eq!(
+            hash(b"abcdefghijklmnopqrstuvwxyz0123456789", -7_i64 as u64) as i64,
+            -3_224_599_521_929_535_248
+        );
+        for (number, expected) in [
+            (42, 1_509_752_520),
+            (-5, 1_412_886_042),
+            (5_000_000_000, -694_934_712),
+        ] {
+            assert_eq!(low(hash_u32(folded(number), 0)), expected, "{number}");
+        }
+        assert_eq!(hash_u32(42, 1) as i64, 3_812_564_155_960_986_560);
+    }
+}
