@@ -21,7 +21,8 @@ use super::stored_value::{
     read_interval,
 };
 use crate::types::{
-    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType, SqlType, Value,
+    Interval, MultirangeValue, NetworkKind, NetworkValue, Numeric, NumericBytes, NumericSize, RangeValue,
+    RecordType, SqlType, Value,
 };
 use crate::{Error, Result};
 
@@ -58,6 +59,7 @@ enum Kind {
     Time(PrimitiveBuilder<Time64MicrosecondType>),
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
     Interval(PrimitiveBuilder<IntervalMonthDayNanoType>),
+    Network(BinaryBuilder, NetworkKind),
     Uuid(FixedSizeBinaryBuilder),
     Record(Box<RecordBuilder>),
     List(Box<ListBuilder>),
@@ -121,6 +123,9 @@ impl ColumnBuilder {
                 BinaryBuilder::with_capacity(rows, rows * string_bytes),
                 ty.clone(),
             ),
+            SqlType::Network(kind) => {
+                Kind::Network(BinaryBuilder::with_capacity(rows, rows * string_bytes), *kind)
+            }
             SqlType::Date => Kind::Date(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Time(_) => Kind::Time(PrimitiveBuilder::with_capacity(rows)),
             SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
@@ -169,6 +174,10 @@ impl ColumnBuilder {
             Kind::Range(builder, ty) => match is_range(bytes, ty) {
                 true => builder.append_value(bytes),
                 false => return Err(damaged("bytes that are no range")),
+            },
+            Kind::Network(builder, kind) => match NetworkValue::from_bytes(bytes, *kind) {
+                Some(_) => builder.append_value(bytes),
+                None => return Err(damaged("bytes that are no address")),
             },
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
@@ -243,6 +252,14 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
+            Kind::Network(builder, kind) => {
+                let (value, length) = key::read_text(bytes, field, &mut self.scratch)?;
+                if NetworkValue::from_bytes(value, *kind).is_none() {
+                    return Err(damaged("a key column that is no address"));
+                }
+                builder.append_value(value);
+                Ok(length)
+            }
             Kind::Numeric(_)
             | Kind::Interval(_)
             | Kind::Range(..)
@@ -289,6 +306,7 @@ impl ColumnBuilder {
                 ranges.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
             }
+            (Kind::Network(builder, _), Value::Network(address)) => builder.append_value(address.bytes()),
             (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
             (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
             (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {
@@ -331,7 +349,9 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.append_null(),
             Kind::Numeric(builder) => builder.append_null(),
             Kind::Text(builder, _) => builder.append_null(),
-            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.append_null(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) | Kind::Network(builder, _) => {
+                builder.append_null()
+            }
             Kind::Date(builder) => builder.append_null(),
             Kind::Time(builder) => builder.append_null(),
             Kind::Timestamp(builder) => builder.append_null(),
@@ -355,7 +375,7 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.len(),
             Kind::Numeric(builder) => builder.len(),
             Kind::Text(builder, _) => builder.len(),
-            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.len(),
+            Kind::Bytea(builder) | Kind::Range(builder, _) | Kind::Network(builder, _) => builder.len(),
             Kind::Date(builder) => builder.len(),
             Kind::Time(builder) => builder.len(),
             Kind::Timestamp(builder) => builder.len(),
@@ -393,7 +413,9 @@ impl ColumnBuilder {
             Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
             Kind::Numeric(mut builder) => Arc::new(builder.finish()),
             Kind::Text(mut builder, _) => Arc::new(builder.finish()),
-            Kind::Bytea(mut builder) | Kind::Range(mut builder, _) => Arc::new(builder.finish()),
+            Kind::Bytea(mut builder) | Kind::Range(mut builder, _) | Kind::Network(mut builder, _) => {
+                Arc::new(builder.finish())
+            }
             Kind::Date(mut builder) => Arc::new(builder.finish()),
             Kind::Time(mut builder) => Arc::new(builder.finish()),
             Kind::Timestamp(mut builder) => Arc::new(builder.finish()),

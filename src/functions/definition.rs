@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::routine::RoutineForm;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{CatalogType, RangeKind, SqlType, Value};
+use crate::types::{CatalogType, NetworkKind, RangeKind, SqlType, Value};
 
 /// How a function's result depends on more than its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -89,6 +89,8 @@ pub enum T {
     AnyRange,
     /// A multirange of such.
     AnyMultirange,
+    /// inet, cidr, macaddr or macaddr8.
+    Network(NetworkKind),
     /// A row of any type.
     AnyRecord,
     /// An array whose items are of `AnyElement`'s type.
@@ -127,6 +129,7 @@ impl T {
             T::Catalog(ty) => SqlType::Catalog(ty),
             T::Range(kind) => SqlType::Range(kind),
             T::Multirange(kind) => SqlType::Multirange(kind),
+            T::Network(kind) => SqlType::Network(kind),
             T::Any
             | T::AnyElement
             | T::AnyEnum

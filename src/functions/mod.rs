@@ -58,6 +58,7 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod network;
 mod normal_form;
 mod number_format;
 mod number_from_char;
@@ -196,6 +197,7 @@ static TABLES: &[&[FunctionDef]] = &[
     normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
+    network::FUNCTIONS,
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,

@@ -9,8 +9,8 @@ use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
-    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric,
-    RangeKind, RangeValue, RecordType, SqlType, Value,
+    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, NetworkValue,
+    Numeric, RangeKind, RangeValue, RecordType, SqlType, Value,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -79,6 +79,15 @@ fn sample(argument: T) -> (SqlType, Value) {
             }),
         ),
         T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
+        T::Network(kind) => {
+            let text = if kind.is_ip() {
+                "1.2.3.4"
+            } else {
+                "08:00:2b:01:02:03"
+            };
+            let address = NetworkValue::parse(text, kind).unwrap();
+            (SqlType::Network(kind), Value::Network(address))
+        }
         T::Json => (SqlType::Json, text("{}")),
         T::Jsonb => (SqlType::Jsonb, text("{}")),
         T::Name => (SqlType::Name, text("a")),

@@ -288,8 +288,13 @@ impl Binder<'_> {
 
     /// An operator by its symbol, over bound operands.
     pub(super) fn operator(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<Bound> {
-        let is_range = |ty: &SqlType| matches!(ty, SqlType::Range(_) | SqlType::Multirange(_));
-        if matches!(symbol, "+" | "-" | "*") && (is_range(&left.ty) || is_range(&right.ty)) {
+        let has_own = |ty: &SqlType| {
+            matches!(
+                ty,
+                SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_)
+            )
+        };
+        if matches!(symbol, "+" | "-" | "*") && (has_own(&left.ty) || has_own(&right.ty)) {
             return self.operator_function(symbol, left, right);
         }
         match symbol {

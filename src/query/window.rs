@@ -292,6 +292,7 @@ fn has_no_range(ty: &SqlType) -> bool {
         ty,
         SqlType::Bytea
             | SqlType::Uuid
+            | SqlType::Network(_)
             | SqlType::Time(_)
             | SqlType::Jsonb
             | SqlType::Enum(_)

@@ -345,6 +345,7 @@ impl Column<'_> {
             Value::Text(text) => Some(comparable_text(&self.ty, text).as_bytes()),
             Value::Bytes(bytes) => Some(bytes),
             Value::Uuid(bytes) => Some(bytes),
+            Value::Network(address) => Some(address.bytes()),
             _ => None,
         }
     }

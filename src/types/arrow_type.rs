@@ -35,7 +35,9 @@ impl SqlType {
             | SqlType::Bit(_)
             | SqlType::VarBit(_)
             | SqlType::Unknown => DataType::Utf8,
-            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => DataType::Binary,
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => {
+                DataType::Binary
+            }
             SqlType::Date => DataType::Date32,
             SqlType::Time(_) => DataType::Time64(TimeUnit::Microsecond),
             SqlType::Timestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),

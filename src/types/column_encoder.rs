@@ -17,8 +17,8 @@ use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
 use super::{
-    CatalogType, EnumType, FormatSettings, NumericBytes, RangeKind, RecordType, SqlType, Value, range_bytes,
-    value_at,
+    CatalogType, EnumType, FormatSettings, NetworkKind, NumericBytes, RangeKind, RecordType, SqlType, Value,
+    range_bytes, value_at,
 };
 use crate::{Error, Result};
 
@@ -54,6 +54,7 @@ pub(super) enum Source {
     Jsonb(StringArray),
     Bits(StringArray),
     Bytes(BinaryArray),
+    Network(BinaryArray, NetworkKind),
     Date(Date32Array),
     Time(Time64MicrosecondArray),
     Timestamp(TimestampMicrosecondArray),
@@ -183,6 +184,7 @@ impl Source {
             SqlType::Bit(_) | SqlType::VarBit(_) => Source::Bits(array.as_string().clone()),
             SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
             SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
+            SqlType::Network(kind) => Source::Network(array.as_binary().clone(), *kind),
             SqlType::Date => Source::Date(array.as_primitive().clone()),
             SqlType::Time(_) => Source::Time(array.as_primitive().clone()),
             SqlType::Timestamp(_) => Source::Timestamp(array.as_primitive().clone()),
@@ -277,6 +279,7 @@ impl Source {
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
             Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
+            Source::Network(array, kind) => Scalar::Network(*kind, array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),

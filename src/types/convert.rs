@@ -103,6 +103,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             let text = match value {
                 Value::Bool(value) => value.to_string(),
                 Value::Text(text) => text,
+                Value::Network(address) => address.cast_text(),
                 other => other.to_text(settings),
             };
             Some(to_string_type(text, ty, kind))
@@ -113,6 +114,10 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         },
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
+        SqlType::Network(kind) => match value {
+            Value::Network(address) => Some(address.cast(*kind)?.map(Value::Network)),
+            _ => None,
+        },
         SqlType::Date => to_date(value, settings),
         SqlType::Time(_) => to_time(value, settings).map(Ok),
         SqlType::Timestamp(_) => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),

@@ -6,8 +6,8 @@ use super::TransactionSnapshot;
 use super::json_path::JsonPath;
 use super::spaces::is_space;
 use super::{
-    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
-    floats, json, precision, range_text, record_input, strings,
+    CatalogType, EnumValue, FormatSettings, Interval, NetworkValue, Numeric, SqlType, Value, array, bits,
+    datetime_input, floats, json, precision, range_text, record_input, strings,
 };
 use crate::{Error, Result};
 
@@ -87,6 +87,7 @@ impl Value {
                 Value::Record(record_input::parse(text, ty, read)?)
             }
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
+            SqlType::Network(kind) => Value::Network(NetworkValue::parse(text, *kind)?),
             SqlType::Json => {
                 json::check(text)?;
                 Value::Text(text.to_string())

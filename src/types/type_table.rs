@@ -1,7 +1,7 @@
 //! The one table of types: OIDs, names, aliases and widths are read from here and stand nowhere else. `sql_type` looks
 //! types up in it; `pg_type` is made of it.
 
-use super::{CatalogType, RangeKind, SqlType};
+use super::{CatalogType, NetworkKind, RangeKind, SqlType};
 
 /// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
 #[derive(Debug)]
@@ -57,6 +57,17 @@ const fn range_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -> Typ
 
 const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -> TypeRow {
     row(SqlType::Multirange(kind), oids, name, name, -1, &[])
+}
+
+const fn network_row(kind: NetworkKind, oids: (u32, u32), length: i16) -> TypeRow {
+    row(
+        SqlType::Network(kind),
+        oids,
+        kind.name(),
+        kind.name(),
+        length,
+        &[],
+    )
 }
 
 /// What all enum types have in common; names and OIDs are each one's own.
@@ -271,7 +282,10 @@ pub static TYPES: &[TypeRow] = &[
     ),
     catalog_row(CatalogType::JsonPath, (4072, 4073), "jsonpath", "jsonpath", -1),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
-    catalog_row(CatalogType::Inet, (869, 1041), "inet", "inet", -1),
+    network_row(NetworkKind::Inet, (869, 1041), -1),
+    network_row(NetworkKind::Cidr, (650, 651), -1),
+    network_row(NetworkKind::MacAddr, (829, 1040), 6),
+    network_row(NetworkKind::MacAddr8, (774, 775), 8),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
