@@ -78,6 +78,9 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         }
         SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
+        SqlType::TsVector | SqlType::TsQuery => {
+            "which documents have a word no key range tells; keep the words that are searched for in rows of a table of their own"
+        }
         SqlType::Range(_) | SqlType::Multirange(_) => {
             "ranges have no place in a key; use one column for each bound"
         }
@@ -132,6 +135,8 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Interval(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Range(_)
         | SqlType::Multirange(_)
         | SqlType::Record(_)
@@ -231,6 +236,8 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Interval(_)
         | SqlType::Json
         | SqlType::Jsonb
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Range(_)
         | SqlType::Multirange(_)
         | SqlType::Record(_)

@@ -56,6 +56,8 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         },
         SqlType::Jsonb => Scalar::Jsonb(text(bytes)?),
         SqlType::Bit(_) | SqlType::VarBit(_) => Scalar::Bits(text(bytes)?),
+        SqlType::TsVector => Scalar::TsVector(text(bytes)?),
+        SqlType::TsQuery => Scalar::TsQuery(text(bytes)?),
         SqlType::Bytea => Scalar::Bytes(bytes),
         SqlType::Network(kind) => match NetworkValue::from_bytes(bytes, *kind) {
             Some(_) => Scalar::Network(*kind, bytes),

@@ -66,6 +66,8 @@ pub(super) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         | SqlType::Jsonb
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => out.extend_from_slice(string(array, row).as_bytes()),

@@ -537,6 +537,9 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
         (Value::Text(a), Value::Text(b)) => match ty {
             SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::TsVector | SqlType::TsQuery => {
+                super::text_search::order_key(a, ty)?.cmp(&super::text_search::order_key(b, ty)?)
+            }
             SqlType::Char(_) => a.trim_end_matches(' ').cmp(b.trim_end_matches(' ')),
             SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
             _ => a.cmp(b),

@@ -96,9 +96,12 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether values that need no change are yet other ones by `=` and in order: jsonb that is text, in arrays too. A call says that they are.
+/// Whether values that need no change are yet other ones by `=` and in order: jsonb and tsvector that are text, in arrays too. A call says that they are.
 pub(crate) fn compares_otherwise(from: &SqlType, to: &SqlType) -> bool {
-    let item = |ty: &SqlType| ty.item_type().unwrap_or(ty) == &SqlType::Jsonb;
+    let item = |ty: &SqlType| {
+        let item = ty.item_type().unwrap_or(ty);
+        matches!(item, SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery)
+    };
     item(from) && !item(to)
 }
 
@@ -112,6 +115,7 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (S::Bit(_) | S::VarBit(_), S::Text | S::Varchar(None) | S::Bit(None) | S::VarBit(None)) => true,
         (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
+        (S::TsVector | S::TsQuery, S::Text | S::Varchar(None)) => true,
         (S::Network(NetworkKind::Cidr), S::Network(NetworkKind::Inet)) => true,
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,

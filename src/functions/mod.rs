@@ -93,7 +93,11 @@ mod standard_types;
 mod string;
 mod system;
 mod table_size;
+mod text_configuration;
 mod text_encoding;
+mod text_parser;
+mod text_search;
+mod text_search_documents;
 mod transaction_id;
 mod trigonometry;
 mod trigram;
@@ -215,6 +219,8 @@ static TABLES: &[&[FunctionDef]] = &[
     regions::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_search::FUNCTIONS,
+    text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,

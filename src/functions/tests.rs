@@ -79,6 +79,8 @@ fn sample(argument: T) -> (SqlType, Value) {
             }),
         ),
         T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
+        T::TsVector => (SqlType::TsVector, text("'a':1")),
+        T::TsQuery => (SqlType::TsQuery, text("'a'")),
         T::Network(kind) => {
             let text = if kind.is_ip() {
                 "1.2.3.4"
@@ -101,10 +103,24 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Catalog(ty @ (CatalogType::PgSnapshot | CatalogType::TxidSnapshot)) => {
             (SqlType::Catalog(ty), text("1:1:"))
         }
+        T::Catalog(ty @ CatalogType::Regconfig) => (SqlType::Catalog(ty), text("english")),
+        T::Catalog(ty @ CatalogType::Regdictionary) => (SqlType::Catalog(ty), text("simple")),
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::IntArray => (
             SqlType::Array(Box::new(SqlType::Int4)),
             Value::Array(vec![Value::Int(1)]),
+        ),
+        T::Int2Array => (
+            SqlType::Array(Box::new(SqlType::Int2)),
+            Value::Array(vec![Value::Int(1)]),
+        ),
+        T::RealArray => (
+            SqlType::Array(Box::new(SqlType::Float4)),
+            Value::Array(vec![Value::Float4(0.5); 4]),
+        ),
+        T::CharArray => (
+            SqlType::Array(Box::new(SqlType::InternalChar)),
+            Value::Array(vec![text("a")]),
         ),
         T::TextArray | T::AnyArray => (
             SqlType::Array(Box::new(SqlType::Text)),

@@ -457,7 +457,15 @@ impl Binder<'_> {
         use SqlType as S;
         let argument = self.with_decided_type(argument)?;
         let ty = match &argument.ty {
-            S::Bool | S::Uuid | S::Bytea | S::Bit(_) | S::VarBit(_) | S::Json | S::Jsonb => {
+            S::Bool
+            | S::Uuid
+            | S::Bytea
+            | S::Bit(_)
+            | S::VarBit(_)
+            | S::Json
+            | S::Jsonb
+            | S::TsVector
+            | S::TsQuery => {
                 return Err(Error::unsupported("an extremum", None));
             }
             // Of what is no address of the internet there is none in PostgreSQL, either.

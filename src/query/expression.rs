@@ -339,7 +339,8 @@ impl Binder<'_> {
     pub(super) fn concatenate(&mut self, left: Bound, right: Bound) -> Result<Bound> {
         use SqlType as S;
         let (a, b) = (left.ty.clone(), right.ty.clone());
-        let special = |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb);
+        let special =
+            |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
         if special(&a) || special(&b) {
             return self.operator_function("||", left, right);
         }
@@ -412,6 +413,7 @@ impl Binder<'_> {
             },
             U::BitwiseNot => self.unary_function("~", operand),
             U::PGAbs => self.unary_function("abs", operand),
+            U::PGPrefixFactorial => self.unary_function("!!", operand),
             U::PGSquareRoot => {
                 // The operator is one of doubles alone.
                 let operand = match operand.ty.is_number() {

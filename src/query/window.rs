@@ -293,6 +293,8 @@ fn has_no_range(ty: &SqlType) -> bool {
         SqlType::Bytea
             | SqlType::Uuid
             | SqlType::Network(_)
+            | SqlType::TsVector
+            | SqlType::TsQuery
             | SqlType::Time(_)
             | SqlType::Jsonb
             | SqlType::Enum(_)

@@ -34,6 +34,8 @@ impl SqlType {
             | SqlType::InternalChar
             | SqlType::Bit(_)
             | SqlType::VarBit(_)
+            | SqlType::TsVector
+            | SqlType::TsQuery
             | SqlType::Unknown => DataType::Utf8,
             SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => {
                 DataType::Binary

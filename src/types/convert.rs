@@ -57,8 +57,12 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         Value::Unknown(text) if ty.is_string() => return Some(to_string_type(text, ty, kind)),
         Value::Unknown(text) => return Some(Value::parse(&text, ty, settings)),
         Value::Text(text) if !ty.is_string() && *ty != SqlType::InternalChar => {
-            // json and jsonb constants are text here, so text must be assignable to them.
-            let parses = kind == Kind::Cast || matches!(ty, SqlType::Json | SqlType::Jsonb);
+            // Constants of these types are text here, so text must be assignable to them.
+            let is_carried = matches!(
+                ty,
+                SqlType::Json | SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+            );
+            let parses = kind == Kind::Cast || is_carried;
             return parses.then(|| Value::parse(&text, ty, settings));
         }
         _ => {}
@@ -145,7 +149,12 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         SqlType::Record(ty) => to_record(value, ty, settings, kind),
-        SqlType::Json | SqlType::Jsonb | SqlType::Bit(_) | SqlType::VarBit(_) => None,
+        SqlType::Json
+        | SqlType::Jsonb
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery => None,
         SqlType::Array(element) => to_array(value, element, settings, kind),
         SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
     };

@@ -57,6 +57,7 @@ mod sql_type;
 mod strings;
 mod taken_rows;
 mod text_input;
+pub(crate) mod text_search;
 mod transaction_snapshot;
 mod type_label;
 mod type_modifiers;

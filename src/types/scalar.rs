@@ -5,7 +5,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     CatalogType, FormatSettings, Interval, NetworkKind, Numeric, NumericBytes, SqlType, bits,
-    datetime_output, digits, floats, interval_output, network,
+    datetime_output, digits, floats, interval_output, network, text_search,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -49,6 +49,10 @@ pub enum Scalar<'a> {
     Text(&'a [u8]),
     /// jsonb: UTF-8
     Jsonb(&'a [u8]),
+    /// tsvector: its text
+    TsVector(&'a [u8]),
+    /// tsquery: its text
+    TsQuery(&'a [u8]),
     /// bit, bit varying: a 0 or 1 a bit
     Bits(&'a [u8]),
     /// bytea
@@ -77,6 +81,8 @@ impl Scalar<'_> {
         match (self, ty) {
             (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
+            (Scalar::TsVector(_), SqlType::TsVector) | (Scalar::TsQuery(_), SqlType::TsQuery) => self,
+            (Scalar::TsVector(text) | Scalar::TsQuery(text), _) => Scalar::Text(text),
             (Scalar::Bits(_), ty) if ty.is_bits() => self,
             (Scalar::Bits(text), _) => Scalar::Text(text),
             // A cidr is an inet of the same bytes.
@@ -109,7 +115,11 @@ impl Scalar<'_> {
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
             }
-            Scalar::Text(text) | Scalar::Jsonb(text) | Scalar::Bits(text) => out.extend_from_slice(text),
+            Scalar::Text(text)
+            | Scalar::Jsonb(text)
+            | Scalar::Bits(text)
+            | Scalar::TsVector(text)
+            | Scalar::TsQuery(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_hex(out, bytes),
             Scalar::Network(kind, bytes) => network::put_text(out, bytes, kind),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
@@ -146,6 +156,8 @@ impl Scalar<'_> {
                 out.push(JSONB_VERSION);
                 out.extend_from_slice(text);
             }
+            Scalar::TsVector(text) => text_search::put_vector(out, text),
+            Scalar::TsQuery(text) => text_search::put_query(out, text),
             Scalar::Bits(bits) => bits::put_binary(out, bits),
             Scalar::Network(kind, bytes) => network::put_binary(out, bytes, kind),
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),

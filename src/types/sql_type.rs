@@ -94,6 +94,10 @@ pub enum SqlType {
     Uuid,
     /// Binary, of `NetworkValue`.
     Network(NetworkKind),
+    /// Utf8: the text of a `text_search::TsVector`.
+    TsVector,
+    /// Utf8: the text of a `text_search::TsQuery`.
+    TsQuery,
     /// Utf8, kept as written.
     Json,
     /// Utf8, normalized as PostgreSQL prints jsonb.
@@ -174,6 +178,10 @@ pub enum CatalogType {
     Aclitem,
     /// Utf8: a default or view expression, as SQL text.
     NodeTree,
+    /// Utf8: the name of a configuration of text search.
+    Regconfig,
+    /// Utf8: the name of a dictionary of text search.
+    Regdictionary,
     /// Utf8: a path in the form in which it prints.
     JsonPath,
     /// Utf8.

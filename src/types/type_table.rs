@@ -281,6 +281,14 @@ pub static TYPES: &[TypeRow] = &[
         -1,
     ),
     catalog_row(CatalogType::JsonPath, (4072, 4073), "jsonpath", "jsonpath", -1),
+    catalog_row(CatalogType::Regconfig, (3734, 3735), "regconfig", "regconfig", 4),
+    catalog_row(
+        CatalogType::Regdictionary,
+        (3769, 3770),
+        "regdictionary",
+        "regdictionary",
+        4,
+    ),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
     network_row(NetworkKind::Inet, (869, 1041), -1),
     network_row(NetworkKind::Cidr, (650, 651), -1),
@@ -302,6 +310,8 @@ pub static TYPES: &[TypeRow] = &[
     range_row(RangeKind::Int8, (3926, 3927), "int8range"),
     multirange_row(RangeKind::Int8, (4536, 6157), "int8multirange"),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
+    row(SqlType::TsVector, (3614, 3643), "tsvector", "tsvector", -1, &[]),
+    row(SqlType::TsQuery, (3615, 3645), "tsquery", "tsquery", -1, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
 ];
 
