@@ -109,6 +109,7 @@
 //!                                  hold its sign: still read, never written
 //! text, varchar(n), json, jsonb …  UTF-8
 //! char(n)                          UTF-8 without trailing blanks, padded again when read
+//! tsvector, tsquery                UTF-8, as they print
 //! bytea, uuid                      the bytes
 //! inet, cidr                       04 or 06, the network's 4 or 16 bytes, the mask's length u8, and the address's bytes
 //!                                  unless they are the network's: bytes in the order of addresses

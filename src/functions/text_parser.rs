@@ -442,3 +442,45 @@ fn entity(bytes: &[u8]) -> Option<(TokenKind, usize)> {
     let inner = bytes[start..].iter().take_while(|byte| is_inner(byte)).count();
     (inner > 0 && bytes.get(start + inner) == Some(&b';')).then_some((TokenKind::Entity, start + inner + 1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(document: &str) -> String {
+        let tokens = tokens(document)
+            .into_iter()
+            .filter(|token| token.kind != TokenKind::Blank);
+        let shown = tokens.map(|token| format!("{}:{}", KINDS[token.kind as usize - 1].0, token.text));
+        shown.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn documents_are_cut_as_by_postgresql() {
+        for (document, expected) in [
+            ("a cat's", "asciiword:a asciiword:cat asciiword:s"),
+            (
+                "e-mail",
+                "asciihword:e-mail hword_asciipart:e hword_asciipart:mail",
+            ),
+            ("x@example.com", "email:x@example.com"),
+            ("example.com/a", "url:example.com/a host:example.com url_path:/a"),
+            (
+                "and/or 1.5 -2 1e5 1.2.3",
+                "file:and/or float:1.5 int:-2 sfloat:1e5 version:1.2.3",
+            ),
+            ("<b>ü1</b>&amp;", "tag:<b> numword:ü1 tag:</b> entity:&amp;"),
+            ("<script>x</script>y", "tag:<script> tag:</script> asciiword:y"),
+        ] {
+            assert_eq!(shown(document), expected);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_text_is_cut_to_its_end(document in "[a-c1 ./:@<>&;é_+~-]{0,24}") {
+            let tokens = tokens(&document);
+            proptest::prop_assert!(tokens.iter().all(|token| !token.text.is_empty()));
+        }
+    }
+}

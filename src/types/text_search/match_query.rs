@@ -18,27 +18,20 @@ pub(super) trait Document {
 
 impl Document for TsVector {
     fn places(&self, operand: &Operand) -> Option<Vec<u16>> {
-        let mut places: Option<Vec<u16>> = None;
-        let mut add = |lexeme: &super::vector::Lexeme| {
-            let found = lexeme
-                .positions
-                .iter()
-                .filter(|position| operand.takes(position.weight));
-            let found: Vec<u16> = found.map(|position| position.place).collect();
-            // A word without places has every weight.
-            if !found.is_empty() || lexeme.positions.is_empty() {
-                places.get_or_insert_default().extend(found);
-            }
+        let lexemes: Vec<&super::vector::Lexeme> = match operand.is_prefix {
+            false => self.get(&operand.word).into_iter().collect(),
+            true => self.beginning_with(&operand.word).collect(),
         };
-        match operand.is_prefix {
-            false => self.get(&operand.word).into_iter().for_each(&mut add),
-            true => self.beginning_with(&operand.word).for_each(&mut add),
+        // A word without places has every weight, and nobody knows where those stand that begin as it does.
+        if lexemes.iter().any(|lexeme| lexeme.positions.is_empty()) {
+            return Some(Vec::new());
         }
-        places.map(|mut places| {
-            places.sort_unstable();
-            places.dedup();
-            places
-        })
+        let positions = lexemes.into_iter().flat_map(|lexeme| &lexeme.positions);
+        let taken = positions.filter(|position| operand.takes(position.weight));
+        let mut places: Vec<u16> = taken.map(|position| position.place).collect();
+        places.sort_unstable();
+        places.dedup();
+        Some(places).filter(|places| !places.is_empty())
     }
 }
 

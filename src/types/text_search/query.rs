@@ -182,3 +182,13 @@ pub(super) fn too_deep() -> Error {
         hint: format!("Operators of a tsquery stand at most {DEPTH_MAX} deep within each other."),
     }
 }
+
+/// 22023.
+pub(crate) fn out_of_distance() -> Error {
+    Error::InvalidParameter {
+        message: format!(
+            "distance in phrase operator must be an integer value between zero and {DISTANCE_MAX} inclusive"
+        ),
+        hint: None,
+    }
+}

@@ -22,6 +22,8 @@ const SQUARES: f64 = 1.644_934_066_85;
 /// The words of a query, each once.
 fn distinct_operands(query: &TsQuery) -> Vec<&Operand> {
     let mut operands = query.root.as_ref().map(QueryNode::operands).unwrap_or_default();
+    // Of equal words the last is the one that counts.
+    operands.reverse();
     operands.sort_by(|a, b| a.word.cmp(&b.word));
     operands.dedup_by(|a, b| a.word == b.word);
     operands
@@ -198,16 +200,11 @@ fn spots_of(vector: &TsVector, operands: &[&Operand]) -> Vec<Spot> {
     let mut spots: Vec<Spot> = Vec::new();
     for (number, operand) in operands.iter().enumerate() {
         for lexeme in lexemes_of(vector, operand) {
-            let nowhere = Position {
-                place: POSITION_MAX,
-                weight: Weight::D,
-            };
-            let positions = match lexeme.positions.is_empty() {
-                true => vec![nowhere],
-                false => lexeme.positions.clone(),
-            };
-            let taken = positions
-                .into_iter()
+            // Words without places have none to be near to others.
+            let taken = lexeme
+                .positions
+                .iter()
+                .copied()
                 .filter(|position| operand.takes(position.weight));
             spots.extend(taken.map(|position| Spot {
                 position,
