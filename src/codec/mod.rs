@@ -61,6 +61,7 @@
 //! text, varchar(n), char(n)         70  UTF-8 with 00 written 00 FF, then 00 01; char(n) without trailing blanks
 //! citext                            70  the same, in lower case: the value itself stands under the key
 //! bytea                             74  bytes, the same
+//! inet, cidr, macaddr, macaddr8     74  the bytes that a row holds, the same
 //! ```
 //!
 //! ```text
@@ -109,7 +110,11 @@
 //!                                  hold its sign: still read, never written
 //! text, varchar(n), citext, json … UTF-8
 //! char(n)                          UTF-8 without trailing blanks, padded again when read
+//! tsvector, tsquery                UTF-8, as they print
 //! bytea, uuid                      the bytes
+//! inet, cidr                       04 or 06, the network's 4 or 16 bytes, the mask's length u8, and the address's bytes
+//!                                  unless they are the network's: bytes in the order of addresses
+//! macaddr, macaddr8                6 / 8 bytes
 //! date                             4 bytes LE, days since 1970-01-01
 //! time, timestamp, timestamptz     8 bytes LE, microseconds
 //! interval                         months i32 LE, days i32 LE, microseconds i64 LE

@@ -172,6 +172,14 @@ pub enum Error {
     /// A data exception that a function raises with a SQLSTATE of class 22 of its own.
     #[error("{message}")]
     DataException { state: &'static str, message: String },
+    /// The same, of which more is to be said.
+    #[error("{message}")]
+    RefusedValue {
+        state: &'static str,
+        message: String,
+        detail: Option<&'static str>,
+        hint: Option<&'static str>,
+    },
     /// What is not of the form that COPY reads (22P04).
     #[error("{message}")]
     BadCopyData {

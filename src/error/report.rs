@@ -77,6 +77,7 @@ impl Error {
             Error::BadCopyData { .. } => "22P04",
             Error::InvalidParameter { .. } => "22023",
             Error::DataException { state, .. }
+            | Error::RefusedValue { state, .. }
             | Error::FileRefused { state, .. }
             | Error::TransactionState { state, .. } => state,
             Error::CardinalityViolation | Error::ConflictRowTwice | Error::MergeRowTwice => "21000",
@@ -192,6 +193,7 @@ impl Error {
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::LockingCursor { kind, .. } => Some(kind.detail()),
             Error::Raised(raised) => raised.detail.clone(),
+            Error::RefusedValue { detail, .. } => detail.map(str::to_string),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -283,7 +285,7 @@ impl Error {
             }
             Error::Advised { hint, .. } => Some(hint.clone()),
             Error::Raised(raised) => raised.hint.clone(),
-            Error::BadCopyData { hint, .. } => hint.map(str::to_string),
+            Error::BadCopyData { hint, .. } | Error::RefusedValue { hint, .. } => hint.map(str::to_string),
             Error::FileRefused { hint, .. } => Some((*hint).to_string()),
             Error::ForwardOnly => {
                 Some("Declare it with SCROLL option to enable backward scan.".to_string())

@@ -60,6 +60,7 @@ mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
 mod money;
+mod network;
 mod normal_form;
 mod number_format;
 mod number_from_char;
@@ -98,7 +99,11 @@ mod statistics;
 mod string;
 mod system;
 mod table_size;
+mod text_configuration;
 mod text_encoding;
+mod text_parser;
+mod text_search;
+mod text_search_documents;
 mod transaction_id;
 mod trigonometry;
 mod trigram;
@@ -206,6 +211,7 @@ static TABLES: &[&[FunctionDef]] = &[
     normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
+    network::FUNCTIONS,
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
@@ -226,6 +232,8 @@ static TABLES: &[&[FunctionDef]] = &[
     statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_search::FUNCTIONS,
+    text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,

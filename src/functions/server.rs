@@ -9,7 +9,7 @@ use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
-use crate::types::{CatalogType, Numeric};
+use crate::types::Numeric;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -45,8 +45,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(started)
     }),
     FunctionDef::new("pg_conf_load_time", &[], T::TimestampTz, |b| b.map0(started)),
-    FunctionDef::new("inet_server_addr", &[], T::Catalog(CatalogType::Inet), null),
-    FunctionDef::new("inet_server_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::catalog("pg_client_encoding", &[], T::Name, |b, catalog| {
         let encoding = catalog.statement().settings.client_encoding;

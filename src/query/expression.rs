@@ -300,8 +300,13 @@ impl Binder<'_> {
 
     /// An operator by its symbol, over bound operands.
     pub(super) fn operator(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<Bound> {
-        let is_range = |ty: &SqlType| matches!(ty, SqlType::Range(_) | SqlType::Multirange(_));
-        if matches!(symbol, "+" | "-" | "*") && (is_range(&left.ty) || is_range(&right.ty)) {
+        let has_own = |ty: &SqlType| {
+            matches!(
+                ty,
+                SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_)
+            )
+        };
+        if matches!(symbol, "+" | "-" | "*") && (has_own(&left.ty) || has_own(&right.ty)) {
             return self.operator_function(symbol, left, right);
         }
         match symbol {
@@ -352,7 +357,8 @@ impl Binder<'_> {
     pub(super) fn concatenate(&mut self, left: Bound, right: Bound) -> Result<Bound> {
         use SqlType as S;
         let (a, b) = (left.ty.clone(), right.ty.clone());
-        let special = |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb);
+        let special =
+            |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
         if special(&a) || special(&b) {
             return self.operator_function("||", left, right);
         }
@@ -425,6 +431,7 @@ impl Binder<'_> {
             },
             U::BitwiseNot => self.unary_function("~", operand),
             U::PGAbs => self.unary_function("abs", operand),
+            U::PGPrefixFactorial => self.unary_function("!!", operand),
             U::PGSquareRoot => {
                 // The operator is one of doubles alone.
                 let operand = match operand.ty.is_number() {

@@ -29,7 +29,7 @@ impl Binder<'_> {
                 )?,
                 _ => bound,
             };
-            if let SqlType::Multirange(_) = bound.ty {
+            if let SqlType::Multirange(_) | SqlType::TsVector = bound.ty {
                 sets.push(self.ranges_of(bound)?);
                 continue;
             }
@@ -99,9 +99,9 @@ impl Binder<'_> {
         })
     }
 
-    /// The ranges of a multirange, as an array.
-    fn ranges_of(&mut self, multirange: Bound) -> Result<Bound> {
-        let ranges = self.resolve_function("unnest", vec![multirange])?;
+    /// The ranges of a multirange, or the words of a tsvector, as an array.
+    fn ranges_of(&mut self, whole: Bound) -> Result<Bound> {
+        let ranges = self.resolve_function("unnest", vec![whole])?;
         let item = ranges.ty.clone();
         match ranges.expr {
             Expr::Unnest(UnnestExpr { expr }) => Ok(Bound::new(*expr, SqlType::Array(Box::new(item)))),

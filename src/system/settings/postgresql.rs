@@ -162,6 +162,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     user("default_table_access_method", "heap", Text, NO_EFFECT),
     user("default_tablespace", "", Text, NO_EFFECT),
+    user(
+        "default_text_search_config",
+        "pg_catalog.english",
+        Enum(&["pg_catalog.english", "pg_catalog.simple", "english", "simple"]),
+        "Configuration of text search that functions take which name none.",
+    ),
     user("default_toast_compression", "pglz", Text, NO_EFFECT),
     user("escape_string_warning", "on", Bool, NO_EFFECT),
     user(
