@@ -5,9 +5,10 @@ use arrow::array::RecordBatch;
 
 use super::carried_times::with_times;
 use super::rows_request::request_of;
+use super::version_rekey::visible_rows;
 use super::versions::{PAGE_VERSIONS, note_unsettled};
 use super::{Limits, RowDecoder, RowEncoder};
-use crate::catalog::{TableCache, TableDef};
+use crate::catalog::TableDef;
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::row::{RowReader, RowWriter};
 use crate::codec::version::row_key_of;
@@ -28,16 +29,11 @@ impl<'a> VersionPages<'a> {
     pub fn open(txn: &Transaction, old: &'a TableDef) -> Result<VersionPages<'a>> {
         let range = old.versions_range();
         let range = range.ok_or_else(|| Error::internal("versions of a table that keeps none"))?;
-        // A version may lack what the table demands by now.
-        let mut were = old.clone();
-        let columns = were.columns.iter_mut();
-        columns.for_each(|column| column.not_null = false);
-        were.cache = TableCache::default();
         Ok(VersionPages {
             old,
             scan: txn.scan(request_of(range, false, PAGE_VERSIONS)),
             page: Page::new(),
-            decoder: RowDecoder::new(&were, &old.visible_positions()),
+            decoder: visible_rows(old),
         })
     }
 
