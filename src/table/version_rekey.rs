@@ -121,7 +121,9 @@ impl<'a> RekeyedVersions<'a> {
         let range = range.ok_or_else(|| Error::internal("versions of a table that keeps none"))?;
         Ok(RekeyedVersions {
             old,
-            scan: txn.scan(request_of(range, false, PAGE_VERSIONS)),
+            scan: txn
+                .with_own_writes()
+                .scan(request_of(range, false, PAGE_VERSIONS)),
             page: Page::new(),
             decoder: visible_rows(old),
             standing: HashMap::new(),

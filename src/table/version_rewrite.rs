@@ -31,7 +31,9 @@ impl<'a> VersionPages<'a> {
         let range = range.ok_or_else(|| Error::internal("versions of a table that keeps none"))?;
         Ok(VersionPages {
             old,
-            scan: txn.scan(request_of(range, false, PAGE_VERSIONS)),
+            scan: txn
+                .with_own_writes()
+                .scan(request_of(range, false, PAGE_VERSIONS)),
             page: Page::new(),
             decoder: visible_rows(old),
         })

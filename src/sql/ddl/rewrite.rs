@@ -18,7 +18,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::table::{begin_count, carry_times, carry_versions};
+use crate::table::{begin_count, carry_times, carry_versions, keep_rows_that_are_over};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -112,6 +112,7 @@ async fn carry(
     if !old.keeps_versions() || !new.keeps_versions() {
         return carry_times(&ctx.txn, old, new).await;
     }
+    keep_rows_that_are_over(&ctx.txn, old).await?;
     if rewrite.rekeyed || rewrite.retypes_key(old) || old.has_hidden_key() {
         return dml::rekey_versions(ctx, &Arc::new(old.clone()), new, written).await;
     }
