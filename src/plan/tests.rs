@@ -91,6 +91,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     })
 }

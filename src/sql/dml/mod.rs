@@ -103,4 +103,6 @@ pub(crate) async fn execute_with_writes(
 }
 
 #[cfg(test)]
+mod dynamic_column_tests;
+#[cfg(test)]
 mod tests;
