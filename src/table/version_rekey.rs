@@ -31,18 +31,16 @@ use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
 /// The rows of a table that have been written anew under other keys.
-pub struct RekeyedRows<'a> {
-    old: &'a TableDef,
+pub struct RekeyedRows {
     scan: TransactionScan,
     page: Page,
     decoder: RowDecoder,
 }
 
-impl<'a> RekeyedRows<'a> {
+impl RekeyedRows {
     /// All rows of the table as it was.
-    pub fn open(txn: &Transaction, old: &'a TableDef) -> RekeyedRows<'a> {
+    pub fn open(txn: &Transaction, old: &TableDef) -> RekeyedRows {
         RekeyedRows {
-            old,
             scan: txn.scan(rows_request(old, None, false, PAGE_ROWS_MAX)),
             page: Page::new(),
             decoder: visible_rows(old),
@@ -73,7 +71,7 @@ impl<'a> RekeyedRows<'a> {
         let keys = (0..rows.num_rows()).map(|at| encoder.key(rows, at));
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         let values: Vec<Vec<u8>> = self.page.iter().map(|(_, value)| value.to_vec()).collect();
-        carry_row_times(txn, self.old, &keys, &values).await
+        carry_row_times(txn, &keys, &values).await
     }
 }
 
@@ -191,7 +189,7 @@ impl<'a> RekeyedVersions<'a> {
             at += 1;
             let key = encoder.key(rows, at - 1)?;
             if self.follow(txn, new, &key, time) {
-                let value = with_times(&mut writer, self.old, version, &encoder.value(rows, at - 1)?)?;
+                let value = with_times(&mut writer, version, &encoder.value(rows, at - 1)?)?;
                 let key = version_key(&key, new.options.versions.store, time);
                 txn.write(Write::Put { key, value }, None)?;
             }

@@ -17,20 +17,18 @@ use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
 /// The older versions of a table's rows, of which the visible columns are read.
-pub struct VersionPages<'a> {
-    old: &'a TableDef,
+pub struct VersionPages {
     scan: TransactionScan,
     page: Page,
     decoder: RowDecoder,
 }
 
-impl<'a> VersionPages<'a> {
+impl VersionPages {
     /// All of a table that keeps some. Errors: it keeps none.
-    pub fn open(txn: &Transaction, old: &'a TableDef) -> Result<VersionPages<'a>> {
+    pub fn open(txn: &Transaction, old: &TableDef) -> Result<VersionPages> {
         let range = old.versions_range();
         let range = range.ok_or_else(|| Error::internal("versions of a table that keeps none"))?;
         Ok(VersionPages {
-            old,
             scan: txn
                 .with_own_writes()
                 .scan(request_of(range, false, PAGE_VERSIONS)),
@@ -65,7 +63,7 @@ impl<'a> VersionPages<'a> {
                 true => value.to_vec(),
                 false => {
                     at += 1;
-                    with_times(&mut writer, self.old, reader, &encoder.value(rows, at - 1)?)?
+                    with_times(&mut writer, reader, &encoder.value(rows, at - 1)?)?
                 }
             };
             txn.write(Write::Put { key, value }, None)?;

@@ -37,14 +37,23 @@ async fn versions_are_there_after_a_kill() {
             ok(&mut client, statement).await;
         }
         let moment = rows(&mut client, "SELECT now()").await.remove(0);
-        for statement in ["UPDATE h SET c = 'new' WHERE k = 1", "DELETE FROM h WHERE k = 2"] {
+        for statement in [
+            "UPDATE h SET c = 'new' WHERE k = 1",
+            "DELETE FROM h WHERE k = 2",
+            "ALTER TABLE h ALTER PRIMARY KEY (k DESC) WITH (BUCKETS = 2)",
+            "CREATE TABLE d (k int PRIMARY KEY, \"*_n\" bigint) WITH (dynamic_columns = true, wildcard_column = '*_n', versions = 2)",
+        ] {
             ok(&mut client, statement).await;
+        }
+        // Columns that writes add, beside versions of the rows.
+        for column in ["a", "b_n", "c"] {
+            ok(&mut client, &format!("UPSERT INTO d (k, {column}) VALUES (1, 5)")).await;
         }
         server.kill();
         let report = check_data_dir(&at, &mut |_| ()).await.unwrap();
         assert!(report.is_sound(), "{report}");
         assert!(
-            report.to_string().contains("older versions of rows: 5"),
+            report.to_string().contains("older versions of rows: 6"),
             "{report}"
         );
         let server = ServerProcess::start(&at, &["--store", store]);
@@ -57,6 +66,15 @@ async fn versions_are_there_after_a_kill() {
         let past = format!("SELECT k, c FROM h FOR SYSTEM_TIME AS OF '{moment}' ORDER BY k");
         assert_eq!(rows(&mut client, &past).await, ["1|old", "2|gone"]);
         assert_eq!(rows(&mut client, "SELECT k, c FROM h").await, ["1|new"]);
+        ok(&mut client, "UPSERT INTO d (k, later_n) VALUES (1, 6)").await;
+        assert_eq!(
+            rows(&mut client, "SELECT a, b_n, c, later_n FROM d WHERE k = 1").await,
+            ["5|5|5|6"]
+        );
+        assert_eq!(
+            rows(&mut client, "SELECT attnum, attname FROM pg_attribute WHERE attrelid = 'd'::regclass AND attnum > 0 ORDER BY 1").await,
+            ["1|k", "2|a", "3|b_n", "4|c", "5|later_n"]
+        );
         // Time goes on: what is written now is the newest.
         ok(&mut client, "UPDATE h SET c = 'newer' WHERE k = 1").await;
         assert_eq!(
