@@ -14,7 +14,7 @@ use crate::table::remove_over_page;
 use crate::txn::{Transaction, TransactionOptions};
 
 const SECOND: i64 = 1_000_000;
-const STEPS: usize = 180;
+const STEPS: usize = 140;
 
 /// Removes every row that is over, as the background does; answers how many.
 pub(super) async fn remove_over(store: &Arc<dyn Store>) -> usize {
@@ -431,7 +431,7 @@ impl Walk<Model> {
             ),
         ];
         let queries = queries.map(|(query, rows)| (query.to_string(), rows));
-        self.expect_rows(queries).await;
+        self.expect_rows(queries.into()).await;
     }
 }
 

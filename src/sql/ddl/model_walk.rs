@@ -51,7 +51,7 @@ impl<M: Model> Walk<M> {
             None => Client::new(),
         };
         client.store.clock().set(BEGIN);
-        client.ok(definitions).await;
+        Box::pin(client.ok(definitions)).await;
         Walk {
             client,
             random: StdRng::seed_from_u64(seed),
@@ -90,7 +90,7 @@ impl<M: Model> Walk<M> {
     pub(super) async fn expect(&mut self, statement: String, expected: Result<String, &str>, after: M) {
         self.log.push(statement.clone());
         let savepoint = self.client.savepoint();
-        let done = self.client.run_with(&statement, &[]).await;
+        let done = Box::pin(self.client.run_with(&statement, &[])).await;
         let done = done
             .map(|(tag, _)| tag)
             .map_err(|error| error.sqlstate().to_string());
@@ -106,9 +106,9 @@ impl<M: Model> Walk<M> {
     }
 
     /// Queries that must have these rows.
-    pub(super) async fn expect_rows(&self, queries: impl IntoIterator<Item = (String, Vec<String>)>) {
+    pub(super) async fn expect_rows(&self, queries: Vec<(String, Vec<String>)>) {
         for (query, rows) in queries {
-            let found = self.client.rows(&query).await;
+            let found = Box::pin(self.client.rows(&query)).await;
             assert_eq!(found, rows, "{query} at {}\n{}", self.time(), self.story());
         }
     }
