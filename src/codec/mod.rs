@@ -34,6 +34,7 @@
 //! 00 00 00 00 | 00 12                                 Clock          the time by which rows were found over
 //! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
 //! 00 00 00 00 | 00 19 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
+//! 00 00 00 00 | 00 1A | table u32 BE | column u16 BE  DynamicColumn  a column that a write has added to a table
 //! ```
 //!
 //! ## Key fields
@@ -153,6 +154,18 @@ impl KeyRange {
     /// Whether the key is in it.
     pub fn contains(&self, key: &[u8]) -> bool {
         *self.start <= *key && self.end.as_ref().is_none_or(|end| *key < **end)
+    }
+
+    /// What is left of it from a key on; all of it for a key outside: whoever comes back for the rest of a table may find that it is
+    /// stored elsewhere by now.
+    pub fn resumed_at(self, key: Option<&[u8]>) -> KeyRange {
+        match key.filter(|key| self.contains(key)) {
+            Some(key) => KeyRange {
+                start: key.to_vec(),
+                end: self.end,
+            },
+            None => self,
+        }
     }
 
     /// The parts between sorted points inside the range; as many as points and one more.

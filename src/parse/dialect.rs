@@ -6,7 +6,7 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Query, Statement, TypedString,
+    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Statement, TypedString,
     UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
@@ -431,16 +431,6 @@ pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
     let column = parser.parse_column_def()?;
     parser.expect_token(&Token::EOF)?;
     Ok(column)
-}
-
-/// Reads a query, in a text that no client sent.
-pub(crate) fn parse_query(text: &str) -> Result<Box<Query>, ParserError> {
-    // What is stored of FOR SYSTEM_TIME is spelt as the parser knows it.
-    let dialect = match text.to_ascii_uppercase().contains("FOR SYSTEM_TIME") {
-        true => &WITH_SYSTEM_TIME,
-        false => &KEYSPAN,
-    };
-    Parser::new(dialect).try_with_sql(text)?.parse_query()
 }
 
 /// `IS [NOT] DISTINCT FROM` behind `left`, whose IS is next; `None` for other tests. `precedence`: that of IS. The parser takes

@@ -92,6 +92,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     })
 }

@@ -90,6 +90,7 @@ fn table() -> TableDef {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     }
 }

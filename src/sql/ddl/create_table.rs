@@ -515,6 +515,7 @@ pub(super) async fn create_described(
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     };
     for index in description.computed_indexes {

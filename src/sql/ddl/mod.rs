@@ -283,6 +283,8 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 #[cfg(test)]
 mod expiry_tests;
 #[cfg(test)]
+mod model_walk;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod verification_tests;

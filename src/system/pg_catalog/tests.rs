@@ -112,6 +112,7 @@ fn catalog() -> Catalog {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     };
     let mut catalog = Catalog::empty();
