@@ -66,10 +66,6 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
         E::Substring { .. } => strong("substring"),
         E::Overlay { .. } => strong("overlay"),
         E::AtTimeZone { .. } => strong("timezone"),
-        E::BinaryOp {
-            op: ast::BinaryOperator::Overlaps,
-            ..
-        } => strong("overlaps"),
         E::Tuple(_) => strong("row"),
         E::Value(value) if matches!(value.value, ast::Value::Boolean(_)) => Some(("bool".to_string(), 1)),
         _ => None,
