@@ -319,8 +319,7 @@ impl Parser<'_, '_> {
     fn web(&mut self) -> Result<Part> {
         let mut whole: Option<Part> = None;
         let mut alternative: Option<Part> = None;
-        loop {
-            let Some(part) = self.web_operand()? else { break };
+        while let Some(part) = self.web_operand()? {
             alternative = Some(match alternative {
                 None => part,
                 Some(before) => before.join(part, QueryNode::and)?,
