@@ -127,6 +127,7 @@ mod arbitrary;
 mod column_builder;
 pub mod expiry;
 pub mod key;
+mod key_type;
 pub mod keyspace;
 pub mod row;
 mod stored_scalar;

@@ -62,7 +62,7 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::Bytea => Scalar::Bytes(bytes),
         SqlType::Network(kind) => match NetworkValue::from_bytes(bytes, *kind) {
             Some(_) => Scalar::Network(*kind, bytes),
-            None => return Err(damaged("bytes that are no address")),
+            None => return Err(damaged("bytes that are no value of their column's type")),
         },
         SqlType::Date => Scalar::Date(i32::from_le_bytes(fixed(bytes)?)),
         SqlType::Time(_) => Scalar::Time(i64::from_le_bytes(fixed(bytes)?)),

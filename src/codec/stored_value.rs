@@ -3,8 +3,8 @@
 
 use arrow::array::{Array, ArrayRef, AsArray};
 use arrow::datatypes::{
-    DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type,
-    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
+    ArrowPrimitiveType, DataType, Date32Type, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type,
+    Int64Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType,
 };
 
 use super::key::is_decimal_8;
@@ -35,6 +35,12 @@ fn string(array: &ArrayRef, row: usize) -> &str {
     array.as_string::<i32>().value(row)
 }
 
+/// The number of an element.
+#[inline]
+fn number<T: ArrowPrimitiveType>(array: &ArrayRef, row: usize) -> T::Native {
+    array.as_primitive::<T>().value(row)
+}
+
 /// Appends the stored bytes of an element that is not NULL.
 #[inline]
 pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize) {
@@ -46,12 +52,8 @@ pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         SqlType::Int8 | SqlType::Money | SqlType::Oid | SqlType::Regclass | SqlType::Enum(_) => {
             out.extend_from_slice(&array.as_primitive::<Int64Type>().value(row).to_le_bytes());
         }
-        SqlType::Float4 => {
-            out.extend_from_slice(&array.as_primitive::<Float32Type>().value(row).to_le_bytes())
-        }
-        SqlType::Float8 => {
-            out.extend_from_slice(&array.as_primitive::<Float64Type>().value(row).to_le_bytes())
-        }
+        SqlType::Float4 => out.extend_from_slice(&number::<Float32Type>(array, row).to_le_bytes()),
+        SqlType::Float8 => out.extend_from_slice(&number::<Float64Type>(array, row).to_le_bytes()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => {
             let unscaled = array.as_primitive::<Decimal128Type>().value(row);
             match i64::try_from(unscaled) {

@@ -28,14 +28,18 @@ pub(crate) fn expression_with_names(
     relation: impl Fn(&str) -> Option<String>,
     user_type: impl Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
+    // Strings stay as they are written, quotes and backslashes doubled: tokens print what they hold.
+    let mut tokens = Tokenizer::new(&PostgreSqlDialect {}, text)
+        .with_unescape(false)
+        .tokenize()
+        .ok()?;
     for at in 0..tokens.len().saturating_sub(2) {
         if tokens[at + 1] != Token::DoubleColon {
             continue;
         }
         match (&tokens[at], &tokens[at + 2]) {
             (Token::SingleQuotedString(name), Token::Word(ty)) if ty.value == "regclass" => {
-                if let Some(name) = relation(name) {
+                if let Some(name) = relation(&name.replace("''", "'")) {
                     tokens[at] = Token::SingleQuotedString(name.replace('\'', "''"));
                 }
             }

@@ -130,16 +130,7 @@ impl Binder<'_> {
                 self.convert(right, &common, CastContext::Implicit)?,
             ));
         }
-        // Each of macaddr and macaddr8 converts into the other.
-        let are_macs =
-            matches!((&left.ty, &right.ty), (S::Network(a), S::Network(b)) if !a.is_ip() && !b.is_ip());
-        match no_operator(symbol, &left.ty, &right.ty) {
-            Error::UndefinedOperator { signature, .. } if are_macs => Err(Error::UndefinedOperator {
-                signature,
-                ambiguous: true,
-            }),
-            error => Err(error),
-        }
+        Err(no_comparison(symbol, &left.ty, &right.ty))
     }
 
     /// An untyped literal beside an operand of type `other`.
@@ -446,6 +437,19 @@ pub(super) fn compared_type(left: &SqlType, right: &SqlType) -> Option<SqlType> 
             Some(SqlType::Text)
         }
         _ => coercion::common_type(&[left.clone(), right.clone()]),
+    }
+}
+
+/// Operands that do not compare. Of macaddr and macaddr8 each converts into the other, so that there are two comparisons.
+fn no_comparison(symbol: &str, left: &SqlType, right: &SqlType) -> Error {
+    let are_macs =
+        matches!((left, right), (SqlType::Network(a), SqlType::Network(b)) if !a.is_ip() && !b.is_ip());
+    match no_operator(symbol, left, right) {
+        Error::UndefinedOperator { signature, .. } if are_macs => Error::UndefinedOperator {
+            signature,
+            ambiguous: true,
+        },
+        error => error,
     }
 }
 

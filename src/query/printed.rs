@@ -210,6 +210,7 @@ fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
             _ if other.untyped.is_some() => Text,
             _ if is_pattern => Text,
             Jsonb if symbol == "||" => Jsonb,
+            SqlType::TsVector if symbol == "@@" => SqlType::TsQuery,
             Varchar(_) => Text,
             SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Date if symbol == "+" => {
                 Interval(Default::default())

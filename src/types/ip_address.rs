@@ -100,9 +100,9 @@ impl IpAddress {
 
     /// With other octets.
     fn with_octets(self, octet: impl Fn(usize, u8) -> u8) -> IpAddress {
-        let mut octets = [0; 16];
-        for at in 0..self.octet_count() {
-            octets[at] = octet(at, self.octets[at]);
+        let mut octets = self.octets;
+        for (at, own) in octets.iter_mut().enumerate().take(self.octet_count()) {
+            *own = octet(at, *own);
         }
         IpAddress { octets, ..self }
     }

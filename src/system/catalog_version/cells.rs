@@ -75,6 +75,18 @@ fn array_element(element: &mut String, quoted: bool) -> Cell {
     (!trimmed.eq_ignore_ascii_case("null")).then(|| trimmed.to_string())
 }
 
+/// The cells of a column of addresses.
+fn addresses(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
+    let kind = SqlType::from_field(field).network_kind();
+    let read = |cell: &str| NetworkValue::parse(cell, kind?).ok();
+    let mut builder = BinaryBuilder::new();
+    for cell in cells {
+        let address = cell.and_then(read);
+        builder.append_option(address.as_ref().map(NetworkValue::bytes));
+    }
+    Arc::new(builder.finish())
+}
+
 /// The cells as an Arrow array. A cell that does not read as its type is NULL; the tests of the generated files show
 /// that there is none.
 fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
@@ -106,16 +118,7 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
             cells.iter().for_each(|cell| builder.append_option(*cell));
             Arc::new(builder.finish())
         }
-        DataType::Binary if SqlType::from_field(field).network_kind().is_some() => {
-            let kind = SqlType::from_field(field).network_kind();
-            let read = |cell: &str| NetworkValue::parse(cell, kind?).ok();
-            let mut builder = BinaryBuilder::new();
-            for cell in cells {
-                let address = cell.and_then(read);
-                builder.append_option(address.as_ref().map(NetworkValue::bytes));
-            }
-            Arc::new(builder.finish())
-        }
+        DataType::Binary if SqlType::from_field(field).network_kind().is_some() => addresses(field, cells),
         DataType::Binary => {
             let mut builder = BinaryBuilder::new();
             cells

@@ -11,6 +11,10 @@ use super::word_reader::{WordReader, check_length, escaped, invalid};
 use crate::Result;
 use crate::types::spaces::is_space;
 
+/// Stack that must be left where an operator opens, and what is added where it is not.
+const STACK_RED_ZONE_BYTES: usize = 64 * 1024;
+const STACK_SEGMENT_BYTES: usize = 1024 * 1024;
+
 /// How the text of a query is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum QueryStyle {
@@ -262,10 +266,15 @@ impl Parser<'_, '_> {
             return Err(too_deep());
         }
         if self.takes('!') {
-            return self.single(depth + 1)?.not();
+            let part = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
+                self.single(depth + 1)
+            })?;
+            return part.not();
         }
         if self.takes('(') {
-            let part = self.either(depth + 1)?;
+            let part = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
+                self.either(depth + 1)
+            })?;
             return match self.takes(')') {
                 true => Ok(part),
                 false => Err(self.reader.fault()),
@@ -310,8 +319,7 @@ impl Parser<'_, '_> {
     fn web(&mut self) -> Result<Part> {
         let mut whole: Option<Part> = None;
         let mut alternative: Option<Part> = None;
-        loop {
-            let Some(part) = self.web_operand()? else { break };
+        while let Some(part) = self.web_operand()? {
             alternative = Some(match alternative {
                 None => part,
                 Some(before) => before.join(part, QueryNode::and)?,
