@@ -1,5 +1,5 @@
-//! `CatalogWriter`: creates, replaces and drops catalog records inside a transaction. Called by `sql::ddl`, and by
-//! writes that add dynamic columns. Knows nothing of SQL text.
+//! `CatalogWriter`: creates, replaces and drops catalog records inside a transaction. Called by `sql::ddl`; columns that writes add are
+//! `column_change`'s. Knows nothing of SQL text.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use super::load::{part_key, single_part_key};
 use super::new_column::too_many_columns;
 use super::reclaim::encode_dropped;
 use super::{
-    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, NewDynamicColumn, Relation, RoutineDef,
-    SchemaDef, SequenceDef, SettingOverrides, TableDef, TypeDef, ViewDef, extension, record, record_key,
-    region, routine_record, type_record, written_key,
+    COLUMNS_MAX, Catalog, ColumnDef, ExtensionDef, NO_SEQUENCE, Relation, RoutineDef, SchemaDef, SequenceDef,
+    SettingOverrides, TableDef, TypeDef, ViewDef, dynamic_column, extension, record, record_key, region,
+    routine_record, type_record, written_key,
 };
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
 use crate::error::DuplicateKind;
@@ -51,13 +51,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// The same, while others may use the table in modes that do not conflict with this one.
-    pub fn put_table_in(&self, table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
-        let part = part_key(&Keyspace::Relation { id: table.id });
-        self.put_table_of_part(table, mode, part)
-    }
-
-    /// The same; `part`: the key of the version of the part of the catalog that others then read again.
-    fn put_table_of_part(&self, mut table: TableDef, mode: LockMode, part: Vec<u8>) -> Result<Arc<TableDef>> {
+    pub fn put_table_in(&self, mut table: TableDef, mode: LockMode) -> Result<Arc<TableDef>> {
         if table.visible_columns().count() > COLUMNS_MAX {
             return Err(too_many_columns(COLUMNS_MAX));
         }
@@ -66,12 +60,18 @@ impl<'a> CatalogWriter<'a> {
         self.check_no_type(known, &table.schema, &table.name)?;
         self.put_names(known, &table.schema, &names_of_table(&table))?;
         self.follow_with_sequences(known.and_then(Relation::get_table), &table)?;
-        self.rest_on_types(known.and_then(Relation::get_table), &table)?;
+        self.rest_on_types(known.and_then(Relation::get_table).map(Arc::as_ref), &table)?;
         if let Some(stored) = &table.stored_query {
             self.rest_on_read(known, &stored.depends_on)?;
         }
+        if let Some(known) = known.and_then(Relation::get_table) {
+            self.forget_columns(known)?;
+        }
+        // Those that the statement itself has added.
+        self.forget_own_columns(&table)?;
+        table.beside_from = None;
         let value = record::encode_table(&table)?;
-        self.write_record_of_part(Keyspace::Relation { id: table.id }, Some(value), mode, part)?;
+        self.write_record_in(Keyspace::Relation { id: table.id }, Some(value), mode)?;
         Ok(Arc::new(table))
     }
 
@@ -243,7 +243,7 @@ impl<'a> CatalogWriter<'a> {
     }
 
     /// Columns that are of other types than before depend on these.
-    fn rest_on_types(&self, old: Option<&Arc<TableDef>>, new: &TableDef) -> Result<()> {
+    pub(super) fn rest_on_types(&self, old: Option<&TableDef>, new: &TableDef) -> Result<()> {
         let used_before = |oid: u32| {
             old.is_some_and(|old| {
                 let columns = old.columns.iter().chain(&old.wildcards);
@@ -293,6 +293,7 @@ impl<'a> CatalogWriter<'a> {
     /// Removes a table's record, its own part of the catalog and its regions; its rows stay, with what is counted of them.
     pub(super) fn forget_table(&self, table: &TableDef) -> Result<()> {
         self.end_rekeying(table)?;
+        self.forget_columns(table)?;
         for (name, _) in names_of_table(table) {
             self.drop_name(&table.schema, name)?;
         }
@@ -393,6 +394,9 @@ impl<'a> CatalogWriter<'a> {
         self.end_rekeying(table)?;
         let rekeying = None;
         let new = TableDef { rekeying, ..new };
+        self.forget_columns(table)?;
+        let beside_from = None;
+        let new = TableDef { beside_from, ..new };
         self.write_record_in(Keyspace::Relation { id: table.id }, None, mode)?;
         let key = single_part_key(table.id);
         self.txn.write(Write::Delete { key }, None)?;
@@ -499,24 +503,34 @@ impl<'a> CatalogWriter<'a> {
 
     /// The same, while others may use the object in modes that do not conflict with this one.
     fn write_record_in(&self, record: Keyspace<'_>, value: Option<Vec<u8>>, mode: LockMode) -> Result<()> {
-        let part = part_key(&record);
-        self.write_record_of_part(record, value, mode, part)
-    }
-
-    fn write_record_of_part(
-        &self,
-        record: Keyspace<'_>,
-        value: Option<Vec<u8>>,
-        mode: LockMode,
-        part: Vec<u8>,
-    ) -> Result<()> {
-        put_version(self.txn, part, self.version)?;
+        self.put_version_of(part_key(&record))?;
         let key = record.encode();
         let write = match value {
             Some(value) => Write::Put { key, value },
             None => Write::Delete { key },
         };
         self.txn.write(write, Some(mode))
+    }
+
+    /// Gives a part of the catalog, by the key of its version, the new one.
+    pub(super) fn put_version_of(&self, part: Vec<u8>) -> Result<()> {
+        put_version(self.txn, part, self.version)
+    }
+
+    /// Removes the records of columns that stand beside that of a table, which is written with them or goes; nobody else may have added one
+    /// since the snapshot.
+    fn forget_columns(&self, table: &TableDef) -> Result<()> {
+        self.txn
+            .guard(&dynamic_column::key_of(table.id, table.next_column_id));
+        self.forget_own_columns(table)
+    }
+
+    fn forget_own_columns(&self, table: &TableDef) -> Result<()> {
+        for column in table.columns_beside() {
+            let key = dynamic_column::key_of(table.id, column);
+            self.txn.write(Write::Delete { key }, None)?;
+        }
+        Ok(())
     }
 
     /// The relation as it was before the statement.
@@ -531,20 +545,6 @@ impl<'a> CatalogWriter<'a> {
         table.options.expiry.by_row = true;
         // Rows of those who do not know it yet say nothing.
         self.put_table_in(table, LockMode::ShareUpdateExclusive)
-    }
-
-    /// Adds the columns that a write named to a table that gets them, at its end. `columns_max`: the columns that it may have then.
-    /// Errors: 54011.
-    pub fn add_dynamic_columns(
-        &self,
-        table: &TableDef,
-        new: Vec<NewDynamicColumn>,
-        columns_max: usize,
-    ) -> Result<Arc<TableDef>> {
-        let table = table.with_dynamic_columns(new, columns_max)?;
-        // Rows of those who do not know the columns yet are right beside them.
-        let part = single_part_key(table.id);
-        self.put_table_of_part(table, LockMode::ShareUpdateExclusive, part)
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! One key names the state of the whole catalog, so that a catalog is known to stand by one get. The records are in parts, each
 //! with a version of its own: schemas and settings are one, the relations of [`PART_IDS`] numbers each another. A table to which
-//! writes add columns is a part of its own besides, so that for each of these nothing but its record is read. When the whole
+//! writes add columns is a part of its own besides, so that for each of these nothing but the new columns is read. When the whole
 //! has changed, the versions of the parts (tiny, and few beside the relations) tell whose records are read again, and
 //! the version of each record whether it is decoded. Nothing of it depends on who committed what when: a snapshot, old or new, with
 //! a transaction's own changes or without, has the versions that belong to its records.
@@ -11,7 +11,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Catalog, Relation, extension, record, routine_record, trash, type_record};
+use super::dynamic_column::{self, StoredColumns};
+use super::{Catalog, Relation, TableDef, extension, record, routine_record, trash, type_record};
 use crate::codec::keyspace::{self, Keyspace, TableId};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::txn::Transaction;
@@ -78,16 +79,6 @@ fn part_of(id: TableId) -> u32 {
     NAMED_PART + 1 + id / PART_IDS
 }
 
-/// The records of a part of relations.
-fn range_of(part: u32) -> KeyRange {
-    if part >= SINGLE_PARTS {
-        let id = part - SINGLE_PARTS;
-        return keyspace::relations_between(id..id.saturating_add(1));
-    }
-    let start = (part - NAMED_PART - 1).saturating_mul(PART_IDS);
-    keyspace::relations_between(start..start.saturating_add(PART_IDS))
-}
-
 /// The catalog's version as the transaction sees it; 0 before the first change. Where it has changed the catalog itself, its version
 /// and that of the others together: a later statement may see what they committed meanwhile.
 pub(super) async fn version(txn: &Transaction) -> Result<u64> {
@@ -118,20 +109,35 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
     if cached.is_none() || changed.contains(&NAMED_PART) {
         load_named(txn, &mut catalog).await?;
     }
-    let is_in = |id: TableId| changed.contains(&part_of(id)) || changed.contains(&single_part(id));
-    let is_changed = |id: TableId| cached.is_none() || is_in(id);
-    let ranges: Vec<KeyRange> = match cached {
-        None => vec![keyspace::relations_range()],
-        Some(_) => changed_ranges(&changed),
+    let mut reads = match cached {
+        None => RelationReads::all(),
+        Some(_) => RelationReads::of_parts(&changed),
     };
-    if !ranges.is_empty() {
+    for id in changed.iter().filter_map(|part| part.checked_sub(SINGLE_PARTS)) {
+        if cached.is_some()
+            && !changed.contains(&part_of(id))
+            && !append_columns(txn, &mut catalog, id).await?
+        {
+            reads.add_table(id);
+        }
+    }
+    let is_changed =
+        |id: TableId| cached.is_none() || changed.contains(&part_of(id)) || reads.whole.contains(&id);
+    if !reads.relations.is_empty() {
         let relations = catalog.relations.iter();
         let known: HashMap<TableId, &Relation> = relations
             .filter(|relation| is_changed(relation.id()))
             .map(|relation| (relation.id(), relation))
             .collect();
-        let records = read_ranges(txn, ranges).await?.into_iter();
-        let read = records.map(|(_, value)| record::decode_relation(&value, &known, &catalog.types));
+        let columns = read_ranges(txn, sorted(reads.columns.clone())).await?;
+        let mut columns = dynamic_column::decode_all(columns, &catalog.types)?;
+        let records = read_ranges(txn, sorted(reads.relations.clone()))
+            .await?
+            .into_iter();
+        let read = records.map(|(_, value)| {
+            let relation = record::decode_relation(&value, &known, &catalog.types)?;
+            with_columns(relation, &mut columns)
+        });
         let read = read.collect::<Result<_>>()?;
         catalog.relations.replace(is_changed, read);
     }
@@ -139,15 +145,92 @@ async fn load_changed(txn: &Transaction, version: u64, cached: Option<&Catalog>)
     Ok(catalog)
 }
 
-/// The records of the parts of relations that have changed, each in one of the ranges, which rise.
-fn changed_ranges(changed: &BTreeSet<u32>) -> Vec<KeyRange> {
-    let is_read = |part: &u32| match part.checked_sub(SINGLE_PARTS) {
-        None => *part != NAMED_PART,
-        Some(id) => !changed.contains(&part_of(id)),
-    };
-    let mut ranges: Vec<KeyRange> = changed.iter().copied().filter(is_read).map(range_of).collect();
+/// What is read of relations: ranges of their records, and of those of columns beside them.
+struct RelationReads {
+    relations: Vec<KeyRange>,
+    columns: Vec<KeyRange>,
+    /// Tables that are read by themselves.
+    whole: BTreeSet<TableId>,
+}
+
+impl RelationReads {
+    fn all() -> RelationReads {
+        RelationReads {
+            relations: vec![keyspace::relations_range()],
+            columns: vec![keyspace::dynamic_columns_range()],
+            whole: BTreeSet::new(),
+        }
+    }
+
+    /// Those of the parts that have changed but for those of single tables.
+    fn of_parts(changed: &BTreeSet<u32>) -> RelationReads {
+        let parts = changed
+            .iter()
+            .filter(|part| (NAMED_PART + 1..SINGLE_PARTS).contains(*part));
+        let ids = parts.map(|part| {
+            let start = (part - NAMED_PART - 1).saturating_mul(PART_IDS);
+            start..start.saturating_add(PART_IDS)
+        });
+        RelationReads {
+            relations: ids.clone().map(keyspace::relations_between).collect(),
+            columns: ids.map(keyspace::dynamic_columns_between).collect(),
+            whole: BTreeSet::new(),
+        }
+    }
+
+    /// A table's.
+    fn add_table(&mut self, id: TableId) {
+        let ids = id..id.saturating_add(1);
+        self.relations.push(keyspace::relations_between(ids.clone()));
+        self.columns.push(keyspace::dynamic_columns_between(ids));
+        self.whole.insert(id);
+    }
+}
+
+fn sorted(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     ranges.sort_by(|a, b| a.start.cmp(&b.start));
     ranges
+}
+
+/// Gives a known table, whose record has not changed, the columns that were added since; whether it could: a snapshot that is older
+/// may have fewer.
+async fn append_columns(txn: &Transaction, catalog: &mut Catalog, id: TableId) -> Result<bool> {
+    let known = catalog.tables().find(|table| table.id == id).cloned();
+    let Some(table) = known else {
+        return Ok(false);
+    };
+    if let Some(last) = table.columns_beside().last() {
+        let stored = txn.get_many(&[dynamic_column::key_of(id, last)]).await?;
+        let Some(last) = stored.get(0) else {
+            return Ok(false);
+        };
+        if record::version_of(last)? != table.version {
+            return Ok(false);
+        }
+    }
+    let all = keyspace::dynamic_columns_between(id..id.saturating_add(1));
+    let new = KeyRange {
+        start: dynamic_column::key_of(id, table.next_column_id),
+        end: all.end,
+    };
+    let columns = read_ranges(txn, vec![new]).await?;
+    let columns = dynamic_column::decode_all(columns, &catalog.types)?;
+    if let Some(columns) = columns.into_values().next() {
+        let table: TableDef = table.with_stored_columns(columns)?;
+        catalog.relations.insert(Relation::Table(Arc::new(table)));
+    }
+    Ok(true)
+}
+
+/// A relation with the columns that stand beside its record.
+fn with_columns(relation: Relation, columns: &mut StoredColumns) -> Result<Relation> {
+    let Relation::Table(table) = &relation else {
+        return Ok(relation);
+    };
+    match columns.remove(&table.id) {
+        Some(columns) => Ok(Relation::Table(Arc::new(table.with_stored_columns(columns)?))),
+        None => Ok(relation),
+    }
 }
 
 /// Gives tables that were known before their types changed the new ones.

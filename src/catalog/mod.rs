@@ -22,10 +22,11 @@
 //! | `Extension { name }` | a record of an extension |
 //! | `Regions { oid }` | a record of where a table is split into regions |
 //! | `Dependents { oid }` | empty: put by every transaction that makes something depend on a relation or schema |
+//! | `DynamicColumn { table, column }` | a record of a column that a write has added ([`dynamic_column`]) |
 //! | `Trash { id }` | a record of a dropped or emptied table whose keys are kept ([`trash`]) |
 //! | `Dropped { table, index }` | table u32 BE, index u16 BE (FFFF: all): the range's keys are still to be removed |
 //!
-//! A record is `[format u8 = 1][kind u8: 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
+//! A record is `[format u8 = 1][kind u8: 'C', 'F', 'P', 'Q', 'R', 'S', 'T', 'V', 'X' or 'Y'][version u64 BE][id u32 BE][JSON][CRC32C of all before, u32 LE]`.
 //! The JSON names every field ([`record`]); SQL types stand by name, as `format_type` prints them, those that users made by oid (`@16400[]`); constants as the
 //! text form of their column's type (time zone UTC), `null` for NULL; other defaults and generated columns as SQL text.
 //!
@@ -44,6 +45,8 @@
 //! - Every transaction that writes rows of a table guards the table's record key, and puts its `Written` key without a
 //!   check. So whoever changes a record knows that no row lands under the old one, and whoever's change rests on *all*
 //!   rows of a snapshot ("none is NULL", "no two are equal") can guard `Written`, and conflicts with any other writer.
+//! - Who adds a column to a table as it writes rows puts a record of that column, checked, and guards the table's; who writes that puts all
+//!   columns into it and guards the record of the next, so that no column is lost between the two ([`dynamic_column`]).
 //! - A table that gets another primary key ([`TableDef::rekeying`]) has a log: whoever writes a row of it puts the row's key there, in
 //!   the same commit. A start gives up what was on its way.
 //! - A column or index whose record promises what is not verified yet says so ([`ColumnDef::unverified`],
@@ -60,7 +63,9 @@ mod change;
 mod change_log;
 pub mod check;
 mod check_constraint;
+mod column_change;
 mod column_types;
+mod dynamic_column;
 mod expiry;
 mod expiry_rule;
 pub(crate) mod extension;

@@ -101,6 +101,24 @@ pub(super) fn encode_table(table: &TableDef) -> Result<Vec<u8>> {
     encode(b'T', table.version, table.id, &TableRecord::from_def(table))
 }
 
+/// The record of a column that stands beside its table's.
+pub(super) fn encode_column(version: u64, table: TableId, column: &ColumnDef) -> Result<Vec<u8>> {
+    encode(b'C', version, table, &ColumnRecord::from_def(column))
+}
+
+/// The number of the table, the version and the column.
+pub(super) fn decode_column(bytes: &[u8], types: &UserTypes) -> Result<(TableId, u64, ColumnDef)> {
+    match open(bytes)? {
+        Head {
+            kind: b'C',
+            version,
+            id,
+            json,
+        } => Ok((id, version, parse::<ColumnRecord>(json)?.into_def(types)?)),
+        Head { kind, .. } => Err(corrupt(format!("kind {kind} is no column"))),
+    }
+}
+
 /// The JSON of a table's record.
 pub(super) fn table_json(table: &TableDef) -> Result<serde_json::Value> {
     serde_json::to_value(TableRecord::from_def(table)).map_err(unserializable)
@@ -198,6 +216,11 @@ pub(super) fn decode_schema(bytes: &[u8]) -> Result<SchemaDef> {
         Head { kind: b'S', json, .. } => parse(json),
         Head { kind, .. } => Err(corrupt(format!("kind {kind} is not a schema"))),
     }
+}
+
+/// The version that stands before any record's JSON.
+pub(super) fn version_of(bytes: &[u8]) -> Result<u64> {
+    Ok(open(bytes)?.version)
 }
 
 /// The id that stands before any record's JSON.
@@ -328,6 +351,7 @@ impl TableRecord {
             foreign_keys: self.foreign_keys,
             stored_query: self.stored_query,
             rekeying: self.rekeying,
+            beside_from: None,
             options: self.options,
             comment: self.comment,
             cache: TableCache::default(),

@@ -34,9 +34,9 @@ pub struct TableDef {
     pub oid: u32,
     /// The catalog version that last changed this record.
     pub version: u64,
-    /// Schema and name.
+    /// Its schema.
     pub schema: String,
-    /// See `schema`.
+    /// Its name.
     pub name: String,
     /// Live columns in the order of `SELECT *` (a hidden row id is last and `hidden`).
     pub columns: Vec<ColumnDef>,
@@ -60,6 +60,8 @@ pub struct TableDef {
     pub stored_query: Option<Box<StoredQuery>>,
     /// ALTER PRIMARY KEY is on its way.
     pub rekeying: Option<Rekeying>,
+    /// The first of its columns that have records of their own (see `dynamic_column`); none in its record.
+    pub beside_from: Option<ColumnId>,
     /// COMMENT ON TABLE, or MATERIALIZED VIEW.
     pub comment: Option<String>,
     /// What is worked out of the rest.
@@ -185,6 +187,9 @@ pub struct IndexDef {
     pub buckets: Option<IndexBuckets>,
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
+    /// NULLS NOT DISTINCT: two rows of a unique index are equal where both have NULL.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub nulls_not_distinct: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
     #[serde(default)]
     pub constraint: bool,
@@ -434,8 +439,7 @@ impl TableDef {
     pub fn has_hidden_key(&self) -> bool {
         self.row_id().is_some()
     }
-    /// Whether it was made for many rows: dynamic columns, keys that spread load, or its owner's word. To read all of it is
-    /// never little.
+    /// Whether it was made for many rows: dynamic columns, keys that spread load, its owner's word. To read all of it is never little.
     pub fn is_wide(&self) -> bool {
         let (options, key) = (&self.options, self.key_columns());
         let is_spread = || key.iter().any(|at| self.columns[*at].generation().is_some());

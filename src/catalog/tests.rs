@@ -59,6 +59,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             }],
             include: Vec::new(),
             unique: true,
+            nulls_not_distinct: false,
             constraint: true,
             deferral: None,
             built: true,
@@ -85,6 +86,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     }
 }

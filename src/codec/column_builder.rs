@@ -21,7 +21,8 @@ use super::stored_value::{
     read_interval,
 };
 use crate::types::{
-    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType, SqlType, Value,
+    Interval, MultirangeValue, NetworkValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType,
+    SqlType, Value,
 };
 use crate::{Error, Result};
 
@@ -53,7 +54,7 @@ enum Kind {
     Text(StringBuilder, Option<u32>),
     Bytea(BinaryBuilder),
     /// Ranges and multiranges of this type.
-    Range(BinaryBuilder, SqlType),
+    Checked(BinaryBuilder, SqlType),
     Date(PrimitiveBuilder<Date32Type>),
     Time(PrimitiveBuilder<Time64MicrosecondType>),
     Timestamp(PrimitiveBuilder<TimestampMicrosecondType>),
@@ -114,11 +115,13 @@ impl ColumnBuilder {
             | SqlType::Jsonb
             | SqlType::Bit(_)
             | SqlType::VarBit(_)
+            | SqlType::TsVector
+            | SqlType::TsQuery
             | SqlType::Name
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
             SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
-            SqlType::Range(_) | SqlType::Multirange(_) => Kind::Range(
+            SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => Kind::Checked(
                 BinaryBuilder::with_capacity(rows, rows * string_bytes),
                 ty.clone(),
             ),
@@ -167,10 +170,7 @@ impl ColumnBuilder {
             Kind::Numeric(builder) => append_numeric(builder, &mut self.scratch, bytes)?,
             Kind::Text(builder, width) => append_text(builder, *width, bytes)?,
             Kind::Bytea(builder) => builder.append_value(bytes),
-            Kind::Range(builder, ty) => match is_range(bytes, ty) {
-                true => builder.append_value(bytes),
-                false => return Err(damaged("bytes that are no range")),
-            },
+            Kind::Checked(builder, ty) => append_checked(builder, ty, bytes)?,
             Kind::Date(builder) => builder.append_value(i32::from_le_bytes(fixed(bytes)?)),
             Kind::Time(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
             Kind::Timestamp(builder) => builder.append_value(i64::from_le_bytes(fixed(bytes)?)),
@@ -244,9 +244,14 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
+            Kind::Checked(builder, ty @ SqlType::Network(_)) => {
+                let (value, length) = key::read_text(bytes, field, &mut self.scratch)?;
+                append_checked(builder, ty, value)?;
+                Ok(length)
+            }
             Kind::Numeric(_)
             | Kind::Interval(_)
-            | Kind::Range(..)
+            | Kind::Checked(..)
             | Kind::Record(_)
             | Kind::List(_)
             | Kind::Void(_) => Err(damaged(&format!("a key column of type {}", field.ty))),
@@ -280,16 +285,17 @@ impl ColumnBuilder {
                 builder.append_value(value)
             }
             (Kind::Bytea(builder), Value::Bytes(value)) => builder.append_value(value),
-            (Kind::Range(builder, _), Value::Range(range)) => {
+            (Kind::Checked(builder, _), Value::Range(range)) => {
                 self.scratch.clear();
                 range.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
             }
-            (Kind::Range(builder, _), Value::Multirange(ranges)) => {
+            (Kind::Checked(builder, _), Value::Multirange(ranges)) => {
                 self.scratch.clear();
                 ranges.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
             }
+            (Kind::Checked(builder, _), Value::Network(address)) => builder.append_value(address.bytes()),
             (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
             (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
             (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {
@@ -332,7 +338,7 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.append_null(),
             Kind::Numeric(builder) => builder.append_null(),
             Kind::Text(builder, _) => builder.append_null(),
-            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.append_null(),
+            Kind::Bytea(builder) | Kind::Checked(builder, _) => builder.append_null(),
             Kind::Date(builder) => builder.append_null(),
             Kind::Time(builder) => builder.append_null(),
             Kind::Timestamp(builder) => builder.append_null(),
@@ -356,7 +362,7 @@ impl ColumnBuilder {
             Kind::Decimal(builder, _) => builder.len(),
             Kind::Numeric(builder) => builder.len(),
             Kind::Text(builder, _) => builder.len(),
-            Kind::Bytea(builder) | Kind::Range(builder, _) => builder.len(),
+            Kind::Bytea(builder) | Kind::Checked(builder, _) => builder.len(),
             Kind::Date(builder) => builder.len(),
             Kind::Time(builder) => builder.len(),
             Kind::Timestamp(builder) => builder.len(),
@@ -394,7 +400,7 @@ impl ColumnBuilder {
             Kind::Decimal(mut builder, _) => Arc::new(builder.finish()),
             Kind::Numeric(mut builder) => Arc::new(builder.finish()),
             Kind::Text(mut builder, _) => Arc::new(builder.finish()),
-            Kind::Bytea(mut builder) | Kind::Range(mut builder, _) => Arc::new(builder.finish()),
+            Kind::Bytea(mut builder) | Kind::Checked(mut builder, _) => Arc::new(builder.finish()),
             Kind::Date(mut builder) => Arc::new(builder.finish()),
             Kind::Time(mut builder) => Arc::new(builder.finish()),
             Kind::Timestamp(mut builder) => Arc::new(builder.finish()),
@@ -515,13 +521,19 @@ impl ListBuilder {
     }
 }
 
-/// Whether the bytes are a range or multirange of the type.
-fn is_range(bytes: &[u8], ty: &SqlType) -> bool {
-    match ty {
+/// Appends bytes that are a range, a multirange or an address of the type. Errors: `Corrupt`.
+fn append_checked(builder: &mut BinaryBuilder, ty: &SqlType, bytes: &[u8]) -> Result<()> {
+    let is_one = match ty {
         SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).is_some(),
         SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).is_some(),
+        SqlType::Network(kind) => NetworkValue::from_bytes(bytes, *kind).is_some(),
         _ => false,
+    };
+    if !is_one {
+        return Err(damaged("bytes that are no value of their column's type"));
     }
+    builder.append_value(bytes);
+    Ok(())
 }
 
 #[inline]

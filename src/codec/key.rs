@@ -10,7 +10,9 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimestampMicrosecondType,
 };
 
-use crate::types::{CatalogType, EnumValue, Numeric, NumericSize, SqlType, Value, comparable_text};
+use crate::types::{
+    CatalogType, EnumValue, NetworkValue, Numeric, NumericSize, SqlType, Value, comparable_text,
+};
 use crate::{Error, Result};
 
 /// How one column stands in a key.
@@ -70,6 +72,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Timestamp(_)
         | SqlType::TimestampTz(_)
         | SqlType::Uuid
+        | SqlType::Network(_)
         | SqlType::Oid
         | SqlType::Enum(_) => return Ok(()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
@@ -79,6 +82,9 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         }
         SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
+        SqlType::TsVector | SqlType::TsQuery => {
+            "which documents have a word no key range tells; keep the words that are searched for in rows of a table of their own"
+        }
         SqlType::Range(_) | SqlType::Multirange(_) => {
             "ranges have no place in a key; use one column for each bound"
         }
@@ -127,7 +133,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Timestamp(_) => TAG_TIMESTAMP,
         SqlType::TimestampTz(_) => TAG_TIMESTAMPTZ,
         SqlType::Uuid => TAG_UUID,
-        SqlType::Bytea => TAG_BYTEA,
+        SqlType::Bytea | SqlType::Network(_) => TAG_BYTEA,
         // Types that `check_key_type` refuses never come here; text is what they would be compared as.
         SqlType::Text
         | SqlType::Varchar(_)
@@ -141,6 +147,8 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::Interval(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Range(_)
         | SqlType::Multirange(_)
         | SqlType::Record(_)
@@ -167,6 +175,7 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
         }
         (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
         (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
+        (Value::Network(address), _) => put_escaped(out, TAG_BYTEA, address.bytes()),
         (Value::Date(days), _) => put_i32(out, TAG_DATE, *days),
         (Value::Time(value), _) => put_i64(out, TAG_TIME, *value),
         (Value::Timestamp(value), _) => put_i64(out, TAG_TIMESTAMP, *value),
@@ -225,7 +234,9 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             put_i64(out, tag(ty), moment);
         }
         SqlType::Uuid => put(out, TAG_UUID, array.as_fixed_size_binary().value(row)),
-        SqlType::Bytea => put_escaped(out, TAG_BYTEA, array.as_binary::<i32>().value(row)),
+        SqlType::Bytea | SqlType::Network(_) => {
+            put_escaped(out, TAG_BYTEA, array.as_binary::<i32>().value(row));
+        }
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)
@@ -239,6 +250,8 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Interval(_)
         | SqlType::Json
         | SqlType::Jsonb
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Range(_)
         | SqlType::Multirange(_)
         | SqlType::Record(_)
@@ -305,6 +318,13 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
             (Value::Bytes(value), length)
+        }
+        SqlType::Network(kind) => {
+            let mut value = Vec::new();
+            let length = read_escaped(bytes, field, &mut value)?;
+            let address =
+                NetworkValue::from_bytes(&value, *kind).ok_or_else(|| damaged("it holds no address"))?;
+            (Value::Network(address), length)
         }
         ty => {
             let mut value = Vec::new();

@@ -44,6 +44,7 @@ const EXTENSION: u16 = 17;
 const CLOCK: u16 = 18;
 const REGIONS: u16 = 24;
 const TRASH: u16 = 25;
+const DYNAMIC_COLUMN: u16 = 26;
 const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
@@ -155,6 +156,13 @@ pub enum Keyspace<'a> {
         /// Its id.
         id: TableId,
     },
+    /// The record of a column that a write has added to a table, until the table's own is written again. (An older release left none.)
+    DynamicColumn {
+        /// The table.
+        table: TableId,
+        /// The column's id.
+        column: u16,
+    },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Nothing is stored under it: a lock of the keys that a table has, while a definition of them is on its way.
@@ -185,6 +193,9 @@ impl<'a> Keyspace<'a> {
             Keyspace::Format => system_key(FORMAT, &[]),
             Keyspace::Clock => system_key(CLOCK, &[]),
             Keyspace::Regions { oid } => system_key(REGIONS, &[&oid.to_be_bytes()]),
+            Keyspace::DynamicColumn { table, column } => {
+                system_key(DYNAMIC_COLUMN, &[&table.to_be_bytes(), &column.to_be_bytes()])
+            }
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
             Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
             Keyspace::NextTableId => system_key(NEXT_TABLE_ID, &[]),
@@ -286,6 +297,9 @@ impl<'a> Keyspace<'a> {
             (DROPPED, 6) => id_and(rest)
                 .zip(last_u16())
                 .map(|(table, index)| Keyspace::Dropped { table, index }),
+            (DYNAMIC_COLUMN, 6) => id_and(rest)
+                .zip(last_u16())
+                .map(|(table, column)| Keyspace::DynamicColumn { table, column }),
             (NEXT_ROW_ID, 4) => id_and(rest).map(|table| Keyspace::NextRowId { table }),
             (WRITTEN, 4) => id_and(rest).map(|table| Keyspace::Written { table }),
             (SEQUENCE, 6) => id_and(rest)
@@ -409,6 +423,20 @@ pub fn trash_range() -> KeyRange {
 }
 
 /// See [`relations_range`].
+pub fn dynamic_columns_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, DYNAMIC_COLUMN)
+}
+
+/// The records of columns that writes have added to the tables with these ids.
+pub fn dynamic_columns_between(ids: Range<TableId>) -> KeyRange {
+    let start_of = |table| Keyspace::DynamicColumn { table, column: 0 }.encode();
+    KeyRange {
+        start: start_of(ids.start),
+        end: Some(start_of(ids.end)),
+    }
+}
+
+/// See [`relations_range`].
 pub fn dropped_range() -> KeyRange {
     index_range(SYSTEM_TABLE, DROPPED)
 }
@@ -474,6 +502,7 @@ mod tests {
             },
             Keyspace::Extension { name: "pgcrypto" },
             Keyspace::Regions { oid: 16390 },
+            Keyspace::DynamicColumn { table: 7, column: 3 },
             Keyspace::Settings { of: "role bob" },
             Keyspace::Entry {
                 table: 1,

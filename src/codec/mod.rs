@@ -34,6 +34,7 @@
 //! 00 00 00 00 | 00 12                                 Clock          the time by which rows were found over
 //! 00 00 00 00 | 00 18 | oid u32                       Regions        where a table is split into regions
 //! 00 00 00 00 | 00 19 | table u32 BE                  Trash          a dropped or emptied table whose keys are kept
+//! 00 00 00 00 | 00 1A | table u32 BE | column u16 BE  DynamicColumn  a column that a write has added to a table
 //! ```
 //!
 //! ## Key fields
@@ -61,6 +62,7 @@
 //! text, varchar(n), char(n)         70  UTF-8 with 00 written 00 FF, then 00 01; char(n) without trailing blanks
 //! citext                            70  the same, in lower case: the value itself stands under the key
 //! bytea                             74  bytes, the same
+//! inet, cidr, macaddr, macaddr8     74  the bytes that a row holds, the same
 //! ```
 //!
 //! ```text
@@ -109,7 +111,11 @@
 //!                                  hold its sign: still read, never written
 //! text, varchar(n), citext, json … UTF-8
 //! char(n)                          UTF-8 without trailing blanks, padded again when read
+//! tsvector, tsquery                UTF-8, as they print
 //! bytea, uuid                      the bytes
+//! inet, cidr                       04 or 06, the network's 4 or 16 bytes, the mask's length u8, and the address's bytes
+//!                                  unless they are the network's: bytes in the order of addresses
+//! macaddr, macaddr8                6 / 8 bytes
 //! date                             4 bytes LE, days since 1970-01-01
 //! time, timestamp, timestamptz     8 bytes LE, microseconds
 //! interval                         months i32 LE, days i32 LE, microseconds i64 LE
@@ -148,6 +154,18 @@ impl KeyRange {
     /// Whether the key is in it.
     pub fn contains(&self, key: &[u8]) -> bool {
         *self.start <= *key && self.end.as_ref().is_none_or(|end| *key < **end)
+    }
+
+    /// What is left of it from a key on; all of it for a key outside: whoever comes back for the rest of a table may find that it is
+    /// stored elsewhere by now.
+    pub fn resumed_at(self, key: Option<&[u8]>) -> KeyRange {
+        match key.filter(|key| self.contains(key)) {
+            Some(key) => KeyRange {
+                start: key.to_vec(),
+                end: self.end,
+            },
+            None => self,
+        }
     }
 
     /// The parts between sorted points inside the range; as many as points and one more.

@@ -67,10 +67,16 @@ pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         | SqlType::Jsonb
         | SqlType::Bit(_)
         | SqlType::VarBit(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => out.extend_from_slice(string(array, row).as_bytes()),
-        SqlType::Bytea | SqlType::Numeric(_) | SqlType::Range(_) | SqlType::Multirange(_) => {
+        SqlType::Bytea
+        | SqlType::Numeric(_)
+        | SqlType::Range(_)
+        | SqlType::Multirange(_)
+        | SqlType::Network(_) => {
             out.extend_from_slice(array.as_binary::<i32>().value(row));
         }
         SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),

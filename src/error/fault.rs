@@ -65,6 +65,10 @@ pub enum StatementFault {
     MissingFrom,
     /// 42P01: a table, in words of its own.
     UndefinedTable,
+    /// 42702: a name that several columns have, in words of its own.
+    AmbiguousColumn,
+    /// 42703: a column, in words of its own.
+    UndefinedColumn,
     /// 42P19: a recursive query of a wrong shape.
     InvalidRecursion,
     /// 42809: a function of another kind than its place needs.

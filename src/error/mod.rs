@@ -101,7 +101,11 @@ pub enum Error {
     MissingFrom { relation: String, hint: Option<String> },
     /// A relation that is there but not for this part of the statement (42P01).
     #[error("invalid reference to FROM-clause entry for table \"{relation}\"")]
-    InvalidFromReference { relation: String },
+    InvalidFromReference {
+        relation: String,
+        /// The alias that hides its name.
+        alias: Option<String>,
+    },
     /// An encoding for clients that nobody converts to (0A000).
     #[error("invalid value for parameter \"{setting}\": \"{value}\"")]
     UnknownConversion {
@@ -168,6 +172,14 @@ pub enum Error {
     /// A data exception that a function raises with a SQLSTATE of class 22 of its own.
     #[error("{message}")]
     DataException { state: &'static str, message: String },
+    /// The same, of which more is to be said.
+    #[error("{message}")]
+    RefusedValue {
+        state: &'static str,
+        message: String,
+        detail: Option<&'static str>,
+        hint: Option<&'static str>,
+    },
     /// What is not of the form that COPY reads (22P04).
     #[error("{message}")]
     BadCopyData {

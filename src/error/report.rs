@@ -77,6 +77,7 @@ impl Error {
             Error::BadCopyData { .. } => "22P04",
             Error::InvalidParameter { .. } => "22023",
             Error::DataException { state, .. }
+            | Error::RefusedValue { state, .. }
             | Error::FileRefused { state, .. }
             | Error::TransactionState { state, .. } => state,
             Error::CardinalityViolation | Error::ConflictRowTwice | Error::MergeRowTwice => "21000",
@@ -192,6 +193,7 @@ impl Error {
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::LockingCursor { kind, .. } => Some(kind.detail()),
             Error::Raised(raised) => raised.detail.clone(),
+            Error::RefusedValue { detail, .. } => detail.map(str::to_string),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }
@@ -283,7 +285,7 @@ impl Error {
             }
             Error::Advised { hint, .. } => Some(hint.clone()),
             Error::Raised(raised) => raised.hint.clone(),
-            Error::BadCopyData { hint, .. } => hint.map(str::to_string),
+            Error::BadCopyData { hint, .. } | Error::RefusedValue { hint, .. } => hint.map(str::to_string),
             Error::FileRefused { hint, .. } => Some((*hint).to_string()),
             Error::ForwardOnly => {
                 Some("Declare it with SCROLL option to enable backward scan.".to_string())
@@ -340,9 +342,12 @@ impl Error {
                 Some("Use DROP ... CASCADE to drop the dependent objects too.".to_string())
             }
             Error::MissingFrom { hint, .. } => hint.clone(),
-            Error::InvalidFromReference { relation } => Some(format!(
-                "There is an entry for table \"{relation}\", but it cannot be referenced from this part of the query."
-            )),
+            Error::InvalidFromReference { relation, alias } => Some(match alias {
+                Some(alias) => format!("Perhaps you meant to reference the table alias \"{alias}\"."),
+                None => format!(
+                    "There is an entry for table \"{relation}\", but it cannot be referenced from this part of the query."
+                ),
+            }),
             Error::MergeRowTwice => Some(
                 "Ensure that not more than one source row matches any one target row.".to_string(),
             ),
@@ -569,6 +574,8 @@ impl StatementFault {
             StatementFault::DuplicateAlias => "42712",
             StatementFault::DependentObjects => "2BP01",
             StatementFault::MissingFrom | StatementFault::UndefinedTable => "42P01",
+            StatementFault::AmbiguousColumn => "42702",
+            StatementFault::UndefinedColumn => "42703",
             StatementFault::InvalidRecursion => "42P19",
             StatementFault::WrongObjectType => "42809",
             StatementFault::Collation => "42P21",

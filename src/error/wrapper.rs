@@ -61,9 +61,10 @@ impl Error {
     pub fn out_of_reach(self, name: &str) -> Error {
         match self {
             Error::At { error, place } => error.out_of_reach(name).at(place),
-            Error::MissingFrom { relation, .. } if relation == name => {
-                Error::InvalidFromReference { relation }
-            }
+            Error::MissingFrom { relation, .. } if relation == name => Error::InvalidFromReference {
+                relation,
+                alias: None,
+            },
             error => error,
         }
     }

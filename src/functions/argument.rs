@@ -10,7 +10,7 @@ use arrow::datatypes::DataType;
 
 use super::mismatched_types;
 use crate::Result;
-use crate::types::{Interval, Numeric, SqlType, Value, element_type, value_at};
+use crate::types::{Interval, NetworkKind, NetworkValue, Numeric, SqlType, Value, element_type, value_at};
 
 /// A type that arguments come as.
 pub(super) trait Argument<'a>: Sized {
@@ -128,6 +128,16 @@ impl<'a> Argument<'a> for Numeric {
                 Numeric::from_bytes(array.value(row)).ok_or_else(mismatched_types)
             }
         }
+    }
+}
+
+impl<'a> Argument<'a> for NetworkValue {
+    type Column = (&'a BinaryArray, NetworkKind);
+    fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
+        Ok((downcast(array)?, ty.network_kind().ok_or_else(mismatched_types)?))
+    }
+    fn cell((array, kind): &Self::Column, row: usize) -> Result<NetworkValue> {
+        NetworkValue::from_bytes(array.value(row), *kind).ok_or_else(mismatched_types)
     }
 }
 

@@ -537,6 +537,9 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         (Value::Numeric(a), Value::Numeric(b)) => a.cmp(b),
         (Value::Text(a), Value::Text(b)) => match ty {
             SqlType::Jsonb => super::json_order::compare(a, b),
+            SqlType::TsVector | SqlType::TsQuery => {
+                super::text_search::order_key(a, ty)?.cmp(&super::text_search::order_key(b, ty)?)
+            }
             SqlType::Char(_) | SqlType::Citext => comparable_text(ty, a).cmp(&comparable_text(ty, b)),
             SqlType::Array(item) => return order(&Value::Text(a.clone()), &Value::Text(b.clone()), item),
             _ => a.cmp(b),
@@ -549,6 +552,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.span().cmp(&b.span()),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
+        (Value::Network(a), Value::Network(b)) => a.bytes().cmp(b.bytes()),
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
                 match order(a, b, ty)? {

@@ -47,6 +47,11 @@ pub fn order_function(ty: &SqlType) -> Option<(&'static str, Body, SqlType)> {
         SqlType::Range(_) | SqlType::Multirange(_) => {
             Some(("range_order", super::range::RANGE_ORDER, SqlType::Bytea))
         }
+        SqlType::TsVector | SqlType::TsQuery => Some((
+            "text_search_order",
+            super::text_search::TEXT_SEARCH_ORDER,
+            SqlType::Bytea,
+        )),
         SqlType::Record(_) => Some(("record_order", RECORD_ORDER, SqlType::Bytea)),
         _ => None,
     }

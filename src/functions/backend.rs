@@ -1,10 +1,14 @@
-//! Other sessions: stopping them, telling them something (`pg_notify`), letting them see what this one sees (`pg_export_snapshot`).
+//! Other sessions: stopping them, telling them something (`pg_notify`), letting them see what this one sees (`pg_export_snapshot`); and
+//! where the ends of this one's connection are.
+
+use std::net::SocketAddr;
 
 use super::{FunctionDef, T};
 use crate::system::interrupt::Cause;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::settings::Isolation;
-use crate::system::{ExportedSnapshot, Notice};
+use crate::system::{ExportedSnapshot, Notice, TcpEnds};
+use crate::types::{NetworkKind, NetworkValue, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -70,30 +74,34 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .volatile()
     .bounded(),
-    FunctionDef::catalog(
-        "inet_client_addr",
-        &[],
-        T::Catalog(crate::types::CatalogType::Inet),
-        |b, catalog| {
-            b.map0(|| {
-                catalog
-                    .statement()
-                    .session
-                    .client
-                    .map(|client| client.ip().to_string())
-            })
-        },
-    ),
+    FunctionDef::catalog("inet_client_addr", &[], INET, |b, catalog| {
+        b.map0(|| address_of(ends_of(catalog).map(|ends| ends.client)))
+    }),
     FunctionDef::catalog("inet_client_port", &[], T::Int4, |b, catalog| {
-        b.map0(|| {
-            catalog
-                .statement()
-                .session
-                .client
-                .map(|client| i32::from(client.port()))
-        })
+        b.map0(|| port_of(ends_of(catalog).map(|ends| ends.client)))
+    }),
+    FunctionDef::catalog("inet_server_addr", &[], INET, |b, catalog| {
+        b.map0(|| address_of(ends_of(catalog).map(|ends| ends.server)))
+    }),
+    FunctionDef::catalog("inet_server_port", &[], T::Int4, |b, catalog| {
+        b.map0(|| port_of(ends_of(catalog).map(|ends| ends.server)))
     }),
 ];
+
+const INET: T = T::Network(NetworkKind::Inet);
+
+/// `None`: the session has no connection.
+fn ends_of(catalog: &CatalogContext) -> Option<TcpEnds> {
+    catalog.statement().session.client
+}
+
+fn address_of(end: Option<SocketAddr>) -> Value {
+    end.map_or(Value::Null, |end| Value::Network(NetworkValue::of_host(end.ip())))
+}
+
+fn port_of(end: Option<SocketAddr>) -> Option<i32> {
+    end.map(|end| i32::from(end.port()))
+}
 
 fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
     let statement = catalog.statement();

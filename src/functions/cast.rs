@@ -9,7 +9,8 @@ use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
 use crate::types::tid;
 use crate::types::{
-    CatalogType, FormatSettings, Numeric, RecordType, SqlType, Value, bits, element_type, keeps_all_times,
+    CatalogType, FormatSettings, NetworkKind, Numeric, RecordType, SqlType, Value, bits, element_type,
+    keeps_all_times,
 };
 use crate::{Error, Result};
 
@@ -47,6 +48,7 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Enum(a), S::Enum(b)) => a == b,
         (S::Range(a), S::Range(b) | S::Multirange(b)) | (S::Multirange(a), S::Multirange(b)) => a == b,
+        (S::Network(a), S::Network(b)) => a.is_ip() == b.is_ip(),
         (S::Record(a), S::Record(b)) => are_pairs(a, b, cast_exists),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
@@ -96,12 +98,17 @@ pub fn is_widening(from: &SqlType, to: &SqlType) -> bool {
     }
 }
 
-/// Whether values that need no change are yet other ones by `=` and in order: jsonb or citext that is text, text that is citext, in
-/// arrays too. A call says that they are.
+/// Whether values that need no change are yet other ones by `=` and in order: jsonb, tsvector or citext that is text, text that is
+/// citext, in arrays too. A call says that they are.
 pub(crate) fn compares_otherwise(from: &SqlType, to: &SqlType) -> bool {
-    let is = |ty: &SqlType, wanted: &SqlType| ty.innermost() == wanted;
-    is(from, &SqlType::Jsonb) && !is(to, &SqlType::Jsonb)
-        || is(from, &SqlType::Citext) != is(to, &SqlType::Citext)
+    let is_citext = |ty: &SqlType| *ty.innermost() == SqlType::Citext;
+    let item = |ty: &SqlType| {
+        matches!(
+            ty.innermost(),
+            SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+        )
+    };
+    item(from) && !item(to) || is_citext(from) != is_citext(to)
 }
 
 /// Types of one carrier whose values need no change from one to the other.
@@ -117,6 +124,8 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (S::Bit(_) | S::VarBit(_), S::Text | S::Varchar(None) | S::Bit(None) | S::VarBit(None)) => true,
         (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
+        (S::TsVector | S::TsQuery, S::Text | S::Varchar(None)) => true,
+        (S::Network(NetworkKind::Cidr), S::Network(NetworkKind::Inet)) => true,
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
@@ -145,6 +154,9 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Null, _) => Ok(Value::Null),
         (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
+        (value @ Value::Network(_), S::Name | S::InternalChar | S::Unknown) => {
+            Value::Text(value.to_text(settings)).cast(to, settings)
+        }
         (
             value,
             S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name | S::InternalChar | S::Unknown,
@@ -186,6 +198,7 @@ pub(super) fn output_text(value: &Value, ty: &SqlType, settings: &FormatSettings
     match value {
         Value::Bool(_) => value.to_text(settings),
         Value::Text(text) => text.clone(),
+        Value::Network(_) => value.to_text(settings),
         other => text_of(other, ty, settings),
     }
 }
@@ -197,6 +210,7 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
         Value::Int(number) if *from == SqlType::Catalog(CatalogType::Tid) => tid::text(*number),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
+        Value::Network(address) => address.cast_text(),
         other => other.to_text(settings),
     }
 }

@@ -95,6 +95,18 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         ],
     },
     SetFunction {
+        name: "ts_parse",
+        columns: &[("tokid", "ts_parse_kinds"), ("token", "ts_parse_tokens")],
+    },
+    SetFunction {
+        name: "ts_token_type",
+        columns: &[
+            ("tokid", "ts_token_type_numbers"),
+            ("alias", "ts_token_type_names"),
+            ("description", "ts_token_type_descriptions"),
+        ],
+    },
+    SetFunction {
         name: "json_each",
         columns: &[("key", "json_each_keys"), ("value", "json_each_values")],
     },

@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::routine::RoutineForm;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{CatalogType, RangeKind, SqlType, Value};
+use crate::types::{CatalogType, NetworkKind, RangeKind, SqlType, Value};
 
 /// How a function's result depends on more than its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,6 +73,12 @@ pub enum T {
     TextArray,
     /// integer[].
     IntArray,
+    /// smallint[].
+    Int2Array,
+    /// real[].
+    RealArray,
+    /// "char"[].
+    CharArray,
     /// "char".
     Char,
     /// regclass.
@@ -93,6 +99,12 @@ pub enum T {
     AnyRange,
     /// A multirange of such.
     AnyMultirange,
+    /// inet, cidr, macaddr or macaddr8.
+    Network(NetworkKind),
+    /// tsvector.
+    TsVector,
+    /// tsquery.
+    TsQuery,
     /// A row of any type.
     AnyRecord,
     /// An array whose items are of `AnyElement`'s type.
@@ -128,11 +140,17 @@ impl T {
             T::Oid => SqlType::Oid,
             T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
             T::IntArray => SqlType::Array(Box::new(SqlType::Int4)),
+            T::Int2Array => SqlType::Array(Box::new(SqlType::Int2)),
+            T::RealArray => SqlType::Array(Box::new(SqlType::Float4)),
+            T::CharArray => SqlType::Array(Box::new(SqlType::InternalChar)),
             T::Char => SqlType::InternalChar,
             T::Regclass => SqlType::Regclass,
             T::Catalog(ty) => SqlType::Catalog(ty),
             T::Range(kind) => SqlType::Range(kind),
             T::Multirange(kind) => SqlType::Multirange(kind),
+            T::Network(kind) => SqlType::Network(kind),
+            T::TsVector => SqlType::TsVector,
+            T::TsQuery => SqlType::TsQuery,
             T::Any
             | T::AnyElement
             | T::AnyEnum

@@ -60,6 +60,7 @@ mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
 mod money;
+mod network;
 mod normal_form;
 mod number_format;
 mod number_from_char;
@@ -72,6 +73,7 @@ mod object_id;
 mod object_name;
 mod output;
 pub mod pattern;
+mod pattern_list;
 pub(crate) mod pattern_prefix;
 mod percentile;
 mod postgresql_hash;
@@ -97,7 +99,11 @@ mod statistics;
 mod string;
 mod system;
 mod table_size;
+mod text_configuration;
 mod text_encoding;
+mod text_parser;
+mod text_search;
+mod text_search_documents;
 mod transaction_id;
 mod trigonometry;
 mod trigram;
@@ -129,6 +135,7 @@ pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
+pub use pattern_list::quantified_pattern;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
@@ -204,6 +211,7 @@ static TABLES: &[&[FunctionDef]] = &[
     normal_form::FUNCTIONS,
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
+    network::FUNCTIONS,
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
@@ -224,6 +232,8 @@ static TABLES: &[&[FunctionDef]] = &[
     statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_search::FUNCTIONS,
+    text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,

@@ -65,12 +65,12 @@ pub(crate) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPr
     anchored_prefix(&pattern)
 }
 
-fn like(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+pub(super) fn like(text: &str, pattern: &str, escape: &str) -> Result<bool> {
     let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
     Ok(pattern.matches(text.as_bytes(), true))
 }
 
-fn like_any_case(text: &str, pattern: &str, escape: &str) -> Result<bool> {
+pub(super) fn like_any_case(text: &str, pattern: &str, escape: &str) -> Result<bool> {
     let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
     Ok(pattern.to_lowercase().matches(lowercase(text).as_bytes(), true))
 }

@@ -3,6 +3,7 @@
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T};
+use crate::system::catalog_version::definitions::definitions as system_relations;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::session_rows::role_names;
 use crate::types::{CatalogType, Value};
@@ -115,7 +116,9 @@ fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Resul
                 });
             }
         }
-        Ok(catalog.objects().find(*oid).map(|_| true))
+        let is_there = system_relations().iter().any(|relation| relation.oid == *oid)
+            || catalog.objects().find(*oid).is_some();
+        Ok(is_there.then_some(true))
     })
 }
 

@@ -9,7 +9,7 @@ use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
-use crate::types::{CatalogType, Numeric};
+use crate::types::Numeric;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -45,8 +45,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map0(started)
     }),
     FunctionDef::new("pg_conf_load_time", &[], T::TimestampTz, |b| b.map0(started)),
-    FunctionDef::new("inet_server_addr", &[], T::Catalog(CatalogType::Inet), null),
-    FunctionDef::new("inet_server_port", &[], T::Int4, null),
     FunctionDef::new("getdatabaseencoding", &[], T::Name, |b| b.map0(|| "UTF8")),
     FunctionDef::catalog("pg_client_encoding", &[], T::Name, |b, catalog| {
         let encoding = catalog.statement().settings.client_encoding;
@@ -90,6 +88,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Bool,
         |b, catalog| b.map3(|oid, attribute: i16, _: bool| attribute > 0 && is_table(catalog, oid)),
     ),
+    // Settings are read when the server starts; there is nothing to read again.
+    FunctionDef::new("pg_reload_conf", &[], T::Bool, |b| b.map0(|| true)),
+    FunctionDef::new("pg_rotate_logfile", &[], T::Bool, |b| b.map0(|| true)),
     FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
         b.map1(|oid: i64| oid)
     }),

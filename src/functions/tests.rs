@@ -9,8 +9,8 @@ use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
-    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric,
-    RangeKind, RangeValue, RecordType, SqlType, Value,
+    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, NetworkValue,
+    Numeric, RangeKind, RangeValue, RecordType, SqlType, Value,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -81,6 +81,17 @@ fn sample(argument: T) -> (SqlType, Value) {
             }),
         ),
         T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
+        T::TsVector => (SqlType::TsVector, text("'a':1")),
+        T::TsQuery => (SqlType::TsQuery, text("'a'")),
+        T::Network(kind) => {
+            let text = if kind.is_ip() {
+                "1.2.3.4"
+            } else {
+                "08:00:2b:01:02:03"
+            };
+            let address = NetworkValue::parse(text, kind).unwrap();
+            (SqlType::Network(kind), Value::Network(address))
+        }
         T::Json => (SqlType::Json, text("{}")),
         T::Jsonb => (SqlType::Jsonb, text("{}")),
         T::Name => (SqlType::Name, text("a")),
@@ -94,10 +105,24 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Catalog(ty @ (CatalogType::PgSnapshot | CatalogType::TxidSnapshot)) => {
             (SqlType::Catalog(ty), text("1:1:"))
         }
+        T::Catalog(ty @ CatalogType::Regconfig) => (SqlType::Catalog(ty), text("english")),
+        T::Catalog(ty @ CatalogType::Regdictionary) => (SqlType::Catalog(ty), text("simple")),
         T::Catalog(ty) => (SqlType::Catalog(ty), text("1")),
         T::IntArray => (
             SqlType::Array(Box::new(SqlType::Int4)),
             Value::Array(vec![Value::Int(1)]),
+        ),
+        T::Int2Array => (
+            SqlType::Array(Box::new(SqlType::Int2)),
+            Value::Array(vec![Value::Int(1)]),
+        ),
+        T::RealArray => (
+            SqlType::Array(Box::new(SqlType::Float4)),
+            Value::Array(vec![Value::Float4(0.5); 4]),
+        ),
+        T::CharArray => (
+            SqlType::Array(Box::new(SqlType::InternalChar)),
+            Value::Array(vec![text("a")]),
         ),
         T::TextArray | T::AnyArray => (
             SqlType::Array(Box::new(SqlType::Text)),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
+use super::network_predicate;
 use crate::catalog::TableDef;
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
@@ -15,7 +16,7 @@ use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
 use crate::types::letter_case::lowercase;
-use crate::types::{EnumValue, Numeric, SqlType, Value};
+use crate::types::{EnumValue, NetworkValue, Numeric, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
 pub fn from_expr(expr: &Expr, table: &TableDef) -> Predicate {
@@ -245,12 +246,30 @@ impl Converter<'_> {
             }
             ("starts_with" | "^@", [value, prefix]) => text_literal(prefix)
                 .and_then(|prefix| self.like_of_text(value, format!("{}%", like_literal(prefix)))),
+            (symbol @ ("<<" | "<<="), [value, network]) => self.in_networks(value, symbol, network),
+            (symbol @ (">>" | ">>="), [value, network]) if literal(network).is_some() => {
+                self.in_networks(value, symbol, network)
+            }
+            // The same with the column behind the symbol.
+            (">>", [network, value]) => self.in_networks(value, "<<", network),
+            (">>=", [network, value]) => self.in_networks(value, "<<=", network),
             (name @ ("~" | "regexp_like" | "similar_to"), [value, pattern @ ..]) => {
                 self.bounded_by_prefix(whole, name, value, pattern)
             }
             _ => None,
         };
         found.unwrap_or_else(|| self.opaque(whole))
+    }
+
+    /// `value << network` and its kin, for a column of inet or cidr.
+    fn in_networks(&self, value: &Expr, symbol: &str, network: &Expr) -> Option<Predicate> {
+        let operand = self.operand(value)?;
+        let kind = operand.ty.network_kind().filter(|kind| kind.is_ip())?;
+        match operand.constant(network)? {
+            Value::Null => Some(Predicate::Constant(None)),
+            Value::Network(network) => network_predicate::of_symbol((operand.column, kind), symbol, &network),
+            _ => None,
+        }
     }
 
     /// `value ~ '^ab'`: LIKE 'ab%', which bounds a key, and the regular expression itself.
@@ -446,6 +465,9 @@ impl Operand<'_> {
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
             (T::Money, Value::Int(cents)) => Value::Money(cents),
+            (T::Network(kind), Value::Bytes(bytes)) => {
+                Value::Network(NetworkValue::comparable(&bytes, *kind)?)
+            }
             (T::Enum(labels), Value::Int(position)) => {
                 let ty = Arc::clone(labels);
                 Value::Enum(EnumValue { ty, position })

@@ -9,6 +9,7 @@ pub mod filter_predicate;
 pub(crate) mod full_scan_rule;
 pub(crate) mod limit_counts;
 pub mod lookup_join;
+mod network_predicate;
 pub(crate) mod open_moments;
 pub mod outer_values;
 mod parameter_values;

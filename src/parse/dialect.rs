@@ -6,7 +6,7 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Query, Statement, TypedString,
+    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Statement, TypedString,
     UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
@@ -15,7 +15,7 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::token_reader::is_word;
-use super::{alter, disjunction, membership, row_assignment, symmetric, trim, with_write};
+use super::{alter, disjunction, like_any, membership, row_assignment, symmetric, trim, with_write};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -209,9 +209,10 @@ impl Dialect for KeyspanDialect {
             Keyword::IS => parse_distinct(parser, left, precedence),
             Keyword::IN => membership::parse(parser, left),
             Keyword::BETWEEN => symmetric::parse(parser, left, precedence),
-            Keyword::NOT => {
-                membership::parse(parser, left).or_else(|| symmetric::parse(parser, left, precedence))
-            }
+            Keyword::LIKE | Keyword::ILIKE => like_any::parse(parser, left),
+            Keyword::NOT => membership::parse(parser, left)
+                .or_else(|| symmetric::parse(parser, left, precedence))
+                .or_else(|| like_any::parse(parser, left)),
             _ if is_word(word, "ISNULL") => {
                 parser.advance_token();
                 Some(Ok(Expr::IsNull(Box::new(left.clone()))))
@@ -430,16 +431,6 @@ pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
     let column = parser.parse_column_def()?;
     parser.expect_token(&Token::EOF)?;
     Ok(column)
-}
-
-/// Reads a query, in a text that no client sent.
-pub(crate) fn parse_query(text: &str) -> Result<Box<Query>, ParserError> {
-    // What is stored of FOR SYSTEM_TIME is spelt as the parser knows it.
-    let dialect = match text.to_ascii_uppercase().contains("FOR SYSTEM_TIME") {
-        true => &WITH_SYSTEM_TIME,
-        false => &KEYSPAN,
-    };
-    Parser::new(dialect).try_with_sql(text)?.parse_query()
 }
 
 /// `IS [NOT] DISTINCT FROM` behind `left`, whose IS is next; `None` for other tests. `precedence`: that of IS. The parser takes

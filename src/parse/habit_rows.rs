@@ -214,7 +214,7 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
     (
         "CHECK OPTION",
         SYNTAX,
-        "Leave WITH CHECK OPTION out: a view is read, and its table is written.",
+        "Leave WITH CHECK OPTION out, and make the condition a CHECK of the table.",
     ),
     (
         "EXCLUDE USING",

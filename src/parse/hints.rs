@@ -236,6 +236,8 @@ pub(super) enum Verb {
     /// INSERT, UPSERT, UPDATE.
     Write,
     Delete,
+    /// MERGE or COPY.
+    Load,
 }
 
 /// `LIKE table INCLUDING …` among the columns of CREATE TABLE.
@@ -269,7 +271,7 @@ impl Hints {
             };
             match &hint.verdict {
                 Verdict::ObeyedBehind { verbs, .. } if !verbs.contains(&verb) => {
-                    return Err(misplaced_verb(&name, verbs));
+                    return Err(misplaced_verb(&name, verb, verbs));
                 }
                 Verdict::ObeyedBehind { example, note, .. } => {
                     let argument = argument(rest);
@@ -355,8 +357,11 @@ fn version_time(argument: &str) -> Option<i64> {
     argument.parse().ok().filter(|millis| *millis >= 0)
 }
 
-fn misplaced_verb(name: &str, verbs: &[Verb]) -> Error {
+fn misplaced_verb(name: &str, verb: Verb, verbs: &[Verb]) -> Error {
     let hint = match verbs.contains(&Verb::Write) {
+        true if verb == Verb::Load => {
+            "MERGE and COPY write versions of the time of their commit: write INSERT, UPSERT or UPDATE, and the hint behind it."
+        }
         true => {
             "DELETE removes all versions of a row; the hint stands behind SELECT, INSERT, UPSERT or UPDATE."
         }
@@ -512,7 +517,11 @@ mod tests {
         let mut hints = Hints::default();
         hints.read("+ _l_ts_(7)", Verb::Write).unwrap();
         assert_eq!((hints.versions, hints.version_time), (None, Some(7)));
-        for (comment, verb) in [("+ _l_ts_(7)", Verb::Delete), ("+ _l_versions_(2)", Verb::Write)] {
+        for (comment, verb) in [
+            ("+ _l_ts_(7)", Verb::Delete),
+            ("+ _l_ts_(7)", Verb::Load),
+            ("+ _l_versions_(2)", Verb::Write),
+        ] {
             let error = Hints::default().read(comment, verb).unwrap_err();
             assert_eq!(error.sqlstate(), "0A000");
         }

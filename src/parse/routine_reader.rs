@@ -9,6 +9,7 @@ use super::routine::{
     NewRoutine, PassedAs, RoutineChange, RoutineDefinition, RoutineOption, RoutineRef, RoutineWord,
     WrittenArgument, WrittenBody, WrittenType,
 };
+use super::system_time::respell;
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::error::StatementFault;
 use crate::{Error, Result};
@@ -267,6 +268,7 @@ impl TokenReader<'_> {
             }
             WrittenBody::Text(text)
         } else if self.word("RETURN") {
+            respell(&mut self.tokens);
             WrittenBody::Return(self.expression_text()?)
         } else if is_word_at(&self.tokens, self.at, "BEGIN")
             && is_word_at(&self.tokens, self.at + 1, "ATOMIC")

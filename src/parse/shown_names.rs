@@ -7,9 +7,9 @@ use sqlparser::ast::{self, DataType, Expr, Ident, ObjectName, Query, TableFactor
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
-use super::dialect::parse_query;
 use super::names::{fold, relation_name};
 use super::quoting::quote_ident;
+use super::tree::parse_query;
 
 /// What a name is to be: its schema, where it is named with one, and itself.
 pub(crate) type NewName = (Option<String>, String);

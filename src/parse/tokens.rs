@@ -415,6 +415,7 @@ impl<'t> Reader<'t> {
             Keyword::SELECT => Some(Verb::Select),
             Keyword::INSERT | Keyword::UPDATE => Some(Verb::Write),
             Keyword::DELETE => Some(Verb::Delete),
+            Keyword::MERGE | Keyword::COPY => Some(Verb::Load),
             _ => {
                 let is_upsert = self.tokens.last().is_some_and(|token| is_named(token, "UPSERT"));
                 is_upsert.then_some(Verb::Write)

@@ -3,22 +3,18 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast;
-use sqlparser::parser::Parser;
-use sqlparser::tokenizer::{Token, TokenWithSpan};
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::{KEYSPAN, WITH_SYSTEM_TIME};
 use super::syntax_error::{self, NESTING_MAX};
-use super::system_time::names_system_time;
+use super::system_time::{dialect_of, respell};
 use super::tree_fields::{self, Unread};
 use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let dialect = match names_system_time(&tokens) {
-        true => &WITH_SYSTEM_TIME,
-        false => &KEYSPAN,
-    };
-    let mut parser = Parser::new(dialect)
+    let mut parser = Parser::new(dialect_of(&tokens))
         .with_recursion_limit(NESTING_MAX)
         .with_tokens_with_locations(tokens);
     let mut tree = parser
@@ -35,6 +31,19 @@ pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::
         true => Err(syntax_error::end_of_input(text)),
         false => Ok(tree),
     }
+}
+
+/// Reads a query, in a text that no client sent.
+pub(crate) fn parse_query(text: &str) -> std::result::Result<Box<ast::Query>, ParserError> {
+    if !text.to_ascii_uppercase().contains("SYSTEM_TIME") {
+        return Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query();
+    }
+    let mut tokens = Tokenizer::new(&WITH_SYSTEM_TIME, text).tokenize_with_location()?;
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    respell(&mut tokens);
+    Parser::new(&WITH_SYSTEM_TIME)
+        .with_tokens_with_locations(tokens)
+        .parse_query()
 }
 
 /// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL

@@ -10,6 +10,7 @@ use super::definition::{
 };
 use super::dialect::KEYSPAN;
 use super::syntax_error::{self, NESTING_MAX};
+use super::system_time::dialect_of;
 use super::token_reader::{TokenReader, is_word_at, string_of};
 use crate::error::StatementFault;
 use crate::{Error, Result};
@@ -391,9 +392,10 @@ impl TokenReader<'_> {
         &mut self,
         parse: impl FnOnce(&mut Parser<'_>) -> Result<T, ParserError>,
     ) -> Result<T> {
-        let mut parser = Parser::new(&KEYSPAN)
+        let tokens = self.tokens[self.at..].to_vec();
+        let mut parser = Parser::new(dialect_of(&tokens))
             .with_recursion_limit(NESTING_MAX)
-            .with_tokens_with_locations(self.tokens[self.at..].to_vec());
+            .with_tokens_with_locations(tokens);
         let found = parse(&mut parser).map_err(|error| syntax_error::of_parser(error, self.text()))?;
         self.at += parser.index();
         Ok(found)

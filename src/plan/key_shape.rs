@@ -17,7 +17,9 @@ use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
-use crate::types::{CatalogType, EnumValue, Numeric, SqlType, Value, comparable_text, power_of_ten};
+use crate::types::{
+    CatalogType, EnumValue, NetworkValue, Numeric, SqlType, Value, comparable_text, power_of_ten,
+};
 
 /// Microseconds in a day: `24:00` is the last time of day.
 const DAY_US: i64 = 86_400_000_000;
@@ -389,6 +391,10 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(value(i64::MIN), value(i64::MAX))
         }
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
+        SqlType::Network(kind) => {
+            let (least, greatest) = NetworkValue::bounds(*kind);
+            both(Value::Network(least), Value::Network(greatest))
+        }
         SqlType::Text
         | SqlType::Varchar(_)
         | SqlType::Char(_)

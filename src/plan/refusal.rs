@@ -249,6 +249,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         columns: columns.map(key).collect(),
         include: Vec::new(),
         unique: false,
+        nulls_not_distinct: false,
         constraint: false,
         deferral: None,
         built: true,

@@ -69,6 +69,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             columns: key.collect(),
             include: Vec::new(),
             unique: true,
+            nulls_not_distinct: false,
             built: true,
             building: false,
             invalid: false,
@@ -91,6 +92,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     })
 }
@@ -592,6 +594,7 @@ fn random_indexes(random: &mut StdRng, table: &TableDef) -> Vec<IndexDef> {
             id,
             columns: ids.into_iter().map(key).collect(),
             unique: random.random(),
+            nulls_not_distinct: false,
             ..table.primary_key.clone()
         }
     };

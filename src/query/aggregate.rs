@@ -14,7 +14,7 @@ use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
 use crate::tree::{self, Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
-use crate::types::{SqlType, Value};
+use crate::types::{NetworkKind, SqlType, Value};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -465,9 +465,20 @@ impl Binder<'_> {
         use SqlType as S;
         let argument = self.with_decided_type(argument)?;
         let ty = match &argument.ty {
-            S::Bool | S::Uuid | S::Bytea | S::Bit(_) | S::VarBit(_) | S::Json | S::Jsonb => {
+            S::Bool
+            | S::Uuid
+            | S::Bytea
+            | S::Bit(_)
+            | S::VarBit(_)
+            | S::Json
+            | S::Jsonb
+            | S::TsVector
+            | S::TsQuery => {
                 return Err(Error::unsupported("an extremum", None));
             }
+            // Of what is no address of the internet there is none in PostgreSQL, either.
+            S::Network(kind) if !kind.is_ip() => return Err(Error::unsupported("an extremum", None)),
+            S::Network(_) => S::Network(NetworkKind::Inet),
             S::Array(_) => {
                 let extreme = match name {
                     "min" => Extreme::Least,

@@ -8,7 +8,7 @@ use crate::functions::Volatility;
 use crate::functions::cast;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{self, Cast, Expr, Placeholder, ScalarValue};
-use crate::types::{CatalogType, NumericSize, RecordType, SqlType, Value};
+use crate::types::{CatalogType, NetworkKind, NumericSize, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
@@ -21,6 +21,7 @@ pub(super) enum Category {
     Interval,
     Array,
     Bits,
+    Network,
     Other,
     Unknown,
 }
@@ -35,6 +36,7 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
         S::Interval(_) => Category::Interval,
         S::Bit(_) | S::VarBit(_) => Category::Bits,
+        S::Network(kind) if kind.is_ip() => Category::Network,
         S::Array(_) | S::Int2Vector | S::Catalog(CatalogType::OidVector) => Category::Array,
         S::Unknown | S::Void => Category::Unknown,
         _ => Category::Other,
@@ -46,7 +48,14 @@ pub(super) fn is_preferred(ty: &SqlType) -> bool {
     use SqlType as S;
     matches!(
         ty,
-        S::Bool | S::Float8 | S::Oid | S::Text | S::TimestampTz(_) | S::Interval(_) | S::VarBit(_)
+        S::Bool
+            | S::Float8
+            | S::Oid
+            | S::Text
+            | S::TimestampTz(_)
+            | S::Interval(_)
+            | S::VarBit(_)
+            | S::Network(NetworkKind::Inet)
     )
 }
 
@@ -109,6 +118,9 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::Time(_), S::Interval(_))
         | (S::Bit(_), S::VarBit(_))
         | (S::VarBit(_), S::Bit(_))
+        | (S::Network(NetworkKind::Cidr), S::Network(NetworkKind::Inet))
+        | (S::Network(NetworkKind::MacAddr), S::Network(NetworkKind::MacAddr8))
+        | (S::Network(NetworkKind::MacAddr8), S::Network(NetworkKind::MacAddr))
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         // A row of no name is any row whose columns its own become.
@@ -132,6 +144,7 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
         (S::Record(a), S::Record(b)) if a.is_anonymous() => cast::are_pairs(a, b, is_assignable),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
+        (S::Network(NetworkKind::Inet), S::Network(NetworkKind::Cidr)) => true,
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
         (from, to) if is_instant(to) && from.is_integer() => true,

@@ -245,6 +245,12 @@ impl Binder<'_> {
         right: &ast::Expr,
         place: Place<'_>,
     ) -> Result<Bound> {
+        if let (Some(items), Some(query)) = (row_items(left), query_of(right)) {
+            let items = items.into_iter().map(|item| self.expression(item, place));
+            let items = items.collect::<Result<Vec<_>>>()?;
+            let row = self.row_of_query(query, items.len(), place)?;
+            return self.compare_rows(op, items.into_iter().zip(row).collect());
+        }
         let (left, right) = (self.expression(left, place)?, self.expression(right, place)?);
         match (&left.ty, &right.ty) {
             (SqlType::Record(_), SqlType::Record(_) | SqlType::Unknown)
@@ -522,5 +528,14 @@ fn escape_character(text: &str) -> Result<Option<char>> {
             state: "22025",
             message: "invalid escape string".to_string(),
         }),
+    }
+}
+
+/// The query of `(SELECT …)`.
+fn query_of(expr: &ast::Expr) -> Option<&ast::Query> {
+    match expr {
+        ast::Expr::Subquery(query) => Some(query),
+        ast::Expr::Nested(inner) => query_of(inner),
+        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use super::context_value::is_bare_keyword;
 use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, no_operator};
-use super::scope::{ColumnName, capture};
+use super::scope::{ColumnName, ScopeRelation, capture};
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
@@ -236,11 +236,20 @@ impl Binder<'_> {
         if let Some(field) = self.field_of_variable(&parts, place)? {
             return Ok(field);
         }
-        let hidden = place
+        let mut aliased = place
             .scope
             .relations
             .iter()
-            .find(|other| other.name != relation && other.schema.is_none());
+            .filter(|other| other.schema.is_none());
+        let is_named =
+            |other: &&ScopeRelation| other.row_type.as_ref().is_some_and(|row| row.name == relation);
+        if let Some(hidden) = aliased.clone().find(is_named) {
+            return Err(Error::InvalidFromReference {
+                relation: relation.to_string(),
+                alias: Some(hidden.name.clone()),
+            });
+        }
+        let hidden = aliased.find(|other| other.name != relation);
         Err(Error::MissingFrom {
             relation: relation.to_string(),
             hint: hidden
@@ -291,8 +300,13 @@ impl Binder<'_> {
 
     /// An operator by its symbol, over bound operands.
     pub(super) fn operator(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<Bound> {
-        let is_range = |ty: &SqlType| matches!(ty, SqlType::Range(_) | SqlType::Multirange(_));
-        if matches!(symbol, "+" | "-" | "*") && (is_range(&left.ty) || is_range(&right.ty)) {
+        let has_own = |ty: &SqlType| {
+            matches!(
+                ty,
+                SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_)
+            )
+        };
+        if matches!(symbol, "+" | "-" | "*") && (has_own(&left.ty) || has_own(&right.ty)) {
             return self.operator_function(symbol, left, right);
         }
         match symbol {
@@ -343,7 +357,8 @@ impl Binder<'_> {
     pub(super) fn concatenate(&mut self, left: Bound, right: Bound) -> Result<Bound> {
         use SqlType as S;
         let (a, b) = (left.ty.clone(), right.ty.clone());
-        let special = |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb);
+        let special =
+            |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
         if special(&a) || special(&b) {
             return self.operator_function("||", left, right);
         }
@@ -416,6 +431,7 @@ impl Binder<'_> {
             },
             U::BitwiseNot => self.unary_function("~", operand),
             U::PGAbs => self.unary_function("abs", operand),
+            U::PGPrefixFactorial => self.unary_function("!!", operand),
             U::PGSquareRoot => {
                 // The operator is one of doubles alone.
                 let operand = match operand.ty.is_number() {

@@ -125,11 +125,11 @@ impl Binder<'_> {
         if !sets.iter().any(|set| names_column(set).unwrap_or(false)) {
             return Ok(None);
         }
-        let sets = match keep_left {
-            true => sets.into_iter().map(|set| self.with_a_row(set)).collect(),
-            false => sets,
+        let beside = FromItem {
+            plan: left.plan.clone(),
+            scope: left.scope.clone(),
         };
-        let mut item = self.function_item(&call, sets, left.plan.clone(), left.scope.clone())?;
+        let mut item = self.function_item(&call, sets, beside, keep_left)?;
         if let Some(relation) = item.scope.relations.last_mut() {
             relation.may_be_missing |= keep_left;
         }
@@ -189,8 +189,11 @@ impl Binder<'_> {
                         return self.routine_item(&call, chosen, None, false);
                     }
                     let sets = self.choosing(|binder| binder.set_arguments(&call, place))?;
-                    let one_row = Plan::one_row();
-                    self.function_item(&call, sets, one_row, Scope::default())
+                    let one_row = FromItem {
+                        plan: Plan::one_row(),
+                        scope: nothing.clone(),
+                    };
+                    self.function_item(&call, sets, one_row, false)
                 }
                 None => Err(Error::unsupported(format!("{other} in FROM"), None)),
             },

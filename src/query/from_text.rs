@@ -3,6 +3,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Clause};
+use super::period::written_period;
 use super::printed_query::{Outputs, ShownRelations, resolved};
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
@@ -154,10 +155,10 @@ impl Binder<'_> {
                 name,
                 alias,
                 args: None,
-                version: None,
+                version,
                 with_ordinality: false,
                 ..
-            } => self.print_relation((name, alias.as_ref()), shown, layout),
+            } => self.print_relation((name, version.as_ref(), alias.as_ref()), shown, layout),
             _ => self.print_function_item(factor, (scope, outer, shown), layout),
         }
     }
@@ -165,7 +166,11 @@ impl Binder<'_> {
     /// A relation, or a query of WITH, by its name.
     fn print_relation(
         &mut self,
-        (name, alias): (&ast::ObjectName, Option<&ast::TableAlias>),
+        (name, version, alias): (
+            &ast::ObjectName,
+            Option<&ast::TableVersion>,
+            Option<&ast::TableAlias>,
+        ),
         shown: &ShownRelations<'_>,
         layout: &mut QueryLayout,
     ) -> Option<()> {
@@ -182,6 +187,9 @@ impl Binder<'_> {
                     quote_ident(&relation)
                 ));
             }
+        }
+        if let Some(version) = version {
+            layout.word(&format!(" {}", written_period(version)));
         }
         let is_renamed = shown.name(&called) != own;
         match alias {

@@ -2,12 +2,13 @@
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Clause, Place, name_parts};
+use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::from_item::{FromItem, dependent_join, first_relation};
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn};
+use crate::error::StatementFault;
 use crate::tree::{Case, Expr, JoinType, Operator};
 use crate::{Error, Result};
 
@@ -177,13 +178,19 @@ impl Binder<'_> {
         for name in names {
             let find = |scope: &Scope, side: &str| match scope.get_column(name) {
                 Ok(Some(bound)) => Ok(bound.clone()),
-                Ok(None) => Err(Error::UndefinedColumn {
-                    name: format!("\"{name}\" specified in USING clause"),
-                    hint: Some(format!("The {side} table of the join has no such column.")),
-                }),
-                Err(_) => Err(Error::AmbiguousColumn { name: name.clone() }),
+                Ok(None) => {
+                    let message =
+                        format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+                    Err(fault(StatementFault::UndefinedColumn, message))
+                }
+                Err(_) => {
+                    let message =
+                        format!("common column name \"{name}\" appears more than once in {side} table");
+                    Err(fault(StatementFault::AmbiguousColumn, message))
+                }
             };
             let (a, b) = (find(&left.scope, "left")?, find(&right.scope, "right")?);
+            self.common_type_of("JOIN/USING", &[a.clone(), b.clone()])?;
             let equal = self.compare(Operator::Eq, a.clone(), b.clone())?.expr;
             condition = Some(match condition {
                 Some(before) => binary(before, Operator::And, equal),

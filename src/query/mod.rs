@@ -62,6 +62,7 @@ mod outer_join;
 mod overload;
 mod parameter_types;
 mod past;
+mod period;
 mod plan;
 mod plan_locks;
 mod printed;

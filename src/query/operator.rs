@@ -130,7 +130,16 @@ impl Binder<'_> {
                 self.convert(right, &common, CastContext::Implicit)?,
             ));
         }
-        Err(no_operator(symbol, &left.ty, &right.ty))
+        // Each of macaddr and macaddr8 converts into the other.
+        let are_macs =
+            matches!((&left.ty, &right.ty), (S::Network(a), S::Network(b)) if !a.is_ip() && !b.is_ip());
+        match no_operator(symbol, &left.ty, &right.ty) {
+            Error::UndefinedOperator { signature, .. } if are_macs => Err(Error::UndefinedOperator {
+                signature,
+                ambiguous: true,
+            }),
+            error => Err(error),
+        }
     }
 
     /// An untyped literal beside an operand of type `other`.

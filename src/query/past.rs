@@ -13,6 +13,7 @@ use super::coercion::CastContext;
 use super::constant::constant_of;
 use super::from_item::FromItem;
 use super::moment::{Past, before_now, is_passing, mistyped, moment_of};
+use super::period::period_of;
 use super::scope::{Outer, Scope, ScopeColumn};
 use crate::catalog::{Moment, TableDef, WantedVersions};
 use crate::error::StatementFault;
@@ -170,18 +171,13 @@ impl Binder<'_> {
             outer,
             found: Vec::new(),
         };
-        let wanted = match moment {
-            ast::Expr::Between {
-                expr,
-                negated: false,
-                low,
-                high,
-            } if let ast::Expr::Value(mark) = expr.as_ref() => WantedVersions::Between {
-                from: self.moment(low, &mut open)?,
-                to: self.moment(high, &mut open)?,
-                includes_end: mark.value == ast::Value::Null,
+        let wanted = match period_of(moment) {
+            Some(period) => WantedVersions::Between {
+                from: self.moment(period.low, &mut open)?,
+                to: self.moment(period.high, &mut open)?,
+                includes_end: period.includes_end,
             },
-            moment => WantedVersions::AsOf(self.moment(moment, &mut open)?),
+            None => WantedVersions::AsOf(self.moment(moment, &mut open)?),
         };
         let open = open.found;
         Ok(Past { wanted, open })

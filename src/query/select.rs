@@ -381,7 +381,7 @@ impl Binder<'_> {
                 match found {
                     Some(first) if items[first].bound.expr != item.bound.expr => {
                         return Err(Error::InvalidStatement {
-                            state: StatementFault::InvalidColumnReference,
+                            state: StatementFault::AmbiguousColumn,
                             message: format!("ORDER BY \"{name}\" is ambiguous"),
                             hint: None,
                         });

@@ -67,6 +67,35 @@ impl Binder<'_> {
         Ok(Bound::new(value, ty))
     }
 
+    /// The columns of the one row of `(SELECT …)`, of which there must be so many; NULLs when there is no row.
+    pub(super) fn row_of_query(
+        &mut self,
+        query: &ast::Query,
+        width: usize,
+        place: Place<'_>,
+    ) -> Result<Vec<Bound>> {
+        let (bound, mut marker) = self.subquery(query, place)?;
+        if bound.columns.len() != width {
+            let how_many = if bound.columns.len() < width {
+                "few"
+            } else {
+                "many"
+            };
+            let message = format!("subquery has too {how_many} columns");
+            return Err(fault(StatementFault::Syntax, message));
+        }
+        let columns = bound.columns.iter().map(|column| {
+            let expr = Expr::Column(column.column.clone());
+            (column.name.clone(), Bound::new(expr, column.ty.clone()))
+        });
+        let row = self.row_of_columns(columns.collect(), None)?;
+        let name = self.unique_name("?row_value");
+        marker.subquery = Arc::new(bound.plan.project(vec![row.expr.alias(name)])?);
+        let value = self.perhaps_null(Expr::ScalarSubquery(marker), &row.ty, Volatility::Immutable);
+        let fields = self.fields_of_record(&Bound::new(value, row.ty))?;
+        Ok(fields.into_iter().map(|(_, field)| field).collect())
+    }
+
     /// The expression, as one that may be NULL.
     pub(super) fn perhaps_null(&self, expr: Expr, ty: &SqlType, volatility: Volatility) -> Expr {
         let definition = ("perhaps_null", functions::cast::CAST, false, volatility);
@@ -282,6 +311,9 @@ impl Binder<'_> {
                 }
             }
         }
+        if let Some(test) = functions::quantified_pattern(symbol, all) {
+            return self.match_listed(operand, (symbol, test), array);
+        }
         let common = match (&operand.ty, item) {
             // "char" compares with any string as text.
             (SqlType::InternalChar, other) | (other, SqlType::InternalChar) if other.is_string() => {
@@ -312,6 +344,30 @@ impl Binder<'_> {
             tree::call(definition, arguments, SqlType::Bool, &self.settings),
             SqlType::Bool,
         ))
+    }
+
+    /// `x ~~ ANY (patterns)` and its like. `test`: the function that it is.
+    fn match_listed(
+        &mut self,
+        operand: Bound,
+        (symbol, (name, body)): (&str, (&'static str, functions::Body)),
+        patterns: Bound,
+    ) -> Result<Bound> {
+        let item = patterns.ty.item_type().unwrap_or(&SqlType::Unknown);
+        let is_text = |ty: &SqlType| ty.is_string() || matches!(ty, SqlType::Unknown);
+        if !is_text(&operand.ty) || !is_text(item) {
+            return Err(super::operator::no_operator(symbol, &operand.ty, item));
+        }
+        let operand = self.convert(operand, &SqlType::Text, CastContext::Implicit)?;
+        let patterns = self.convert(
+            patterns,
+            &SqlType::Array(Box::new(SqlType::Text)),
+            CastContext::Implicit,
+        )?;
+        let arguments = vec![(operand.expr, operand.ty), (patterns.expr, patterns.ty)];
+        let definition = (name, body, false, Volatility::Immutable);
+        let test = tree::call(definition, arguments, SqlType::Bool, &self.settings);
+        Ok(Bound::new(test, SqlType::Bool))
     }
 
     /// `x < ALL (SELECT …)` and its like, over the subquery's column as an array.

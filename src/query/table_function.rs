@@ -6,7 +6,7 @@ use super::binder::{Binder, Bound, Place, fold, name_parts};
 use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::record_function::{is_populating_function, is_record_function};
-use super::scope::{Scope, ScopeColumn, ScopeRelation};
+use super::scope::{ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
 use crate::functions::Volatility;
@@ -29,7 +29,7 @@ impl Binder<'_> {
                 )?,
                 _ => bound,
             };
-            if let SqlType::Multirange(_) = bound.ty {
+            if let SqlType::Multirange(_) | SqlType::TsVector = bound.ty {
                 sets.push(self.ranges_of(bound)?);
                 continue;
             }
@@ -99,9 +99,9 @@ impl Binder<'_> {
         })
     }
 
-    /// The ranges of a multirange, as an array.
-    fn ranges_of(&mut self, multirange: Bound) -> Result<Bound> {
-        let ranges = self.resolve_function("unnest", vec![multirange])?;
+    /// The ranges of a multirange, or the words of a tsvector, as an array.
+    fn ranges_of(&mut self, whole: Bound) -> Result<Bound> {
+        let ranges = self.resolve_function("unnest", vec![whole])?;
         let item = ranges.ty.clone();
         match ranges.expr {
             Expr::Unnest(UnnestExpr { expr }) => Ok(Bound::new(*expr, SqlType::Array(Box::new(item)))),
@@ -141,13 +141,13 @@ impl Binder<'_> {
         Ok((plan, all))
     }
 
-    /// The rows of a FROM function beside `plan`'s.
+    /// The rows of a FROM function beside `plan`'s. `keep_left`: beside each of these one at least.
     pub(super) fn function_item(
         &mut self,
         call: &TableFunction<'_>,
         sets: Vec<Bound>,
-        plan: Plan,
-        scope: Scope,
+        FromItem { plan, scope }: FromItem,
+        keep_left: bool,
     ) -> Result<FromItem> {
         let default = call
             .name
@@ -167,7 +167,7 @@ impl Binder<'_> {
             let ty = element_type(&set.ty).clone();
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
-            // A function's only column is called as its alias is.
+            // A function's only column is called as its alias is, unless the function has a name for it.
             let column_name = match functions::set_function(&default) {
                 None if !of_table.is_empty() => of_table
                     .get(columns.len())
@@ -176,7 +176,7 @@ impl Binder<'_> {
                     .columns
                     .get(columns.len())
                     .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
-                None if one_column && call.alias.is_none() && default.contains("_array_elements") => {
+                None if default.ends_with("_array_elements") || default.ends_with("_array_elements_text") => {
                     "value".to_string()
                 }
                 None if one_column => visible_name.clone(),
@@ -190,6 +190,14 @@ impl Binder<'_> {
         }
         if call.ordinality {
             self.add_ordinality(&mut arrays, &mut columns)?;
+        }
+        if keep_left {
+            let padded = arrays.into_iter().zip(&columns);
+            let padded = padded.map(|((array, name), column)| {
+                let ty = SqlType::Array(Box::new(column.bound.ty.clone()));
+                (self.with_a_row(Bound::new(array, ty)).expr, name)
+            });
+            arrays = padded.collect();
         }
         let plan = unnest_columns(plan, arrays)?;
         let row_type = match columns.as_slice() {
@@ -296,13 +304,17 @@ pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<
             alias,
             with_ordinality,
             ..
-        } => Some(TableFunction {
-            name: Some(name.clone()),
-            args,
-            arrays: Vec::new(),
-            ordinality: *with_ordinality,
-            alias: alias.as_ref(),
-        }),
+        } => {
+            // Behind LATERAL the parser does not tell it from other functions.
+            let arrays = arrays_of_unnest(name, args);
+            Some(TableFunction {
+                name: arrays.is_none().then(|| name.clone()),
+                args,
+                arrays: arrays.unwrap_or_default(),
+                ordinality: *with_ordinality,
+                alias: alias.as_ref(),
+            })
+        }
         ast::TableFactor::UNNEST {
             alias,
             array_exprs,
@@ -317,4 +329,16 @@ pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<
         }),
         _ => None,
     }
+}
+
+/// The arrays of `unnest(a, b)`; `None`: it is another function.
+fn arrays_of_unnest<'a>(name: &ast::ObjectName, args: &'a [ast::FunctionArg]) -> Option<Vec<&'a ast::Expr>> {
+    let is_unnest =
+        matches!(name.0.as_slice(), [part] if part.as_ident().is_some_and(|name| fold(name) == "unnest"));
+    let array = |arg: &'a ast::FunctionArg| match arg {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(array)) => Some(array),
+        _ => None,
+    };
+    let arrays: Option<Vec<_>> = args.iter().map(array).collect();
+    arrays.filter(|_| is_unnest)
 }

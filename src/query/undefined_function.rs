@@ -33,29 +33,14 @@ fn hint_instead(name: &str) -> Option<&'static str> {
     if matches!(name, "loread" | "lowrite") || begins(&["lo_"]) {
         return Some("There are no large objects: keep the bytes in a column of type bytea.");
     }
-    if begins(&[
-        "to_tsvector",
-        "to_tsquery",
-        "plainto_ts",
-        "phraseto_ts",
-        "websearch_to_ts",
-        "tsvector_",
-        "tsquery_",
-        "jsonb_to_tsv",
-        "json_to_tsv",
-    ]) || matches!(
-        name,
-        "ts_rank"
-            | "ts_rank_cd"
-            | "ts_headline"
-            | "ts_rewrite"
-            | "setweight"
-            | "numnode"
-            | "querytree"
-            | "tsquery"
-    ) {
+    if name == "ts_headline" {
         return Some(
-            "There is no full text search: LIKE, regular expressions and the functions of pg_trgm compare texts.",
+            "Pieces of documents are not made: send the document, and mark what plainto_tsquery finds where it is shown.",
+        );
+    }
+    if name == "ts_rewrite" || begins(&["tsvector_update_trigger"]) {
+        return Some(
+            "Queries are joined by &&, || and <->; a generated column keeps a tsvector as its text is.",
         );
     }
     if begins(&[

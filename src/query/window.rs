@@ -292,6 +292,9 @@ fn has_no_range(ty: &SqlType) -> bool {
         ty,
         SqlType::Bytea
             | SqlType::Uuid
+            | SqlType::Network(_)
+            | SqlType::TsVector
+            | SqlType::TsQuery
             | SqlType::Time(_)
             | SqlType::Jsonb
             | SqlType::Enum(_)

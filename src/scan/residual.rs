@@ -351,6 +351,7 @@ impl Column<'_> {
             }),
             Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
             Value::Uuid(bytes) => Some(Cow::Borrowed(bytes)),
+            Value::Network(address) => Some(Cow::Borrowed(address.bytes())),
             _ => None,
         }
     }

@@ -29,7 +29,6 @@ mod trash;
 mod version_removal;
 
 use std::collections::{HashMap, HashSet};
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
@@ -38,7 +37,7 @@ use crate::Result;
 use crate::catalog::{Access, RelationName};
 pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
-    ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, severity_rank,
+    ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, TcpEnds, severity_rank,
 };
 pub use copy::{CopyFrom, CopyTo};
 pub use instance::Instance;
@@ -90,7 +89,7 @@ pub struct Identity {
     /// `pg_backend_pid()`.
     pub process_id: i32,
     /// Where its client is.
-    pub client: Option<SocketAddr>,
+    pub client: Option<TcpEnds>,
 }
 
 /// What running a statement gives.

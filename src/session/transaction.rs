@@ -500,13 +500,19 @@ impl Session {
         self.settings.begin();
     }
 
-    /// The modes that AND CHAIN carries over. Errors: 25P01 outside a block.
+    /// The modes that AND CHAIN carries over: those in force, however they were set. Errors: 25P01 outside a block.
     fn chained_modes(&self, statement: &str, chain: bool) -> Result<Option<Modes>> {
         if !chain {
             return Ok(None);
         }
         self.require_block(&format!("{statement} AND CHAIN"))?;
-        Ok(Some(self.transaction.modes.clone()))
+        let settings = self.settings();
+        let is_on = |name: &str| settings.get(name).map(|value| value == "on");
+        Ok(Some(Modes {
+            isolation: Some(settings.isolation.name()),
+            read_only: is_on("transaction_read_only"),
+            deferrable: is_on("transaction_deferrable"),
+        }))
     }
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.

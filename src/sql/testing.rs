@@ -38,8 +38,13 @@ pub(super) struct Client {
 impl Client {
     pub(super) fn new() -> Client {
         let engine = Arc::new(MemoryEngine::new());
-        let store: Arc<dyn Store> =
-            Arc::new(MvccStore::open(engine, &StoreOptions::default(), None).unwrap());
+        Client::on(Arc::new(
+            MvccStore::open(engine, &StoreOptions::default(), None).unwrap(),
+        ))
+    }
+
+    /// The first session of a server with this store.
+    pub(super) fn on(store: Arc<dyn Store>) -> Client {
         Client {
             sequences: Arc::new(Sequences::new(Arc::clone(&store))),
             store,

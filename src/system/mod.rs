@@ -50,7 +50,7 @@ pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
-pub use session_state::{ActivityState, SessionState, SharedMark, now_us};
+pub use session_state::{ActivityState, SessionState, SharedMark, TcpEnds, now_us};
 pub use settings::{
     LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope,
     SettingSource, Settings, UnwrittenColumns, definitions, severity_rank,

@@ -1,7 +1,6 @@
 //! `ServerState`: what the statements of all sessions of one server share, in memory and beside the store.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::advisory_locks::AdvisoryLocks;
@@ -10,7 +9,7 @@ use super::channels::Channels;
 use super::expiry_figures::ExpiryFigures;
 use super::exported_snapshots::ExportedSnapshots;
 use super::refused_statements::RefusedStatements;
-use super::session_state::SessionState;
+use super::session_state::{SessionState, TcpEnds};
 use super::small_scans::SmallScans;
 use crate::store::LockTable;
 use crate::txn::heat::KeyHeat;
@@ -76,7 +75,7 @@ impl ServerState {
         &self,
         (user, database): (Arc<str>, Arc<str>),
         process_id: i32,
-        client: Option<SocketAddr>,
+        client: Option<TcpEnds>,
     ) -> Arc<SessionState> {
         let shared = (
             Arc::clone(&self.locks),

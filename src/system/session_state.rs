@@ -14,6 +14,15 @@ use super::interrupt::Interrupt;
 use super::session_sequences::SessionSequences;
 use crate::Result;
 
+/// Where the two ends of a client's connection are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TcpEnds {
+    /// The client's.
+    pub client: SocketAddr,
+    /// The server's.
+    pub server: SocketAddr,
+}
+
 /// One session as others see it.
 #[derive(Debug)]
 pub struct SessionState {
@@ -24,7 +33,7 @@ pub struct SessionState {
     /// Its database.
     pub database: Arc<str>,
     /// Where its client is; `None`: the server itself.
-    pub client: Option<SocketAddr>,
+    pub client: Option<TcpEnds>,
     /// When it began: microseconds since 1970 UTC, as all times here.
     pub started_us: i64,
     /// Stops what it runs.
@@ -112,7 +121,7 @@ impl SessionState {
         (all_locks, all_channels, all_snapshots): (Arc<AdvisoryLocks>, Arc<Channels>, Arc<ExportedSnapshots>),
         (user, database): (Arc<str>, Arc<str>),
         process_id: i32,
-        client: Option<SocketAddr>,
+        client: Option<TcpEnds>,
     ) -> SessionState {
         let started_us = now_us();
         SessionState {

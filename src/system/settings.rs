@@ -24,7 +24,7 @@ use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
-use crate::types::{CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
+use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
 use crate::{Error, Result};
 pub use choices::{LoggedStatements, UnwrittenColumns};
 pub use definition::{SettingDef, SettingScope};
@@ -52,6 +52,10 @@ pub struct Settings {
     pub date_style: DateStyle,
     /// IntervalStyle.
     pub interval_style: IntervalStyle,
+    /// bytea_output.
+    pub bytea_output: ByteaOutput,
+    /// extra_float_digits.
+    pub extra_float_digits: i8,
     /// search_path, `"$user"` left out: the schemas that names are searched in. That of the session's temporary objects is the first,
     /// or stands where the setting says `pg_temp`.
     pub search_path: Vec<String>,
@@ -367,6 +371,8 @@ impl Settings {
             time_zone: self.time_zone,
             date_style: self.date_style,
             interval_style: self.interval_style,
+            bytea_output: self.bytea_output,
+            extra_float_digits: self.extra_float_digits,
             result_limits: self.result_limits,
         }
     }
@@ -419,6 +425,8 @@ impl Settings {
             client_encoding: CharacterEncoding::UTF8,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
+            bytea_output: ByteaOutput::default(),
+            extra_float_digits: 1,
             search_path: Vec::new(),
             temporary_schema: Arc::default(),
             names_temporary_schema: false,
@@ -490,6 +498,11 @@ impl Settings {
         );
         self.date_style = date_style.unwrap_or_default();
         self.interval_style = IntervalStyle::named(self.value("IntervalStyle"));
+        self.bytea_output = match self.value("bytea_output") {
+            "escape" => ByteaOutput::Escape,
+            _ => ByteaOutput::Hex,
+        };
+        self.extra_float_digits = self.value("extra_float_digits").parse().unwrap_or(1);
         self.derive_search_path();
         self.full_scan = match self.value("keyspan.full_scan") {
             "allow" => FullScanPolicy::Allow,

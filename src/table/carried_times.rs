@@ -9,35 +9,25 @@ use crate::txn::Transaction;
 use crate::{Error, Result};
 
 /// Gives rows that the transaction has just written under these keys the times of the rows that they were, which these values hold.
-pub(super) async fn carry_row_times(
-    txn: &Transaction,
-    old: &TableDef,
-    keys: &[Vec<u8>],
-    values: &[Vec<u8>],
-) -> Result<()> {
+pub(super) async fn carry_row_times(txn: &Transaction, keys: &[Vec<u8>], values: &[Vec<u8>]) -> Result<()> {
     let written = txn.with_own_writes().get_many(keys).await?;
     let mut writer = RowWriter::default();
     for (at, (key, value)) in keys.iter().zip(values).enumerate() {
         let copied = written
             .get(at)
             .ok_or_else(|| Error::internal("a row that was just written"))?;
-        let value = with_times(&mut writer, old, RowReader::new(value)?, copied)?;
+        let value = with_times(&mut writer, RowReader::new(value)?, copied)?;
         let key = key.clone();
         txn.write(Write::Put { key, value }, None)?;
     }
     Ok(())
 }
 
-/// A row's value with the times of another.
-pub(super) fn with_times(
-    writer: &mut RowWriter,
-    old: &TableDef,
-    row: RowReader<'_>,
-    copied: &[u8],
-) -> Result<Vec<u8>> {
-    let untold = (!old.keeps_versions()).then_some(old.options.expiry.since);
+/// A row's value with the times of another: one that was written while its table had no TTL tells none, and counts from whatever ALTER gives
+/// the table one.
+pub(super) fn with_times(writer: &mut RowWriter, row: RowReader<'_>, copied: &[u8]) -> Result<Vec<u8>> {
     writer.clear();
-    writer.set_times(row.write_time().or(untold), row.expiry());
+    writer.set_times(row.write_time(), row.expiry());
     writer.set_unsettled(row.is_unsettled());
     let copied = RowReader::new(copied)?;
     copied
@@ -82,7 +72,7 @@ pub async fn carry_times(txn: &Transaction, old: &TableDef, new: &TableDef) -> R
                 }
                 continue;
             };
-            let value = with_times(&mut writer, old, row, value)?;
+            let value = with_times(&mut writer, row, value)?;
             txn.write(Write::Put { key, value }, None)?;
         }
         tokio::task::yield_now().await;

@@ -19,7 +19,7 @@ pub struct IndexEntry {
     pub key: Vec<u8>,
     /// The stored value.
     pub value: Vec<u8>,
-    /// Whether another row may not have the same key: a unique index, and no NULL among its columns.
+    /// Whether another row may not have the same key: a unique index, and no NULL among its columns that makes the row another.
     pub exclusive: bool,
 }
 
@@ -66,8 +66,7 @@ impl<'a> EntryEncoder<'a> {
     /// How the entries of all rows with the same indexed columns begin, where none of these is NULL: who writes such rows locks it where they
     /// may not stay equal. Errors: 54000 above the size limits.
     pub fn indexed_key(&self, batch: &RecordBatch, row: usize) -> Result<Option<Vec<u8>>> {
-        let has_null = self.indexed.positions().any(|at| batch.column(at).is_null(row));
-        if has_null {
+        if self.is_apart(batch, row) {
             return Ok(None);
         }
         let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
@@ -76,13 +75,22 @@ impl<'a> EntryEncoder<'a> {
         Ok(Some(key))
     }
 
+    /// Whether a NULL among the indexed columns makes the row equal to no other: any, or where NULLs are not distinct that in the column of
+    /// the index's condition alone.
+    fn is_apart(&self, batch: &RecordBatch, row: usize) -> bool {
+        let told = match self.index.nulls_not_distinct {
+            true => usize::from(self.index.predicate.is_some()),
+            false => self.index.columns.len(),
+        };
+        let mut told = self.indexed.positions().take(told);
+        told.any(|at| batch.column(at).is_null(row))
+    }
+
     /// The entry of a row. Errors: 54000 above the size limits.
     pub fn entry(&mut self, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
         let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
-        let mut positions = self.indexed.positions();
-        let has_null = positions.any(|at| batch.column(at).is_null(row));
         self.indexed.put(&mut key, batch, row)?;
-        let exclusive = self.index.unique && !has_null;
+        let exclusive = self.index.unique && !self.is_apart(batch, row);
         let value = match exclusive {
             true => self.exclusive_value.encode(batch, row)?,
             false => {

@@ -34,6 +34,7 @@ mod sequence_state;
 mod sorted_keys;
 mod table_lock;
 mod update;
+mod version_rekey;
 mod version_removal;
 mod version_rewrite;
 mod version_scan;
@@ -67,10 +68,11 @@ pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;
 pub use update::{Replaced, RowUpdate, update_rows};
+pub use version_rekey::{RekeyedRows, RekeyedVersions, unclear_keys};
 pub use version_removal::{RemovedVersions, VersionPass, remove_versions_page};
 pub use version_rewrite::VersionPages;
 pub use version_scan::VersionScan;
-pub use versions::{carry_versions, check_given_time, older_base, one_version};
+pub use versions::{carry_versions, check_given_time, keep_rows_that_are_over, older_base, one_version};
 pub use write::{
     Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, put_rows,
     upsert_rows,

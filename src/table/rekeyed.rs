@@ -152,7 +152,7 @@ pub async fn insert_beside(
     let mut encoder = RowEncoder::new(beside, limits);
     let keys = (0..rows.num_rows()).map(|row| encoder.key(rows, row));
     let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
-    carry_row_times(txn, table, &keys, &current.values).await
+    carry_row_times(txn, &keys, &current.values).await
 }
 
 /// Puts keys of rows into the log, or takes them out.

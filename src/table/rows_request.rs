@@ -14,19 +14,14 @@ pub fn rows_range(table: &TableDef) -> KeyRange {
     index_range(table.id, table.primary_key.id)
 }
 
-/// All rows from a key on (`None`: the first).
+/// All rows from a key on (`None`, and a key of no row of the table: the first).
 pub(super) fn rows_request(
     table: &TableDef,
     from: Option<&[u8]>,
     keys_only: bool,
     page_rows_max: usize,
 ) -> ScanRequest {
-    let all = rows_range(table);
-    let range = KeyRange {
-        start: from.map_or(all.start, <[u8]>::to_vec),
-        end: all.end,
-    };
-    request_of(range, keys_only, page_rows_max)
+    request_of(rows_range(table).resumed_at(from), keys_only, page_rows_max)
 }
 
 /// Rows of a range.

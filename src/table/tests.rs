@@ -51,6 +51,7 @@ fn table() -> TableDef {
         columns,
         include: Vec::new(),
         unique: true,
+        nulls_not_distinct: false,
         constraint: true,
         deferral: None,
         built: id == 0,
@@ -89,6 +90,7 @@ fn table() -> TableDef {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     }
 }

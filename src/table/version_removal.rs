@@ -48,7 +48,8 @@ struct Version {
     is_last: bool,
 }
 
-/// Removes up to `versions_max` versions of a table with a HISTORY, of the next page of a pass. The transaction has loaded the catalog that
+/// Removes up to `versions_max` versions of a table with a HISTORY, of the next page of a pass, which may have begun when the table was
+/// stored under another id. The transaction has loaded the catalog that
 /// the table is of, and is over then.
 pub async fn remove_versions_page(
     txn: &Transaction,
@@ -62,12 +63,13 @@ pub async fn remove_versions_page(
     ) else {
         return Ok(RemovedVersions::default());
     };
-    let range = KeyRange {
-        start: pass.from.clone().unwrap_or(all.start),
-        end: all.end,
+    // A table that was stored anew meanwhile has other keys, before which others stand: of it the pass begins again.
+    let pass = match pass.from.as_ref().is_some_and(|from| all.contains(from)) {
+        true => pass,
+        false => VersionPass::default(),
     };
     let mut page = Page::new();
-    let request = request_of(range, false, VERSIONS_READ_MAX);
+    let request = request_of(all.resumed_at(pass.from.as_deref()), false, VERSIONS_READ_MAX);
     txn.scan(request).next_page(&mut page).await?;
     if page.is_empty() {
         return Ok(RemovedVersions::default());

@@ -5,9 +5,10 @@ use arrow::array::RecordBatch;
 
 use super::carried_times::with_times;
 use super::rows_request::request_of;
+use super::version_rekey::visible_rows;
 use super::versions::{PAGE_VERSIONS, note_unsettled};
 use super::{Limits, RowDecoder, RowEncoder};
-use crate::catalog::{TableCache, TableDef};
+use crate::catalog::TableDef;
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::row::{RowReader, RowWriter};
 use crate::codec::version::row_key_of;
@@ -16,28 +17,23 @@ use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
 /// The older versions of a table's rows, of which the visible columns are read.
-pub struct VersionPages<'a> {
-    old: &'a TableDef,
+pub struct VersionPages {
     scan: TransactionScan,
     page: Page,
     decoder: RowDecoder,
 }
 
-impl<'a> VersionPages<'a> {
+impl VersionPages {
     /// All of a table that keeps some. Errors: it keeps none.
-    pub fn open(txn: &Transaction, old: &'a TableDef) -> Result<VersionPages<'a>> {
+    pub fn open(txn: &Transaction, old: &TableDef) -> Result<VersionPages> {
         let range = old.versions_range();
         let range = range.ok_or_else(|| Error::internal("versions of a table that keeps none"))?;
-        // A version may lack what the table demands by now.
-        let mut were = old.clone();
-        let columns = were.columns.iter_mut();
-        columns.for_each(|column| column.not_null = false);
-        were.cache = TableCache::default();
         Ok(VersionPages {
-            old,
-            scan: txn.scan(request_of(range, false, PAGE_VERSIONS)),
+            scan: txn
+                .with_own_writes()
+                .scan(request_of(range, false, PAGE_VERSIONS)),
             page: Page::new(),
-            decoder: RowDecoder::new(&were, &old.visible_positions()),
+            decoder: visible_rows(old),
         })
     }
 
@@ -67,7 +63,7 @@ impl<'a> VersionPages<'a> {
                 true => value.to_vec(),
                 false => {
                     at += 1;
-                    with_times(&mut writer, self.old, reader, &encoder.value(rows, at - 1)?)?
+                    with_times(&mut writer, reader, &encoder.value(rows, at - 1)?)?
                 }
             };
             txn.write(Write::Put { key, value }, None)?;

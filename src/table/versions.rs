@@ -15,7 +15,7 @@
 use arrow::array::RecordBatch;
 
 use super::read::whole_rows;
-use super::rows_request::request_of;
+use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_request};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, Versions};
 use crate::codec::keyspace::entry_prefix;
@@ -213,13 +213,36 @@ pub(super) async fn remove(
     Ok(())
 }
 
-/// Gives the rows of a table that were written anew under another id the older versions that they had. Errors: 54000.
+/// Rows of a table that are over are about to stay behind where it was stored: its history keeps them.
+pub async fn keep_rows_that_are_over(txn: &Transaction, table: &TableDef) -> Result<()> {
+    if table.options.versions.history.is_none() || !table.options.expiry.may_be_over() {
+        return Ok(());
+    }
+    let all = txn.with_rows_that_are_over();
+    let mut scan = all.scan(rows_request(table, None, false, PAGE_ROWS_MAX));
+    let mut page = Page::new();
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        let over = txn.take_over_rows(&mut page)?;
+        let keys: Vec<Vec<u8>> = over.into_iter().map(|(key, _)| key).collect();
+        remove(txn, table, &keys).await?;
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Gives the rows of a table that were written anew under another id the older versions that they had, also those that the statement has
+/// written. Errors: 54000.
 pub async fn carry_versions(txn: &Transaction, old: &TableDef, new: &TableDef) -> Result<()> {
     let (Some(range), true) = (old.versions_range(), new.keeps_versions()) else {
         return Ok(());
     };
     let prefix = entry_prefix(new.id, new.options.versions.store);
-    let mut scan = txn.scan(request_of(range, false, PAGE_VERSIONS));
+    let mut scan = txn
+        .with_own_writes()
+        .scan(request_of(range, false, PAGE_VERSIONS));
     let mut page = Page::new();
     loop {
         scan.next_page(&mut page).await?;

@@ -109,7 +109,9 @@ async fn first_duplicate<'a>(
         distinct.push(of_key[0].0);
         places.extend(of_key[1..].iter().map(|(_, row, number)| (*row, *number)));
     }
-    let is_taken = match is_unseen(txn, table).await? {
+    // A row that is over is in nobody's way, and goes, whoever has written it.
+    let is_own = !table.options.expiry.may_be_over() && is_unseen(txn, table).await?;
+    let is_taken = match is_own {
         true => txn.are_put(distinct.iter().map(|key| key.as_slice())),
         false => {
             let owned: Vec<Vec<u8>> = distinct.iter().map(|key| (*key).clone()).collect();

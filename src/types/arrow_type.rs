@@ -37,8 +37,12 @@ impl SqlType {
             | SqlType::InternalChar
             | SqlType::Bit(_)
             | SqlType::VarBit(_)
+            | SqlType::TsVector
+            | SqlType::TsQuery
             | SqlType::Unknown => DataType::Utf8,
-            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) => DataType::Binary,
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => {
+                DataType::Binary
+            }
             SqlType::Date => DataType::Date32,
             SqlType::Time(_) => DataType::Time64(TimeUnit::Microsecond),
             SqlType::Timestamp(_) => DataType::Timestamp(TimeUnit::Microsecond, None),

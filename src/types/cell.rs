@@ -8,7 +8,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{EnumValue, MultirangeValue, Numeric, RangeValue, SqlType, Value};
+use super::{EnumValue, MultirangeValue, NetworkValue, Numeric, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -45,6 +45,13 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         }
         DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => {
             range_of(array.as_binary::<i32>().value(row), ty)?
+        }
+        DataType::Binary if ty.network_kind().is_some() => {
+            let bytes = array.as_binary::<i32>().value(row);
+            let address = ty
+                .network_kind()
+                .and_then(|kind| NetworkValue::from_bytes(bytes, kind));
+            Value::Network(address.ok_or_else(|| Error::internal("bytes that are no address"))?)
         }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),

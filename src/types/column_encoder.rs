@@ -17,8 +17,8 @@ use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
 use super::{
-    CatalogType, EnumType, FormatSettings, NumericBytes, RangeKind, RecordType, SqlType, Value, range_bytes,
-    value_at,
+    CatalogType, EnumType, FormatSettings, NetworkKind, NumericBytes, RangeKind, RecordType, SqlType, Value,
+    range_bytes, value_at,
 };
 use crate::{Error, Result};
 
@@ -54,6 +54,9 @@ pub(super) enum Source {
     Jsonb(StringArray),
     Bits(StringArray),
     Bytes(BinaryArray),
+    Network(BinaryArray, NetworkKind),
+    TsVector(StringArray),
+    TsQuery(StringArray),
     Date(Date32Array),
     Money(Int64Array),
     Tid(Int64Array),
@@ -186,7 +189,10 @@ impl Source {
             | SqlType::Unknown => Source::Text(array.as_string().clone()),
             SqlType::Bit(_) | SqlType::VarBit(_) => Source::Bits(array.as_string().clone()),
             SqlType::Jsonb => Source::Jsonb(array.as_string().clone()),
+            SqlType::TsVector => Source::TsVector(array.as_string().clone()),
+            SqlType::TsQuery => Source::TsQuery(array.as_string().clone()),
             SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
+            SqlType::Network(kind) => Source::Network(array.as_binary().clone(), *kind),
             SqlType::Date => Source::Date(array.as_primitive().clone()),
             SqlType::Time(_) => Source::Time(array.as_primitive().clone()),
             SqlType::Timestamp(_) => Source::Timestamp(array.as_primitive().clone()),
@@ -280,8 +286,11 @@ impl Source {
             Source::Numeric(array) => Scalar::Numeric(NumericBytes::read(array.value(row))?),
             Source::Text(array) => Scalar::Text(array.value(row).as_bytes()),
             Source::Jsonb(array) => Scalar::Jsonb(array.value(row).as_bytes()),
+            Source::TsVector(array) => Scalar::TsVector(array.value(row).as_bytes()),
+            Source::TsQuery(array) => Scalar::TsQuery(array.value(row).as_bytes()),
             Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
+            Source::Network(array, kind) => Scalar::Network(*kind, array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Money(array) => Scalar::Money(array.value(row)),
             Source::Tid(array) => Scalar::Tid(array.value(row)),

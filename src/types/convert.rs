@@ -57,8 +57,12 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         Value::Unknown(text) if ty.is_string() => return Some(to_string_type(text, ty, kind)),
         Value::Unknown(text) => return Some(Value::parse(&text, ty, settings)),
         Value::Text(text) if !ty.is_string() && *ty != SqlType::InternalChar => {
-            // json and jsonb constants are text here, so text must be assignable to them.
-            let parses = kind == Kind::Cast || matches!(ty, SqlType::Json | SqlType::Jsonb);
+            // Constants of these types are text here, so text must be assignable to them.
+            let is_carried = matches!(
+                ty,
+                SqlType::Json | SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+            );
+            let parses = kind == Kind::Cast || is_carried;
             return parses.then(|| Value::parse(&text, ty, settings));
         }
         _ => {}
@@ -107,6 +111,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             let text = match value {
                 Value::Bool(value) => value.to_string(),
                 Value::Text(text) => text,
+                Value::Network(address) => address.cast_text(),
                 other => other.to_text(settings),
             };
             Some(to_string_type(text, ty, kind))
@@ -117,6 +122,10 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         },
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
+        SqlType::Network(kind) => match value {
+            Value::Network(address) => Some(address.cast(*kind)?.map(Value::Network)),
+            _ => None,
+        },
         SqlType::Date => to_date(value, settings),
         SqlType::Time(_) => to_time(value, settings).map(Ok),
         SqlType::Timestamp(_) => to_timestamp(value, settings).map(|micros| micros.map(Value::Timestamp)),
@@ -144,7 +153,12 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         SqlType::Record(ty) => to_record(value, ty, settings, kind),
-        SqlType::Json | SqlType::Jsonb | SqlType::Bit(_) | SqlType::VarBit(_) => None,
+        SqlType::Json
+        | SqlType::Jsonb
+        | SqlType::Bit(_)
+        | SqlType::VarBit(_)
+        | SqlType::TsVector
+        | SqlType::TsQuery => None,
         SqlType::Array(element) => to_array(value, element, settings, kind),
         SqlType::Int2Vector => to_array(value, &SqlType::Int2, settings, kind),
     };

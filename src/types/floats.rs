@@ -13,10 +13,12 @@ const FLOAT4_FIXED_DIGITS: i32 = 6;
 /// Below this decimal exponent both do.
 const FIXED_EXPONENT_MIN: i32 = -4;
 
-/// Appends a double precision.
+/// Appends a double precision. `extra_digits`: see [`FormatSettings::extra_float_digits`](super::FormatSettings).
 #[inline]
-pub(super) fn put_f64(out: &mut Vec<u8>, value: f64) {
-    if value.trunc() == value && value.abs() < 1e15 {
+pub(super) fn put_f64(out: &mut Vec<u8>, value: f64, extra_digits: i8) {
+    if extra_digits <= 0 {
+        put_rounded(out, value, FLOAT8_FIXED_DIGITS + i32::from(extra_digits));
+    } else if value.trunc() == value && value.abs() < 1e15 {
         put_whole(out, value as i64, value.is_sign_negative());
     } else if !put_special(out, value) {
         put_shortest(out, Shortest::of_f64(value), FLOAT8_FIXED_DIGITS);
@@ -25,11 +27,30 @@ pub(super) fn put_f64(out: &mut Vec<u8>, value: f64) {
 
 /// Appends a real.
 #[inline]
-pub(super) fn put_f32(out: &mut Vec<u8>, value: f32) {
-    if value.trunc() == value && value.abs() < 1e6 {
+pub(super) fn put_f32(out: &mut Vec<u8>, value: f32, extra_digits: i8) {
+    if extra_digits <= 0 {
+        put_rounded(
+            out,
+            f64::from(value),
+            FLOAT4_FIXED_DIGITS + i32::from(extra_digits),
+        );
+    } else if value.trunc() == value && value.abs() < 1e6 {
         put_whole(out, value as i64, value.is_sign_negative());
     } else if !put_special(out, f64::from(value)) {
         put_shortest(out, Shortest::of_f32(value), FLOAT4_FIXED_DIGITS);
+    }
+}
+
+/// Appends a number rounded to so many digits, one at least.
+fn put_rounded(out: &mut Vec<u8>, value: f64, digits: i32) {
+    let digits = digits.max(1);
+    if !put_special(out, value) {
+        let behind_first = usize::try_from(digits - 1).unwrap_or(0);
+        put_shortest(
+            out,
+            Shortest::read(format_args!("{value:.behind_first$e}")),
+            digits,
+        );
     }
 }
 
@@ -337,7 +358,7 @@ mod tests {
         ];
         for (value, expected) in cases {
             let mut out = Vec::new();
-            put_f64(&mut out, *value);
+            put_f64(&mut out, *value, 1);
             assert_eq!(String::from_utf8(out).unwrap(), *expected);
         }
     }
@@ -361,7 +382,7 @@ mod tests {
         ];
         for (value, expected) in cases {
             let mut out = Vec::new();
-            put_f32(&mut out, *value);
+            put_f32(&mut out, *value, 1);
             assert_eq!(String::from_utf8(out).unwrap(), *expected);
         }
     }

@@ -9,8 +9,22 @@ pub struct FormatSettings {
     pub date_style: DateStyle,
     /// IntervalStyle.
     pub interval_style: IntervalStyle,
+    /// bytea_output.
+    pub bytea_output: ByteaOutput,
+    /// extra_float_digits: above 0 floats print shortest and exact, else with so many digits more than are sure (15, and 6 of real).
+    pub extra_float_digits: i8,
     /// How long the values are that functions make.
     pub result_limits: ResultLimits,
+}
+
+/// bytea_output: how bytea prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ByteaOutput {
+    /// `\x4142ff`
+    #[default]
+    Hex,
+    /// `AB\377`
+    Escape,
 }
 
 /// DateStyle: how dates and times print, and in which order the numbers of a date are read.
@@ -163,6 +177,8 @@ impl Default for FormatSettings {
             time_zone: chrono_tz::Tz::UTC,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
+            bytea_output: ByteaOutput::default(),
+            extra_float_digits: 1,
             result_limits: ResultLimits::default(),
         }
     }

@@ -4,8 +4,8 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
-    CatalogType, FormatSettings, Interval, Numeric, NumericBytes, SqlType, bits, datetime_output, digits,
-    floats, interval_output, money, tid,
+    ByteaOutput, CatalogType, FormatSettings, Interval, NetworkKind, Numeric, NumericBytes, SqlType, bits,
+    datetime_output, digits, floats, interval_output, money, network, text_search, tid,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -53,10 +53,16 @@ pub enum Scalar<'a> {
     Text(&'a [u8]),
     /// jsonb: UTF-8
     Jsonb(&'a [u8]),
+    /// tsvector: its text
+    TsVector(&'a [u8]),
+    /// tsquery: its text
+    TsQuery(&'a [u8]),
     /// bit, bit varying: a 0 or 1 a bit
     Bits(&'a [u8]),
     /// bytea
     Bytes(&'a [u8]),
+    /// inet, cidr, macaddr, macaddr8: the bytes of one
+    Network(NetworkKind, &'a [u8]),
     /// date: days since 1970
     Date(i32),
     /// time: microseconds since midnight
@@ -79,8 +85,12 @@ impl Scalar<'_> {
         match (self, ty) {
             (Scalar::Jsonb(_), SqlType::Jsonb | SqlType::Catalog(CatalogType::JsonPath)) => self,
             (Scalar::Jsonb(text), _) => Scalar::Text(text),
+            (Scalar::TsVector(_), SqlType::TsVector) | (Scalar::TsQuery(_), SqlType::TsQuery) => self,
+            (Scalar::TsVector(text) | Scalar::TsQuery(text), _) => Scalar::Text(text),
             (Scalar::Bits(_), ty) if ty.is_bits() => self,
             (Scalar::Bits(text), _) => Scalar::Text(text),
+            // A cidr is an inet of the same bytes.
+            (Scalar::Network(_, bytes), SqlType::Network(kind)) => Scalar::Network(*kind, bytes),
             (Scalar::Oid(number), SqlType::Int8) => Scalar::Int8(number),
             _ => self,
         }
@@ -102,8 +112,8 @@ impl Scalar<'_> {
             Scalar::Int2(value) => digits::put_i64(out, i64::from(value)),
             Scalar::Int4(value) => digits::put_i64(out, i64::from(value)),
             Scalar::Int8(value) | Scalar::Oid(value) => digits::put_i64(out, value),
-            Scalar::Float4(value) => floats::put_f32(out, value),
-            Scalar::Float8(value) => floats::put_f64(out, value),
+            Scalar::Float4(value) => floats::put_f32(out, value, settings.extra_float_digits),
+            Scalar::Float8(value) => floats::put_f64(out, value, settings.extra_float_digits),
             Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
             Scalar::Money(cents) => money::put(out, cents),
             Scalar::Tid(number) => tid::put(out, number),
@@ -111,8 +121,13 @@ impl Scalar<'_> {
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
             }
-            Scalar::Text(text) | Scalar::Jsonb(text) | Scalar::Bits(text) => out.extend_from_slice(text),
-            Scalar::Bytes(bytes) => put_hex(out, bytes),
+            Scalar::Text(text)
+            | Scalar::Jsonb(text)
+            | Scalar::Bits(text)
+            | Scalar::TsVector(text)
+            | Scalar::TsQuery(text) => out.extend_from_slice(text),
+            Scalar::Bytes(bytes) => put_bytea(out, bytes, settings.bytea_output),
+            Scalar::Network(kind, bytes) => network::put_text(out, bytes, kind),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
             Scalar::Time(micros) => datetime_output::put_time(out, micros),
             Scalar::Timestamp(micros) => datetime_output::put_timestamp(out, micros, settings.date_style),
@@ -148,7 +163,10 @@ impl Scalar<'_> {
                 out.push(JSONB_VERSION);
                 out.extend_from_slice(text);
             }
+            Scalar::TsVector(text) => text_search::put_vector(out, text),
+            Scalar::TsQuery(text) => text_search::put_query(out, text),
             Scalar::Bits(bits) => bits::put_binary(out, bits),
+            Scalar::Network(kind, bytes) => network::put_binary(out, bytes, kind),
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
             Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),
             Scalar::Time(micros) => out.extend_from_slice(&micros.to_be_bytes()),
@@ -180,9 +198,32 @@ const JSONB_VERSION: u8 = 1;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// Appends bytea: `\x0aff`.
+/// Appends bytea.
 #[inline]
-pub(super) fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn put_bytea(out: &mut Vec<u8>, bytes: &[u8], output: ByteaOutput) {
+    match output {
+        ByteaOutput::Hex => put_hex(out, bytes),
+        ByteaOutput::Escape => put_escaped(out, bytes),
+    }
+}
+
+/// Bytes that print as they are, others as three octal digits.
+fn put_escaped(out: &mut Vec<u8>, bytes: &[u8]) {
+    for byte in bytes {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b' '..=b'~' => out.push(*byte),
+            _ => out.extend_from_slice(&[
+                b'\\',
+                b'0' + (byte >> 6),
+                b'0' + (byte >> 3 & 7),
+                b'0' + (byte & 7),
+            ]),
+        }
+    }
+}
+
+fn put_hex(out: &mut Vec<u8>, bytes: &[u8]) {
     out.reserve(bytes.len() * 2 + 2);
     out.extend_from_slice(b"\\x");
     for byte in bytes {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnumType, IntervalRange, RangeKind};
+use super::{EnumType, IntervalRange, NetworkKind, RangeKind};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -96,6 +96,12 @@ pub enum SqlType {
     Interval(Option<IntervalSize>),
     /// FixedSizeBinary(16).
     Uuid,
+    /// Binary, of `NetworkValue`.
+    Network(NetworkKind),
+    /// Utf8: the text of a `text_search::TsVector`.
+    TsVector,
+    /// Utf8: the text of a `text_search::TsQuery`.
+    TsQuery,
     /// Utf8, kept as written.
     Json,
     /// Utf8, normalized as PostgreSQL prints jsonb.
@@ -180,12 +186,14 @@ pub enum CatalogType {
     Aclitem,
     /// Utf8: a default or view expression, as SQL text.
     NodeTree,
+    /// Utf8: the name of a configuration of text search.
+    Regconfig,
+    /// Utf8: the name of a dictionary of text search.
+    Regdictionary,
     /// Utf8: a path in the form in which it prints.
     JsonPath,
     /// Utf8.
     PgLsn,
-    /// Utf8.
-    Inet,
     /// Utf8: an array of any type, as text.
     AnyArray,
     /// Utf8: a row of any shape, as text.
@@ -291,6 +299,14 @@ impl SqlType {
     /// bit, bit varying.
     pub fn is_bits(&self) -> bool {
         matches!(self, SqlType::Bit(_) | SqlType::VarBit(_))
+    }
+
+    /// inet, cidr, macaddr or macaddr8.
+    pub fn network_kind(&self) -> Option<NetworkKind> {
+        match self {
+            SqlType::Network(kind) => Some(*kind),
+            _ => None,
+        }
     }
 
     /// smallint, integer, bigint.

@@ -7,9 +7,10 @@ use super::json_path::JsonPath;
 use super::money;
 use super::spaces::is_space;
 use super::tid;
+use super::text_search::{TsQuery, TsVector, configuration_name, dictionary_name};
 use super::{
-    CatalogType, EnumValue, FormatSettings, Interval, Numeric, SqlType, Value, array, bits, datetime_input,
-    floats, json, precision, range_text, record_input, strings,
+    CatalogType, EnumValue, FormatSettings, Interval, NetworkValue, Numeric, SqlType, Value, array, bits,
+    datetime_input, floats, json, precision, range_text, record_input, strings,
 };
 use crate::{Error, Result};
 
@@ -33,6 +34,8 @@ impl Value {
             SqlType::Catalog(CatalogType::JsonPath) => {
                 Value::Text(JsonPath::parse(&strings::checked(text)?)?.to_string())
             }
+            SqlType::Catalog(CatalogType::Regconfig) => Value::Text(configuration_name(text)?.to_string()),
+            SqlType::Catalog(CatalogType::Regdictionary) => Value::Text(dictionary_name(text)?.to_string()),
             SqlType::Catalog(CatalogType::Record) => return Err(record_input::of_no_type()),
             SqlType::Catalog(CatalogType::PgSnapshot | CatalogType::TxidSnapshot) => {
                 Value::Text(TransactionSnapshot::parse(text, &ty.to_string())?.to_string())
@@ -91,6 +94,9 @@ impl Value {
                 Value::Record(record_input::parse(text, ty, read)?)
             }
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
+            SqlType::TsVector => Value::Text(TsVector::parse(&strings::checked(text)?)?.to_string()),
+            SqlType::TsQuery => Value::Text(TsQuery::parse(&strings::checked(text)?)?.to_string()),
+            SqlType::Network(kind) => Value::Network(NetworkValue::parse(text, *kind)?),
             SqlType::Json => {
                 json::check(text)?;
                 Value::Text(text.to_string())

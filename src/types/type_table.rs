@@ -1,7 +1,7 @@
 //! The one table of types: OIDs, names, aliases and widths are read from here and stand nowhere else. `sql_type` looks
 //! types up in it; `pg_type` is made of it.
 
-use super::{CatalogType, RangeKind, SqlType};
+use super::{CatalogType, NetworkKind, RangeKind, SqlType};
 
 /// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
 #[derive(Debug)]
@@ -61,6 +61,16 @@ const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -
 
 /// The oid of citext, which has none of its own in PostgreSQL: one that PostgreSQL gives to nothing.
 const CITEXT_OID: u32 = 9210;
+const fn network_row(kind: NetworkKind, oids: (u32, u32), length: i16) -> TypeRow {
+    row(
+        SqlType::Network(kind),
+        oids,
+        kind.name(),
+        kind.name(),
+        length,
+        &[],
+    )
+}
 
 /// What all enum types have in common; names and OIDs are each one's own.
 pub(super) static ENUM: TypeRow = row(SqlType::Void, (3500, 0), "anyenum", "anyenum", 4, &[]);
@@ -283,8 +293,19 @@ pub static TYPES: &[TypeRow] = &[
         -1,
     ),
     catalog_row(CatalogType::JsonPath, (4072, 4073), "jsonpath", "jsonpath", -1),
+    catalog_row(CatalogType::Regconfig, (3734, 3735), "regconfig", "regconfig", 4),
+    catalog_row(
+        CatalogType::Regdictionary,
+        (3769, 3770),
+        "regdictionary",
+        "regdictionary",
+        4,
+    ),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
-    catalog_row(CatalogType::Inet, (869, 1041), "inet", "inet", -1),
+    network_row(NetworkKind::Inet, (869, 1041), -1),
+    network_row(NetworkKind::Cidr, (650, 651), -1),
+    network_row(NetworkKind::MacAddr, (829, 1040), 6),
+    network_row(NetworkKind::MacAddr8, (774, 775), 8),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),
@@ -302,6 +323,8 @@ pub static TYPES: &[TypeRow] = &[
     multirange_row(RangeKind::Int8, (4536, 6157), "int8multirange"),
     row(SqlType::Money, (790, 791), "money", "money", 8, &[]),
     row(SqlType::Uuid, (2950, 2951), "uuid", "uuid", 16, &[]),
+    row(SqlType::TsVector, (3614, 3643), "tsvector", "tsvector", -1, &[]),
+    row(SqlType::TsQuery, (3615, 3645), "tsquery", "tsquery", -1, &[]),
     row(SqlType::Jsonb, (3802, 3807), "jsonb", "jsonb", -1, &[]),
 ];
 

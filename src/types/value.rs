@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, Numeric, RangeKind, RecordType, SqlType, datetime_output, digits,
-    floats, interval_output, money,
+    EnumValue, FormatSettings, Interval, NetworkValue, Numeric, RangeKind, RecordType, SqlType,
+    datetime_output, digits, floats, interval_output, money, network,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -46,6 +46,8 @@ pub enum Value {
     Interval(Interval),
     /// uuid.
     Uuid([u8; 16]),
+    /// inet, cidr, macaddr, macaddr8.
+    Network(NetworkValue),
     /// A value of an enum type.
     Enum(EnumValue),
     /// A range.
@@ -109,12 +111,12 @@ impl Value {
             Value::Null => out.extend_from_slice(b"NULL"),
             Value::Bool(value) => out.push(if *value { b't' } else { b'f' }),
             Value::Int(value) => digits::put_i64(out, *value),
-            Value::Float4(value) => floats::put_f32(out, *value),
-            Value::Float8(value) => floats::put_f64(out, *value),
+            Value::Float4(value) => floats::put_f32(out, *value, settings.extra_float_digits),
+            Value::Float8(value) => floats::put_f64(out, *value, settings.extra_float_digits),
             Value::Numeric(number) => number.put_text(out),
             Value::Money(cents) => money::put(out, *cents),
             Value::Text(value) | Value::Unknown(value) => out.extend_from_slice(value.as_bytes()),
-            Value::Bytes(value) => super::scalar::put_hex(out, value),
+            Value::Bytes(value) => super::scalar::put_bytea(out, value, settings.bytea_output),
             Value::Date(days) => datetime_output::put_date(out, *days, settings.date_style),
             Value::Time(micros) => datetime_output::put_time(out, *micros),
             Value::Timestamp(micros) => datetime_output::put_timestamp(out, *micros, settings.date_style),
@@ -125,6 +127,7 @@ impl Value {
                 interval_output::put_interval(out, *interval, settings.interval_style)
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
+            Value::Network(address) => network::put_text(out, address.bytes(), address.kind),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
             Value::Range(range) => put_range(out, range, settings),
             Value::Multirange(ranges) => put_multirange(out, ranges, settings),
@@ -186,6 +189,7 @@ impl Value {
             Value::TimestampTz(_) => SqlType::TimestampTz(None),
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
+            Value::Network(address) => SqlType::Network(address.kind),
             Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
             Value::Range(range) => SqlType::Range(range.kind),
             Value::Multirange(ranges) => SqlType::Multirange(ranges.kind),

@@ -1,7 +1,6 @@
 //! `Connection`: one client from its first byte to its last: start-up, then message after message, then goodbye.
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -25,6 +24,7 @@ use super::startup::{self, Request, Startup};
 use super::startups::Place;
 use super::state::State;
 use crate::session::{Cause, Identity, Session, TransactionStatus};
+use crate::system::TcpEnds;
 use crate::{Error, Result};
 
 /// How long a client may take over start-up.
@@ -42,7 +42,7 @@ pub(super) async fn serve(
         impl AsyncRead + Send + Unpin + 'static,
         impl AsyncWrite + Send + Unpin + 'static,
     ),
-    client: Option<SocketAddr>,
+    client: Option<TcpEnds>,
     listening: Arc<Listening>,
     place: Place,
 ) {
@@ -71,7 +71,7 @@ struct Begun {
 async fn begin(
     mut input: Input,
     mut output: Output,
-    client: Option<SocketAddr>,
+    client: Option<TcpEnds>,
     listening: &Listening,
 ) -> Option<Begun> {
     let started = tokio::time::timeout(STARTUP_TIME_MAX, start(&mut input, &mut output, listening));
@@ -124,11 +124,7 @@ async fn start(input: &mut Input, output: &mut Output, listening: &Listening) ->
     Err(violation("encryption is not supported"))
 }
 
-async fn open_session(
-    startup: &Startup,
-    client: Option<SocketAddr>,
-    listening: &Listening,
-) -> Result<Session> {
+async fn open_session(startup: &Startup, client: Option<TcpEnds>, listening: &Listening) -> Result<Session> {
     let identity = Identity {
         user: startup.user.clone(),
         database: startup.database.clone(),

@@ -8,6 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::connection;
 use super::listening::Listening;
+use crate::system::TcpEnds;
 
 /// How long to wait when no connection could be accepted (too many open files).
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -45,7 +46,11 @@ fn serve(listening: &Arc<Listening>, stream: TcpStream, socket: OwnedSemaphorePe
     let stream = stream.into_std()?;
     // Answers are written whole: waiting for more to send would only delay them.
     let _ = stream.set_nodelay(true);
-    let client = stream.peer_addr().ok();
+    let ends = stream.peer_addr().and_then(|client| {
+        let server = stream.local_addr()?;
+        Ok(TcpEnds { client, server })
+    });
+    let client = ends.ok();
     let (shared, place) = (Arc::clone(listening), listening.startups.enter());
     listening.threads.serve(&listening.connections, async move {
         match TcpStream::from_std(stream) {

@@ -437,3 +437,35 @@ async fn a_disabled_index_is_built_while_others_write() {
     let folder = server.stop().await;
     assert_sound(folder.path()).await;
 }
+
+/// An UPDATE in batches does not go on in a table that was stored anew: it would not know which rows it has written.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_update_in_batches_ends_where_its_table_is_stored_anew() {
+    let server = TestServer::start("memory").await;
+    let client = connect(server.addr()).await;
+    let made = "CREATE TABLE t (a int PRIMARY KEY, b int, c text);
+        INSERT INTO t SELECT g, 0, 'x' FROM generate_series(1, 3000) g";
+    client.batch_execute(made).await.unwrap();
+    let writer = connect(server.addr()).await;
+    let update = tokio::spawn(async move {
+        let update = "UPDATE /*+ _l_batch_(1), _l_allow_filtering_ */ t SET b = b + 1";
+        writer.batch_execute(update).await
+    });
+    loop {
+        let first = client
+            .query_one("SELECT b FROM t WHERE a = 1", &[])
+            .await
+            .unwrap();
+        if first.get::<_, i32>(0) == 1 {
+            break;
+        }
+    }
+    let alter = "ALTER TABLE t ALTER COLUMN c TYPE varchar(9)";
+    client.batch_execute(alter).await.unwrap();
+    let error = update.await.unwrap().unwrap_err();
+    assert_eq!(error.code().unwrap().code(), "55000", "{error:?}");
+    let query = "SELECT /*+ _l_allow_filtering_ */ min(b), max(b) FROM t";
+    let row = client.query_one(query, &[]).await.unwrap();
+    assert_eq!((row.get::<_, i32>(0), row.get::<_, i32>(1)), (0, 1));
+    server.stop().await;
+}

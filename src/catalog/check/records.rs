@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{FaultKind, Faults, Walk, hex};
+use crate::catalog::dynamic_column::{self, StoredColumns};
 use crate::catalog::{
     Relation, SchemaDef, TableDef, TableRegions, TrashedTable, UserTypes, extension, record, region,
     routine_record, trash, type_record,
@@ -24,6 +25,8 @@ pub(super) struct Records {
     pub(super) next_id: Option<TableId>,
     pub(super) schemas: Vec<Stored<SchemaDef>>,
     pub(super) relations: Vec<Stored<Relation>>,
+    /// Columns that stand beside the records of their tables, until these have them.
+    columns: StoredColumns,
     pub(super) counters: Vec<Counter>,
     pub(super) dropped: Vec<(TableId, IndexId)>,
     /// The tables in the trash.
@@ -102,6 +105,7 @@ impl Records {
         loop {
             walk.next_page(&mut page, None, faults).await?;
             if page.is_empty() {
+                records.place_columns(faults);
                 return Ok(records);
             }
             for (key, value) in page.iter() {
@@ -166,6 +170,32 @@ impl Records {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Gives tables the columns that stand beside their records.
+    fn place_columns(&mut self, faults: &mut Faults) {
+        let mut columns = std::mem::take(&mut self.columns);
+        for stored in &mut self.relations {
+            let Relation::Table(table) = &stored.def else {
+                continue;
+            };
+            let Some(beside) = columns.remove(&table.id) else {
+                continue;
+            };
+            match table.with_stored_columns(beside) {
+                Ok(table) => stored.def = Relation::Table(Arc::new(table)),
+                Err(error) => faults.add(FaultKind::Record, None, stored.key.clone(), error.to_string()),
+            }
+        }
+        for (table, columns) in columns
+            .into_iter()
+            .filter(|(id, _)| !self.unreadable.contains(id))
+        {
+            for column in columns.iter().map(|column| column.def.id) {
+                let key = key_name(&Keyspace::DynamicColumn { table, column });
+                faults.add(FaultKind::Record, None, key, "there is no such table");
+            }
+        }
     }
 
     /// A function's record or name, or an extension's record.
@@ -239,6 +269,10 @@ impl Records {
                 }
             }
             Keyspace::Regions { oid } => self.take_regions(oid, value)?,
+            Keyspace::DynamicColumn { table, column } => {
+                let column = dynamic_column::decode((table, column), value, &self.types)?;
+                self.columns.entry(table).or_default().push(column);
+            }
             Keyspace::Dropped { table, index } => {
                 if kind.encode().get(ENTRY_PREFIX_BYTES..) != Some(value) {
                     return Err(damaged(format!("it names {} instead", hex(value))));
@@ -296,6 +330,7 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Format => "format".to_string(),
         Keyspace::Clock => "clock".to_string(),
         Keyspace::Regions { oid } => format!("regions of the table with oid {oid}"),
+        Keyspace::DynamicColumn { table, column } => format!("column {column} beside table {table}"),
         Keyspace::CatalogVersion => "catalog version".to_string(),
         Keyspace::CatalogPart { part } => format!("version of part {part} of the catalog"),
         Keyspace::NextTableId => "next table id".to_string(),

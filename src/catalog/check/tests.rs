@@ -8,7 +8,8 @@ use crate::catalog::{
     SequenceOwner, SequenceType, TableCache, TableOptions, ViewDef,
 };
 use crate::catalog::{CatalogWriter, record};
-use crate::codec::keyspace::Keyspace;
+use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::codec::row::ColumnId;
 use crate::store::StoreOptions;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
@@ -57,6 +58,7 @@ pub(in crate::catalog) fn table() -> TableDef {
             }],
             include: Vec::new(),
             unique: true,
+            nulls_not_distinct: false,
             constraint: true,
             deferral: None,
             built: true,
@@ -82,6 +84,7 @@ pub(in crate::catalog) fn table() -> TableDef {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     }
 }
@@ -275,6 +278,44 @@ async fn names_and_numbers_that_disagree_are_named() {
         (
             delete(Keyspace::Relation { id: 1 }),
             "public.v relation 3: it reads the relation with oid 16385",
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn columns_beside_tables_are_those_of_the_table() {
+    let column = |id: ColumnId| ColumnDef {
+        id,
+        dynamic: true,
+        ..table().columns[1].clone()
+    };
+    let beside = |key: (TableId, ColumnId), of: TableId, column: &ColumnDef| {
+        let (table, id) = key;
+        let value = record::encode_column(9, of, column).unwrap();
+        put(Keyspace::DynamicColumn { table, column: id }, value)
+    };
+    let next = table().next_column_id;
+    assert_named(vec![
+        (beside((1, next), 1, &column(next)), "two columns are named \"b\""),
+        (
+            beside((1, next + 1), 1, &column(next + 1)),
+            "the next column of table 1 is",
+        ),
+        (beside((1, next), 2, &column(next)), "it is that of column"),
+        (
+            beside((77, 3), 77, &column(3)),
+            "- column 3 beside table 77: there is no such table",
+        ),
+        (
+            put(
+                Keyspace::DynamicColumn {
+                    table: 1,
+                    column: next,
+                },
+                [7; 30],
+            ),
+            "catalog record is damaged: format 7",
         ),
     ])
     .await;

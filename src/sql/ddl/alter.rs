@@ -263,7 +263,8 @@ async fn store_anew(
         let oid = ctx.sequences.object_ids().take_oid().await?;
         index::define(&mut new, &index, oid, false);
     }
-    if let Some(beside) = beside.filter(|_| !ctx.in_block) {
+    // Older versions are carried in the transaction that moves the table, with its rows.
+    if let Some(beside) = beside.filter(|_| !ctx.in_block && !old.keeps_versions()) {
         let keys = keys_lock::lock_for_job(ctx, old, Keys::Move).await?;
         // Whoever was waited for may have altered the table.
         ctx.txn

@@ -7,9 +7,9 @@ use sqlparser::ast::{
 use super::check::NewCheck;
 use super::default;
 use super::foreign_key::NewForeignKey;
-use super::key::{check_primary_characteristics, read_unique};
+use super::key::{NewUnique, check_primary_characteristics, read_unique};
 use super::plain_column::check_no_system_column;
-use crate::catalog::{ColumnDef, ColumnDefault, Deferral, NO_SEQUENCE};
+use crate::catalog::{ColumnDef, ColumnDefault, NO_SEQUENCE};
 use crate::error::StatementFault;
 use crate::parse::definition::SequenceOption;
 use crate::parse::quoting::quote_ident;
@@ -27,8 +27,8 @@ pub(super) struct NewColumn {
     pub(super) def: ColumnDef,
     /// PRIMARY KEY here, with the constraint's name if it has one.
     pub(super) primary_key: Option<Option<String>>,
-    /// UNIQUE here, likewise, and whether it may be asked later.
-    pub(super) unique: Option<(Option<String>, Option<Deferral>)>,
+    /// UNIQUE here, without its column.
+    pub(super) unique: Option<NewUnique>,
     /// CHECK here.
     pub(super) checks: Vec<NewCheck>,
     /// REFERENCES here.
@@ -132,7 +132,10 @@ async fn read_option(
             new.primary_key = Some(constraint);
         }
         ColumnOption::Unique(unique) => {
-            new.unique = Some((constraint, read_unique(unique)?.deferral));
+            new.unique = Some(NewUnique {
+                name: constraint,
+                ..read_unique(unique)?
+            });
         }
         ColumnOption::Comment(text) => new.def.comment = Some(text.clone()),
         ColumnOption::Generated {

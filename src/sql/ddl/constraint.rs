@@ -9,11 +9,11 @@ use super::check::{self, NewCheck};
 use super::create_table::primary_key;
 use super::foreign_key::NewForeignKey;
 use super::index::NewIndex;
-use super::key::{self, KeyKind};
+use super::key::{self, KeyKind, NewUnique};
 use super::plain_column::row_id_column;
 use super::table_change::Change;
 use super::{constraint_name, foreign_key, free_name, notice};
-use crate::catalog::{Access, ColumnDef, Deferral, IndexDef, KeyColumn, Object, RelationName, TableDef};
+use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::{included, names};
@@ -49,6 +49,7 @@ pub(super) async fn add(
                 buckets: None,
                 predicate: None,
                 unique: unique.deferral.is_none(),
+                nulls_not_distinct: unique.nulls_not_distinct,
                 constraint: true,
                 deferral: unique.deferral,
                 options: BTreeMap::new(),
@@ -91,11 +92,11 @@ pub(super) async fn add(
 pub(super) fn add_unique_column(
     ctx: &StatementContext,
     change: &mut Change,
-    (name, deferral): (Option<String>, Option<Deferral>),
+    unique: NewUnique,
     column: Ident,
 ) -> Result<()> {
     let columns = key::key_columns(KeyKind::Unique, &[column.into()], &change.table.columns)?;
-    let name = constraint_name(ctx, change, name, &columns, &[])?;
+    let name = constraint_name(ctx, change, unique.name, &columns, &[])?;
     change.indexes.push(NewIndex {
         name,
         columns,
@@ -103,9 +104,10 @@ pub(super) fn add_unique_column(
         expressions: Vec::new(),
         buckets: None,
         predicate: None,
-        unique: deferral.is_none(),
+        unique: unique.deferral.is_none(),
+        nulls_not_distinct: unique.nulls_not_distinct,
         constraint: true,
-        deferral,
+        deferral: unique.deferral,
         options: BTreeMap::new(),
     });
     Ok(())

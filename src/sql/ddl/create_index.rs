@@ -1,6 +1,6 @@
 //! CREATE INDEX: what is asked for, checked. `index` adds it, `alter` where the table gets columns for it.
 
-use sqlparser::ast::{CreateIndex, Ident};
+use sqlparser::ast::{CreateIndex, Ident, IndexType};
 
 use super::index::{Completion, NewIndex, add};
 use super::index_expression::{self, Key};
@@ -9,7 +9,7 @@ use super::key::{self, KeyKind};
 use super::{advice, alter, free_name, notice, storage};
 use crate::catalog::{Access, KeyColumn, TableDef};
 use crate::codec::row::ColumnId;
-use crate::error::DuplicateKind;
+use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
 use crate::sql::relation::table;
 use crate::system::StatementContext;
@@ -18,7 +18,7 @@ use crate::{Error, Result};
 /// Runs CREATE INDEX.
 pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Result<String> {
     let table = table(ctx, &create.table_name, Access::CreateIndex)?;
-    check_supported(create)?;
+    check_supported(ctx, create)?;
     let options = NewIndexOptions::read(&create.with)?;
     storage::check_tablespaces(ctx)?;
     let completion = completion(ctx, create)?;
@@ -73,6 +73,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         predicate,
         buckets,
         unique: create.unique,
+        nulls_not_distinct: create.unique && create.nulls_distinct == Some(false),
         constraint: false,
         deferral: None,
         options: options.kept,
@@ -138,10 +139,24 @@ fn covered_columns(table: &TableDef, key: &[KeyColumn]) -> Vec<ColumnId> {
 }
 
 /// Errors: 0A000 for what an index here cannot be.
-fn check_supported(create: &CreateIndex) -> Result<()> {
+fn check_supported(ctx: &StatementContext, create: &CreateIndex) -> Result<()> {
     key::check_index_type(create.using.as_ref())?;
-    if create.nulls_distinct == Some(false) {
-        return Err(Error::unsupported("NULLS NOT DISTINCT", None));
+    if let Some(other @ (IndexType::Hash | IndexType::BRIN)) = &create.using {
+        let method = other.to_string().to_lowercase();
+        if matches!(other, IndexType::Hash) && (create.unique || create.columns.len() > 1) {
+            let what = if create.unique { "unique" } else { "multicolumn" };
+            return Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: format!("access method \"{method}\" does not support {what} indexes"),
+                hint: Some("Use btree.".to_string()),
+            });
+        }
+        notice(
+            ctx,
+            "00000",
+            format!("the index is sorted, as with USING btree: it serves what \"{method}\" would"),
+            None,
+        );
     }
     Ok(())
 }

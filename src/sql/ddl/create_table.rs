@@ -37,6 +37,7 @@ struct NewIndex {
     columns: Vec<KeyColumn>,
     include: Vec<ColumnId>,
     unique: bool,
+    nulls_not_distinct: bool,
     constraint: bool,
     deferral: Option<Deferral>,
     comment: Option<String>,
@@ -52,6 +53,7 @@ impl NewIndex {
             columns,
             include,
             unique: true,
+            nulls_not_distinct: false,
             constraint: declared,
             deferral: None,
             comment: None,
@@ -280,12 +282,10 @@ impl Parts {
         if let Some(constraint) = column.primary_key {
             set_primary(&mut self.primary, table, constraint, vec![index_column(name)])?;
         }
-        if let Some((constraint, deferral)) = column.unique {
+        if let Some(unique) = column.unique {
             self.unique.push(NewUnique {
-                name: constraint,
                 columns: vec![index_column(name)],
-                include: Vec::new(),
-                deferral,
+                ..unique
             });
         }
         let at = self.columns.len();
@@ -345,6 +345,7 @@ fn described_indexes(
         columns: written,
         include,
         deferral,
+        nulls_not_distinct,
     } in unique
     {
         indexes.push(NewIndex {
@@ -352,6 +353,7 @@ fn described_indexes(
             columns: key::key_columns(KeyKind::Unique, &written, columns)?,
             include: key::included_columns(&include, columns)?,
             unique: deferral.is_none(),
+            nulls_not_distinct,
             constraint: true,
             deferral,
             comment: None,
@@ -395,6 +397,7 @@ fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
         columns: key::key_columns(kind, &index.columns, columns)?,
         include: included.map(|column| column.id).collect(),
         unique: index.unique,
+        nulls_not_distinct: index.nulls_not_distinct,
         constraint: index.constraint,
         deferral: index.deferral,
         comment: index.comment,
@@ -512,6 +515,7 @@ pub(super) async fn create_described(
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     };
     for index in description.computed_indexes {
@@ -544,6 +548,7 @@ fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef
         columns: new.columns,
         include: new.include,
         unique: new.unique,
+        nulls_not_distinct: new.nulls_not_distinct,
         constraint: new.constraint,
         deferral: new.deferral,
         built: true,

@@ -42,7 +42,7 @@ pub(super) async fn drop(
     expiry::check_drop(table, &name)?;
     drop_views(ctx, table, id, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
-    drop_dependents(table, id, &name, cascade)?;
+    drop_dependents(ctx, table, (id, &name), cascade)?;
     let column = table.columns.iter().find(|column| column.id == id).cloned();
     if let Some(column) = column {
         foreign_key::release_column(ctx, table, &column, cascade)?;
@@ -117,7 +117,12 @@ fn drop_sequence_users(
 }
 
 /// Drops the generated columns that are computed of a column. Errors: 2BP01 without CASCADE, 0A000 for one in the key.
-fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool) -> Result<()> {
+fn drop_dependents(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    (id, name): (ColumnId, &str),
+    cascade: bool,
+) -> Result<()> {
     let all: Vec<ColumnDef> = generation::dependents(table, id).cloned().collect();
     // What an index holds of the column goes with it, and so the index.
     let (computed, dependents): (Vec<ColumnDef>, Vec<ColumnDef>) = all
@@ -138,6 +143,9 @@ fn drop_dependents(table: &mut TableDef, id: ColumnId, name: &str, cascade: bool
     if dependents.iter().any(|column| table.is_key_column(column.id)) {
         return Err(changed_key(table));
     }
+    let described = |column: &ColumnDef| format!("column {} of table {}", column.name, table.name);
+    let gone: Vec<String> = dependents.iter().map(described).collect();
+    notice_cascade(ctx, &gone);
     for dependent in computed.into_iter().chain(dependents) {
         table.remove_column(dependent.id);
     }

@@ -29,6 +29,8 @@ pub(super) struct NewIndex {
     /// BUCKETS.
     pub(super) buckets: Option<IndexBuckets>,
     pub(super) unique: bool,
+    /// NULLS NOT DISTINCT.
+    pub(super) nulls_not_distinct: bool,
     /// Declared as a constraint.
     pub(super) constraint: bool,
     /// DEFERRABLE, and then not `unique`.
@@ -152,6 +154,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         predicate: new.predicate.clone(),
         buckets: new.buckets,
         unique: new.unique,
+        nulls_not_distinct: new.nulls_not_distinct,
         constraint: new.constraint,
         deferral: new.deferral,
         built: !building,

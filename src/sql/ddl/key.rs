@@ -32,6 +32,8 @@ pub(super) struct NewUnique {
     pub(super) include: Vec<String>,
     /// DEFERRABLE.
     pub(super) deferral: Option<Deferral>,
+    /// NULLS NOT DISTINCT.
+    pub(super) nulls_not_distinct: bool,
 }
 
 /// The columns of a key, looked up among `columns`. Errors: 42703, 42701 for a column named twice, 0A000 for
@@ -79,21 +81,26 @@ pub(super) fn key_column(column: ColumnId, part: &IndexColumn) -> KeyColumn {
     }
 }
 
-/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT, 42601.
+/// A UNIQUE constraint of a table definition. Errors: 0A000 for NULLS NOT DISTINCT that is checked later, 42601.
 pub(super) fn read_unique(unique: &UniqueConstraint) -> Result<NewUnique> {
-    if unique.nulls_distinct == NullsDistinctOption::NotDistinct {
-        return Err(Error::unsupported("NULLS NOT DISTINCT", None));
-    }
+    let nulls_not_distinct = unique.nulls_distinct == NullsDistinctOption::NotDistinct;
     let deferral = match deferral(unique.characteristics.as_ref())? {
         (false, _) => None,
         (true, false) => Some(Deferral::Immediate),
         (true, true) => Some(Deferral::Deferred),
     };
+    if nulls_not_distinct && deferral.is_some() {
+        return Err(Error::unsupported(
+            "NULLS NOT DISTINCT of a deferrable constraint",
+            Some("Leave one of the two out."),
+        ));
+    }
     Ok(NewUnique {
         name: unique.name.as_ref().map(names::fold),
         columns: unique.columns.clone(),
         include: parse::included(&unique.index_options)?,
         deferral,
+        nulls_not_distinct,
     })
 }
 
@@ -135,10 +142,11 @@ pub(super) fn check_index_characteristics(characteristics: Option<&ConstraintCha
     }
 }
 
-/// Errors: 0A000 for any kind of index but btree.
+/// Errors: 0A000 for any kind of index that a sorted one cannot stand for.
 pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
-        None | Some(IndexType::BTree) => Ok(()),
+        // A sorted index serves what these do, and more.
+        None | Some(IndexType::BTree | IndexType::Hash | IndexType::BRIN) => Ok(()),
         // LindormTable's word for an index of sorted entries.
         Some(IndexType::Custom(name)) if name.value.eq_ignore_ascii_case("kv") => Ok(()),
         Some(IndexType::Custom(name))

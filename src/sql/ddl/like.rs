@@ -57,6 +57,8 @@ pub(super) struct LikeIndex {
     pub(super) columns: Vec<IndexColumn>,
     pub(super) include: Vec<String>,
     pub(super) unique: bool,
+    /// NULLS NOT DISTINCT.
+    pub(super) nulls_not_distinct: bool,
     pub(super) constraint: bool,
     pub(super) deferral: Option<Deferral>,
     pub(super) comment: Option<String>,
@@ -167,6 +169,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                     .filter_map(|id| Some(column(table, *id)?.name.clone()))
                     .collect(),
                 unique: index.unique,
+                nulls_not_distinct: index.nulls_not_distinct,
                 constraint: index.constraint,
                 deferral: index.deferral,
                 comment: index.comment.clone().filter(|_| has(like, "comments")),

@@ -250,16 +250,22 @@ fn described(ctx: &StatementContext, relation: &Relation) -> String {
 
 /// Says what goes with what is dropped.
 fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
-    let message = match gone {
+    let (message, detail) = match gone {
         [] => return,
-        [one] => format!("drop cascades to {one}"),
-        many => format!(
-            "drop cascades to {} other objects: {}",
-            many.len(),
-            many.join(", ")
-        ),
+        [one] => (format!("drop cascades to {one}"), None),
+        many => {
+            let lines: Vec<String> = many.iter().map(|one| format!("drop cascades to {one}")).collect();
+            let message = format!("drop cascades to {} other objects", many.len());
+            (message, Some(lines.join("\n")))
+        }
     };
-    notice(ctx, "00000", message, None);
+    ctx.notice(Notice {
+        severity: "NOTICE",
+        sqlstate: "00000".into(),
+        detail,
+        message,
+        hint: None,
+    });
 }
 
 /// A name for a new index that no relation of the schema has: `base`, `base1`, `base2` …
@@ -276,6 +282,8 @@ fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String
 
 #[cfg(test)]
 mod expiry_tests;
+#[cfg(test)]
+mod model_walk;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use sqlparser::ast::ObjectName;
 
 use crate::error::StatementFault;
 use crate::parse::names;
-use crate::types::SqlType;
+use crate::types::{NetworkKind, SqlType};
 use crate::{Error, Result};
 
 /// PostgreSQL's classes for btree.
@@ -80,6 +80,9 @@ fn classes_of(ty: &SqlType) -> &'static [&'static str] {
         SqlType::TimestampTz(_) => &["timestamptz_ops"],
         SqlType::Interval(_) => &["interval_ops"],
         SqlType::Uuid => &["uuid_ops"],
+        SqlType::Network(NetworkKind::Inet | NetworkKind::Cidr) => &["inet_ops", "cidr_ops"],
+        SqlType::Network(NetworkKind::MacAddr) => &["macaddr_ops"],
+        SqlType::Network(NetworkKind::MacAddr8) => &["macaddr8_ops"],
         _ => &[],
     }
 }

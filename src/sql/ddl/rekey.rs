@@ -7,7 +7,7 @@ use sqlparser::ast::IndexColumn;
 
 use super::constraint::new_key;
 use super::table_change::{Beside, Change};
-use super::{advice, free_name, key, notice, versions};
+use super::{advice, free_name, key, notice};
 use crate::catalog::{BUCKETS_MAX, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
@@ -36,7 +36,6 @@ pub(super) async fn apply(
     if is_same(&old, &table) {
         return Ok(());
     }
-    versions::check_rewrite(&old, &table, true)?;
     if !old.has_hidden_key() && telling(&old) != telling(&table) && is_needed(ctx, &old, &table) {
         table.primary_key.oid = ctx.sequences.object_ids().take_oid().await?;
         table.primary_key.comment = None;

@@ -18,7 +18,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::table::{begin_count, carry_times, carry_versions};
+use crate::table::{begin_count, carry_times, carry_versions, keep_rows_that_are_over};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -50,7 +50,7 @@ pub(super) async fn run(
     new: TableDef,
     rewrite: &Rewrite,
 ) -> Result<()> {
-    versions::check_rewrite(old, &new, rewrite.rekeyed || rewrite.retypes_key(old))?;
+    versions::check_rewrite(old, &new)?;
     ctx.txn.guard(&written_key(old.id));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let id = ctx.sequences.object_ids().take().await?;
@@ -96,12 +96,31 @@ pub(super) async fn run(
     }
     let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
     copied.map_err(|error| as_definition_error(error, &new, rewrite))?;
-    carry_times(&ctx.txn, old, &new).await?;
-    if rewrite.retyped.is_empty() || !old.keeps_versions() || !new.keeps_versions() {
-        return carry_versions(&ctx.txn, old, &new).await;
-    }
-    let copied = dml::copy_versions(&reading, &Arc::new(old.clone()), &new, &expressions, &positions).await;
+    let written = (expressions.as_slice(), positions.as_slice());
+    let copied = carry(&reading, old, &new, rewrite, written).await;
     copied.map_err(|error| as_definition_error(error, &new, rewrite))
+}
+
+/// Gives the rows that were written anew the times and older versions that they had.
+async fn carry(
+    ctx: &StatementContext,
+    old: &TableDef,
+    new: &TableDef,
+    rewrite: &Rewrite,
+    written: (&[Expr], &[usize]),
+) -> Result<()> {
+    if !old.keeps_versions() || !new.keeps_versions() {
+        return carry_times(&ctx.txn, old, new).await;
+    }
+    keep_rows_that_are_over(&ctx.txn, old).await?;
+    if rewrite.rekeyed || rewrite.retypes_key(old) || old.has_hidden_key() {
+        return dml::rekey_versions(ctx, &Arc::new(old.clone()), new, written).await;
+    }
+    carry_times(&ctx.txn, old, new).await?;
+    match rewrite.retyped.is_empty() {
+        true => carry_versions(&ctx.txn, old, new).await,
+        false => dml::copy_versions(ctx, &Arc::new(old.clone()), new, written).await,
+    }
 }
 
 /// What a column's new value is computed of.
@@ -114,7 +133,7 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
 pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
-    use SqlType::{Date, Interval, Json, Jsonb, Time, Timestamp, TimestampTz, Unknown};
+    use SqlType::{Date, Interval, Json, Jsonb, Network, Time, Timestamp, TimestampTz, Unknown};
     let is_same = match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
         (SqlType::Enum(from), SqlType::Enum(to)) => from == to,
@@ -126,6 +145,7 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     is_same
         || to.is_string()
         || from.is_bits() && to.is_bits()
+        || matches!((from, to), (Network(from), Network(to)) if from.is_ip() == to.is_ip())
         || is_number(from) && is_number(to)
         || matches!(
             (from, to),

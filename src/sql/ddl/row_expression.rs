@@ -9,6 +9,7 @@ use crate::catalog::ColumnDef;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::parse::quoting::quote_ident;
 use crate::sql::dml;
 use crate::{Error, Result};
 
@@ -68,7 +69,11 @@ pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<Str
         if let Expr::Identifier(name) = expr
             && names::fold(name) == old
         {
-            *name = Ident::with_quote('"', new);
+            // Quoted where a name must be, as it is printed.
+            *name = match quote_ident(new).as_str() {
+                plain if plain == new => Ident::new(new),
+                _ => Ident::with_quote('"', new),
+            };
         }
         ControlFlow::<()>::Continue(())
     });

@@ -56,18 +56,16 @@ pub(super) fn begin_anew(table: &mut TableDef, now: i64) {
     }
 }
 
-/// The rows of a table are to be written anew. `is_otherwise`: under other keys. Errors: 0A000 where nobody would know which versions are of
-/// which row.
-pub(super) fn check_rewrite(old: &TableDef, new: &TableDef, is_otherwise: bool) -> Result<()> {
-    let keeps = old.keeps_versions() && new.keeps_versions();
-    match keeps && (is_otherwise || old.has_hidden_key()) {
+/// The rows of a table are to be written anew. Errors: 0A000 where nobody would know which versions are of which row.
+pub(super) fn check_rewrite(old: &TableDef, new: &TableDef) -> Result<()> {
+    match old.keeps_versions() && new.keeps_versions() && new.has_hidden_key() {
         true => Err(Error::unsupported(
             format!(
-                "a change of the keys of the rows of \"{}\", of which older versions are kept",
+                "writing the rows of \"{}\" anew, which has no primary key and of which older versions are kept",
                 old.name
             ),
             Some(
-                "Give the versions up first: ALTER TABLE ... RESET (versions, history); or copy the rows to a new table.",
+                "Give it a primary key, or give the versions up first: ALTER TABLE ... RESET (versions, history).",
             ),
         )),
         false => Ok(()),

@@ -4,38 +4,48 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use rand::rngs::StdRng;
-use rand::{Rng, SeedableRng};
+use rand::Rng;
 
-use crate::catalog::Catalog;
+use super::model_walk::{self, BEGIN, Walk, seeds};
+use crate::catalog::{Catalog, TableDef};
 use crate::sql::testing::Client;
 use crate::store::Store;
 use crate::table::{VersionPass, remove_versions_page};
-use crate::txn::{Savepoint, Transaction};
+use crate::txn::Transaction;
 
-/// When the test begins, in microseconds since 1970; times are told from there.
-const BEGIN: i64 = 1_800_000_000_000_000;
 const MILLI: i64 = 1000;
-const STEPS: usize = 160;
+const STEPS: usize = 120;
 /// The time of what is not committed.
 const UNSETTLED: i64 = i64::MAX;
 
-/// Removes the versions that no history needs, as the background does; answers how many.
-async fn remove_versions(store: &Arc<dyn Store>, versions_max: usize) -> usize {
+/// Removes the versions that no history needs, as the background does: some pages, from where it was.
+async fn remove_versions(
+    store: &Arc<dyn Store>,
+    pass: &mut Option<VersionPass>,
+    (versions_max, pages_max): (usize, usize),
+) -> usize {
     let begin = || Transaction::begin(Arc::clone(store), 1 << 20);
     let catalog = Catalog::load(&begin().await.unwrap(), None).await.unwrap();
     let mut removed = 0;
     for table in catalog.tables().filter(|table| table.keeps_versions()) {
-        let mut pass = Some(VersionPass::default());
-        while let Some(at) = pass.take() {
+        for _ in 0..pages_max {
+            let at = pass.take().unwrap_or_default();
             let txn = begin().await.unwrap();
             Catalog::load(&txn, Some(Arc::clone(&catalog))).await.unwrap();
             let page = remove_versions_page(&txn, table, at, versions_max).await.unwrap();
             removed += page.removed;
-            pass = page.next;
+            *pass = page.next;
+            if pass.is_none() {
+                break;
+            }
         }
     }
     removed
+}
+
+/// All of them.
+async fn remove_all_versions(store: &Arc<dyn Store>, versions_max: usize) -> usize {
+    remove_versions(store, &mut None, (versions_max, usize::MAX)).await
 }
 
 /// `u`, `v`.
@@ -54,6 +64,8 @@ struct Model {
     rows: BTreeMap<i64, Vec<Version>>,
     count: Option<usize>,
     history: Option<i64>,
+    /// Where the removal in the background is, which goes on from there whatever has become of the table.
+    pass: Option<VersionPass>,
 }
 
 impl Model {
@@ -142,14 +154,6 @@ impl Model {
         }
     }
 
-    fn commit(&mut self, now: i64) {
-        for version in self.rows.values_mut().flatten() {
-            if version.time == UNSETTLED {
-                version.time = now;
-            }
-        }
-    }
-
     /// What was the row at some moment of these.
     fn between(&self, from: i64, to: i64) -> Vec<String> {
         let mut found = Vec::new();
@@ -200,81 +204,42 @@ fn sql(value: Option<i64>) -> String {
     value.map_or_else(|| "NULL".to_string(), |value| value.to_string())
 }
 
-struct Walk {
-    client: Client,
-    random: StdRng,
-    model: Model,
-    now: i64,
-    /// In a block: the model and the time as it began, and its savepoint.
-    block: Option<(Model, i64)>,
-    savepoint: Option<(Savepoint, Model)>,
-    log: Vec<String>,
+impl model_walk::Model for Model {
+    fn commit(&mut self, now: i64) {
+        for version in self.rows.values_mut().flatten() {
+            if version.time == UNSETTLED {
+                version.time = now;
+            }
+        }
+    }
 }
 
-impl Walk {
-    async fn new(seed: u64) -> Walk {
-        let (count, history) = match seed % 3 {
-            0 => (Some(3), None),
-            1 => (None, Some(60 * MILLI)),
-            _ => (Some(4), Some(40 * MILLI)),
-        };
-        let client = Client::new();
-        client.store.clock().set(BEGIN);
-        let mut options = Vec::new();
-        options.extend(count.map(|count| format!("versions = {count}")));
-        options.extend(history.map(|micros| format!("history = '{} ms'", micros / MILLI)));
-        client
-            .ok(&format!(
-                "CREATE TABLE t (k int PRIMARY KEY, u bigint UNIQUE, v bigint) WITH ({}); CREATE INDEX t_v ON t (v) INCLUDE (u)",
-                options.join(", ")
-            ))
-            .await;
-        Walk {
-            client,
-            random: StdRng::seed_from_u64(seed),
-            model: Model {
-                count,
-                history,
-                ..Model::default()
-            },
-            now: BEGIN,
-            block: None,
-            savepoint: None,
-            log: vec![format!("seed {seed}")],
-        }
-    }
+async fn walk(seed: u64, is_on_sled: bool) -> Walk<Model> {
+    let (count, history) = match seed % 3 {
+        0 => (Some(3), None),
+        1 => (None, Some(60 * MILLI)),
+        _ => (Some(4), Some(40 * MILLI)),
+    };
+    let mut options = Vec::new();
+    options.extend(count.map(|count| format!("versions = {count}")));
+    options.extend(history.map(|micros| format!("history = '{} ms'", micros / MILLI)));
+    let definitions = format!(
+        "CREATE TABLE t (k int PRIMARY KEY, u bigint UNIQUE, v bigint) WITH ({}); CREATE INDEX t_v ON t (v) INCLUDE (u)",
+        options.join(", ")
+    );
+    let model = Model {
+        count,
+        history,
+        ..Model::default()
+    };
+    Walk::new(seed, is_on_sled, &definitions, model).await
+}
 
-    /// The time at which the statement at hand began, as its transaction knows it.
-    fn time(&self) -> i64 {
-        self.block.as_ref().map_or(self.now, |(_, time)| *time)
-    }
-
-    fn pass_time(&mut self) {
-        self.now += self.random.random_range(1..6) * MILLI;
-        self.client.store.clock().set(self.now);
-    }
-
-    async fn expect(&mut self, statement: String, expected: Result<String, &str>, after: Model) {
-        self.log.push(statement.clone());
-        let savepoint = self.client.savepoint();
-        let done = self.client.run_with(&statement, &[]).await;
-        let done = done
-            .map(|(tag, _)| tag)
-            .map_err(|error| error.sqlstate().to_string());
-        let expected = expected.map_err(str::to_string);
-        assert_eq!(done, expected, "{}\n{:#?}", self.log.join("\n"), self.model);
-        match done {
-            Ok(_) => self.model = after,
-            Err(_) => self.client.rollback_to(savepoint),
-        }
-        if self.block.is_none() {
-            self.model.commit(self.now);
-        }
-    }
-
+impl Walk<Model> {
     #[expect(clippy::too_many_lines, reason = "an arm a kind of statement")]
     async fn step(&mut self) {
-        self.pass_time();
+        let passed = self.random.random_range(1..6) * MILLI;
+        self.pass_time(passed);
         let now = self.time();
         let (k, u, v) = (
             self.random.random_range(0..5),
@@ -289,7 +254,7 @@ impl Walk {
         };
         let hint = given.map_or_else(String::new, |given| format!("/*+ _l_ts_({}) */", given / MILLI));
         let mut after = self.model.clone();
-        match self.random.random_range(0..17) {
+        match self.random.random_range(0..20) {
             0..=3 => {
                 let result = match self.model.row(k).is_some() || self.model.has_u(u, k) {
                     true => Err("23505"),
@@ -351,51 +316,38 @@ impl Walk {
                 self.expect(statement, result, after).await;
             }
             13..=14 => self.change_block().await,
-            _ if self.block.is_none() => {
+            15 => self.store_anew().await,
+            16 => self.open_again().await,
+            _ if !self.is_in_block() => {
                 self.log.push("remove".to_string());
                 let versions_max = self.random.random_range(1..5);
-                remove_versions(&self.client.store, versions_max).await;
+                let pages_max = self.random.random_range(1..4);
+                remove_versions(
+                    &self.client.store,
+                    &mut self.model.pass,
+                    (versions_max, pages_max),
+                )
+                .await;
             }
             _ => {}
         }
     }
 
-    async fn change_block(&mut self) {
-        match (self.block.take(), self.random.random_range(0..5)) {
-            (None, _) => {
-                self.client.begin().await;
-                self.block = Some((self.model.clone(), self.now));
-                self.log.push("BEGIN".to_string());
-            }
-            (Some(block), 0..=1) => {
-                self.block = Some(block);
-                let savepoint = self.client.savepoint();
-                self.savepoint = savepoint.map(|savepoint| (savepoint, self.model.clone()));
-                self.log.push("SAVEPOINT".to_string());
-            }
-            (Some(block), 2) if self.savepoint.is_some() => {
-                self.block = Some(block);
-                if let Some((savepoint, model)) = self.savepoint.take() {
-                    self.client.rollback_to(Some(savepoint));
-                    self.model = model;
-                    self.log.push("ROLLBACK TO".to_string());
-                }
-            }
-            (Some((before, _)), 3) => {
-                self.client.rollback();
-                (self.model, self.savepoint) = (before, None);
-                self.log.push("ROLLBACK".to_string());
-            }
-            (Some(_), _) => {
-                self.savepoint = None;
-                self.log.push("COMMIT".to_string());
-                self.client.commit().await.unwrap();
-                self.model.commit(self.now);
-            }
-        }
+    /// Writes all rows of the table anew, under other keys or the same, which changes nothing that anybody sees.
+    async fn store_anew(&mut self) {
+        let statement = match self.random.random_range(0..6) {
+            0 => "ALTER TABLE t ALTER PRIMARY KEY (k DESC)",
+            1 => "ALTER TABLE t ALTER PRIMARY KEY (k) WITH (BUCKETS = 3)",
+            2 => "ALTER TABLE t ALTER PRIMARY KEY (k)",
+            3 => "ALTER TABLE t ALTER COLUMN v TYPE numeric(20)",
+            4 => "ALTER TABLE t ALTER COLUMN v TYPE bigint",
+            _ => "ALTER TABLE t ALTER COLUMN u TYPE numeric(20), ALTER COLUMN v TYPE bigint",
+        };
+        let after = self.model.clone();
+        self.expect(statement.to_string(), Ok("ALTER TABLE".to_string()), after)
+            .await;
     }
 
-    #[expect(clippy::too_many_lines, reason = "a comparison a way to read")]
     async fn compare(&mut self) {
         let now = self.time();
         let seen: Vec<String> = self.model.seen().map(|(k, row)| text(k, row, None)).collect();
@@ -473,16 +425,7 @@ impl Walk {
                 .collect(),
             ));
         }
-        for (query, rows) in queries {
-            let found = self.client.rows(&query).await;
-            assert_eq!(
-                found,
-                rows,
-                "{query} at {now}\n{}\n{:#?}",
-                self.log.join("\n"),
-                self.model
-            );
-        }
+        self.expect_rows(queries).await;
     }
 
     /// A moment as a time stamp. The test begins at 2027-01-15 08:00 UTC.
@@ -498,21 +441,105 @@ impl Walk {
 
 #[tokio::test]
 async fn a_random_walk_sees_what_the_model_does() {
-    let seeds: u64 = std::env::var("KEYSPAN_VERSIONS_SEEDS")
-        .ok()
-        .and_then(|seeds| seeds.parse().ok())
-        .unwrap_or(18);
-    for seed in 0..seeds {
-        let mut walk = Walk::new(seed).await;
+    for seed in 0..seeds("KEYSPAN_VERSIONS_SEEDS", 12) {
+        let mut walk = walk(seed, seed % 6 == 5).await;
         for _ in 0..STEPS {
             walk.step().await;
             walk.compare().await;
         }
-        if walk.block.is_some() {
-            walk.client.commit().await.unwrap();
+        walk.end().await;
+    }
+}
+
+/// A table that was stored anew between two pages of a pass is gone over from its beginning, and what stands before it is let alone.
+#[tokio::test]
+async fn a_pass_knows_that_a_table_was_stored_anew() {
+    for change in [
+        "ALTER TABLE t ALTER COLUMN v TYPE text",
+        "TRUNCATE t; INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
+        "ALTER TABLE t RESET (history); ALTER TABLE t SET (history = 10)",
+    ] {
+        let client = Client::new();
+        client.store.clock().set(BEGIN);
+        for table in ["t", "u"] {
+            client
+                .ok(&format!(
+                    "CREATE TABLE {table} (k int PRIMARY KEY, v int) WITH (history = 10, full_scan = 'allow');
+                     CREATE INDEX ON {table} (v);
+                     INSERT INTO {table} VALUES (1, 0), (2, 0), (3, 0), (4, 0);
+                     UPDATE {table} SET v = k"
+                ))
+                .await;
         }
-        let faults = walk.client.check().await;
-        assert_eq!(faults, Vec::<String>::new(), "{}", walk.log.join("\n"));
+        client.store.clock().set(BEGIN + 100_000_000);
+        let page = |table: Arc<TableDef>, pass, versions_max| {
+            let store = Arc::clone(&client.store);
+            async move {
+                let txn = Transaction::begin(store, 1 << 20).await.unwrap();
+                Catalog::load(&txn, None).await.unwrap();
+                remove_versions_page(&txn, &table, pass, versions_max)
+                    .await
+                    .unwrap()
+            }
+        };
+        let begun = page(client.table("t").await, VersionPass::default(), 1).await;
+        assert_eq!(begun.removed, 1, "{change}");
+        client.ok(change).await;
+        client.store.clock().set(BEGIN + 300_000_000);
+        let (mut pass, mut removed) = (begun.next, 0);
+        while let Some(at) = pass.take() {
+            let next = page(client.table("t").await, at, 100).await;
+            removed += next.removed;
+            pass = next.next;
+        }
+        assert_eq!(
+            removed,
+            if change.starts_with("ALTER TABLE t ALTER") {
+                3
+            } else {
+                0
+            },
+            "{change}"
+        );
+        for table in ["t", "u"] {
+            let rows = client.rows(&format!("SELECT k, v FROM {table} ORDER BY k")).await;
+            assert_eq!(rows, ["1|1", "2|2", "3|3", "4|4"], "{table}: {change}");
+        }
+        assert_eq!(client.check().await, Vec::<String>::new(), "{change}");
+    }
+}
+
+/// Rows that are over are not written anew, and were there until then.
+#[tokio::test]
+async fn a_history_keeps_rows_that_are_over_when_its_table_is_stored_anew() {
+    for change in [
+        "ALTER TABLE t ALTER COLUMN v TYPE text",
+        "ALTER TABLE t ALTER PRIMARY KEY (k DESC)",
+        "ALTER TABLE t ALTER PRIMARY KEY (v)",
+        "CREATE INDEX ON t ((k + 1))",
+    ] {
+        let client = Client::new();
+        client.store.clock().set(BEGIN);
+        client
+            .ok("CREATE TABLE t (k int PRIMARY KEY, v int NOT NULL) WITH (history = 1000, ttl = 10, full_scan = 'allow');
+                 INSERT INTO t VALUES (1, 10), (2, 20)")
+            .await;
+        client.store.clock().set(BEGIN + 4_000_000);
+        client
+            .ok("UPDATE t SET v = 21 WHERE k = 2; INSERT INTO t VALUES (3, 30)")
+            .await;
+        client.store.clock().set(BEGIN + 12_000_000);
+        client.ok(change).await;
+        client.store.clock().set(BEGIN + 13_000_000);
+        for (ago, rows) in [
+            ("0s", vec!["2|21", "3|30"]),
+            ("8s", vec!["1|10", "2|21", "3|30"]),
+            ("11s", vec!["1|10", "2|20"]),
+        ] {
+            let query = format!("SELECT k, v FROM t AS OF SYSTEM TIME '-{ago}' ORDER BY k");
+            assert_eq!(client.rows(&query).await, rows, "{ago} {change}");
+        }
+        assert_eq!(client.check().await, Vec::<String>::new(), "{change}");
     }
 }
 
@@ -587,18 +614,18 @@ async fn the_past_is_told_as_long_as_it_is_kept() {
         client.rows("SELECT v FROM t AS OF SYSTEM TIME '-9900 ms'").await,
         ["20"]
     );
-    assert_eq!(remove_versions(&client.store, 100).await, 1);
+    assert_eq!(remove_all_versions(&client.store, 100).await, 1);
     assert_eq!(
         client.rows("SELECT v FROM t AS OF SYSTEM TIME '-9900 ms'").await,
         ["20"]
     );
     client.store.clock().set(BEGIN + 30_000_000);
     assert_eq!(
-        remove_versions(&client.store, 100).await,
+        remove_all_versions(&client.store, 100).await,
         1,
         "before it is told that it was removed"
     );
-    assert_eq!(remove_versions(&client.store, 100).await, 1);
+    assert_eq!(remove_all_versions(&client.store, 100).await, 1);
     assert_eq!(client.check().await, Vec::<String>::new());
     assert_eq!(
         client.rows("SELECT v FROM t AS OF SYSTEM TIME '-9s'").await,
@@ -645,7 +672,7 @@ async fn a_block_that_keeps_its_snapshot_reads_the_past_of_that() {
     assert_eq!(client.rows(past).await, ["1|20"], "two seconds before it began");
     client.store.clock().set(BEGIN + 25_000_000);
     other.ok("UPDATE t SET v = 3").await;
-    remove_versions(&other.store, 100).await;
+    remove_all_versions(&other.store, 100).await;
     assert_eq!(
         client.rows(past).await,
         ["1|20"],

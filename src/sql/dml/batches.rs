@@ -6,7 +6,7 @@
 //! snapshot is given up, or keeps too much of what the batches replace, or a row is met that is there under another key by now.
 //!
 //! Invariant: no row is written twice. What was deleted no pass meets again; an UPDATE goes along the primary key, none of whose columns
-//! it sets, and a pass reads what stands behind the last row that was committed (`TableDef::walked`).
+//! it sets, and a pass reads what stands behind the last row that was committed (`TableDef::walked`), unless the table was stored anew.
 
 use std::sync::Arc;
 
@@ -23,6 +23,7 @@ use super::update::{UpdatePlan, WalkedTo};
 use super::write_plan::WritePlan;
 use super::write_result::WriteResult;
 use crate::catalog::{Catalog, TableDef};
+use crate::codec::keyspace::entry_prefix;
 use crate::system::plan_cache::PlanCache;
 use crate::system::{Notice, StatementContext};
 use crate::table::{RowEncoder, constraint_key, lock_for_writes, write_schema};
@@ -160,6 +161,9 @@ async fn pass(
         (None, Some(plan)) => Batched::Update(plan),
         (None, None) => return Err(Error::internal("batches of what is neither UPDATE nor DELETE")),
     };
+    if let Some((after, _)) = &progress.walked {
+        require_as_it_was(batched.target(), after)?;
+    }
     if matches!(batched, Batched::Delete(plan) if plan.returning.is_some()) {
         return Err(Error::unsupported(
             "RETURNING with the hint _l_batch_",
@@ -190,6 +194,20 @@ async fn pass(
         if kept.undo_bytes > kept.undo_bytes_max / UNDO_PART {
             return Ok(Pass::Again);
         }
+    }
+}
+
+/// The rows of an UPDATE must stand where the last pass left them, for it to know which it has written. Errors: 55000.
+fn require_as_it_was(table: &TableDef, after: &WalkedTo) -> Result<()> {
+    let rows = entry_prefix(table.id, table.primary_key.id);
+    match after.is_empty() || after.starts_with(&rows) {
+        true => Ok(()),
+        false => Err(Error::NotInState {
+            message: format!(
+                "the rows of \"{}\" were stored anew by another session while they were updated in batches",
+                table.name
+            ),
+        }),
     }
 }
 

@@ -39,6 +39,8 @@ mod target;
 mod update;
 mod values;
 mod version_time;
+mod view_rows;
+mod view_target;
 mod with_parts;
 mod with_writes;
 mod write_plan;
@@ -51,7 +53,7 @@ use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
-pub(crate) use copy_versions::copy_versions;
+pub(crate) use copy_versions::{copy_versions, rekey_versions};
 pub(crate) use default::{check_default, evaluate_default, parse_expression};
 pub(crate) use deferrable_keys::verify_unrepeated;
 pub(crate) use deferred_references::check_deferred;
@@ -102,5 +104,7 @@ pub(crate) async fn execute_with_writes(
     result
 }
 
+#[cfg(test)]
+mod dynamic_column_tests;
 #[cfg(test)]
 mod tests;

@@ -13,6 +13,7 @@ use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
 use super::update::{UpdatePlan, WalkedTo};
+use super::view_target::through_views;
 use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::plan::row_keys;
@@ -86,7 +87,7 @@ impl WritePlan {
     ) -> Result<Arc<WritePlan>> {
         let mut types = known_types(ctx);
         let noticed = ctx.notices_count();
-        let write = match statement {
+        let write = match through_views(ctx, statement)?.as_ref() {
             ast::Statement::Insert(insert) => Write::Insert(
                 InsertPlan::bind_for_run(ctx, part_columns::whole(ctx, insert)?.as_ref(), &mut types).await?,
             ),
@@ -111,7 +112,7 @@ impl WritePlan {
     ) -> Result<Description> {
         let mut types = parameters.to_vec();
         let noticed = ctx.notices_count();
-        let write = match statement {
+        let write = match through_views(ctx, statement)?.as_ref() {
             ast::Statement::Insert(insert) => Write::Insert(InsertPlan::bind_for_describe(
                 ctx,
                 part_columns::whole(ctx, insert)?.as_ref(),

@@ -8,7 +8,9 @@ use arrow::array::{
     Int64Builder, IntervalMonthDayNanoBuilder, ListBuilder, RecordBatch, RecordBatchOptions, StringBuilder,
     TimestampMicrosecondBuilder, new_null_array,
 };
-use arrow::datatypes::{DataType, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
+
+use crate::types::{NetworkValue, SqlType};
 
 /// One value as PostgreSQL prints it; `None` is NULL. Timestamps and intervals are written as a count of microseconds.
 pub(crate) type Cell = Option<String>;
@@ -23,7 +25,7 @@ pub(crate) fn batch(schema: &SchemaRef, rows: &[Vec<Cell>]) -> RecordBatch {
             let cells = rows
                 .iter()
                 .map(|row| row.get(position).and_then(|cell| cell.as_deref()));
-            column(field.data_type(), &cells.collect::<Vec<_>>())
+            column(field, &cells.collect::<Vec<_>>())
         })
         .collect();
     let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
@@ -75,7 +77,8 @@ fn array_element(element: &mut String, quoted: bool) -> Cell {
 
 /// The cells as an Arrow array. A cell that does not read as its type is NULL; the tests of the generated files show
 /// that there is none.
-fn column(data_type: &DataType, cells: &[Option<&str>]) -> ArrayRef {
+fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
+    let data_type = field.data_type();
     macro_rules! numbers {
         ($builder:ty) => {{
             let mut builder = <$builder>::with_capacity(cells.len());
@@ -101,6 +104,16 @@ fn column(data_type: &DataType, cells: &[Option<&str>]) -> ArrayRef {
         DataType::Utf8 => {
             let mut builder = StringBuilder::new();
             cells.iter().for_each(|cell| builder.append_option(*cell));
+            Arc::new(builder.finish())
+        }
+        DataType::Binary if SqlType::from_field(field).network_kind().is_some() => {
+            let kind = SqlType::from_field(field).network_kind();
+            let read = |cell: &str| NetworkValue::parse(cell, kind?).ok();
+            let mut builder = BinaryBuilder::new();
+            for cell in cells {
+                let address = cell.and_then(read);
+                builder.append_option(address.as_ref().map(NetworkValue::bytes));
+            }
             Arc::new(builder.finish())
         }
         DataType::Binary => {

@@ -18,6 +18,8 @@ pub(crate) struct UserIndex {
     /// WHERE, as `pg_get_expr` prints it, plain and pretty.
     pub(crate) predicate: Option<(String, String)>,
     pub(crate) unique: bool,
+    /// NULLS NOT DISTINCT.
+    pub(crate) nulls_not_distinct: bool,
     /// DEFERRABLE.
     pub(crate) deferral: Option<Deferral>,
     pub(crate) primary: bool,
@@ -120,6 +122,7 @@ pub(super) fn user_index(
             .collect(),
         included: index.include.iter().filter_map(|id| attribute(*id)).collect(),
         unique: index.unique || index.deferral.is_some(),
+        nulls_not_distinct: index.nulls_not_distinct,
         deferral: index.deferral,
         primary,
         constraint: primary || index.constraint,

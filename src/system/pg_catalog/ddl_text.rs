@@ -32,6 +32,10 @@ pub(crate) fn index_definition(
         true => created,
         false => format!("{created} INCLUDE ({})", included.join(", ")),
     };
+    let created = match index.nulls_not_distinct {
+        true => format!("{created} NULLS NOT DISTINCT"),
+        false => created,
+    };
     let options = index.options.iter().map(|option| match option.split_once('=') {
         Some((name, value)) => format!("{name}={}", quote_literal(value)),
         None => option.clone(),
@@ -119,11 +123,12 @@ pub(super) fn constraint_definition(relation: &UserRelation, index: &UserIndex) 
         Some(Deferral::Immediate) => " DEFERRABLE",
         Some(Deferral::Deferred) => " DEFERRABLE INITIALLY DEFERRED",
     };
-    format!(
-        "{} ({}){include}{deferral}",
-        if index.primary { "PRIMARY KEY" } else { "UNIQUE" },
-        keys.join(", ")
-    )
+    let kind = match (index.primary, index.nulls_not_distinct) {
+        (true, _) => "PRIMARY KEY",
+        (false, true) => "UNIQUE NULLS NOT DISTINCT",
+        (false, false) => "UNIQUE",
+    };
+    format!("{kind} ({}){include}{deferral}", keys.join(", "))
 }
 
 /// pg_get_indexdef: the whole definition (`column` 0) or one key. `None`: no such index or column.

@@ -324,7 +324,6 @@ fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
 }
 
 const INDEX: Constants = &[
-    ("indnullsnotdistinct", "f"),
     ("indisexclusion", "f"),
     ("indisclustered", "f"),
     ("indislive", "t"),
@@ -343,6 +342,7 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indnatts", text(index.attributes().count())),
                 ("indnkeyatts", text(index.keys.len())),
                 ("indisunique", boolean(index.unique)),
+                ("indnullsnotdistinct", boolean(index.nulls_not_distinct)),
                 ("indisprimary", boolean(index.primary)),
                 ("indimmediate", boolean(index.deferral.is_none())),
                 ("indisvalid", boolean(index.valid)),

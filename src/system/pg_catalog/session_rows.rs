@@ -284,11 +284,11 @@ pub(crate) fn activity(source: &Source<'_>, rows: &mut RelationRows) {
             ("application_name", text(&activity.application)),
             (
                 "client_addr",
-                session.client.map(|client| client.ip().to_string()),
+                session.client.map(|ends| ends.client.ip().to_string()),
             ),
             (
                 "client_port",
-                session.client.map(|client| client.port().to_string()),
+                session.client.map(|ends| ends.client.port().to_string()),
             ),
             ("backend_start", text(session.started_us)),
             ("xact_start", began_us.map(|at| at.to_string())),

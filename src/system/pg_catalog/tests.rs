@@ -68,6 +68,7 @@ fn catalog() -> Catalog {
         columns,
         include: Vec::new(),
         unique,
+        nulls_not_distinct: false,
         constraint: id == 0,
         deferral: None,
         built: true,
@@ -111,6 +112,7 @@ fn catalog() -> Catalog {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     };
     let mut catalog = Catalog::empty();

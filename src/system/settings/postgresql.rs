@@ -141,7 +141,13 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Enum(&["safe_encoding", "on", "off"]),
         NO_EFFECT,
     ),
-    user("bytea_output", "hex", Enum(&["hex"]), "How bytea prints."),
+    user(
+        "bytea_output",
+        "hex",
+        Enum(&["hex", "escape"]),
+        "How bytea prints.",
+    )
+    .shaping_plans(),
     user(
         "check_function_bodies",
         "on",
@@ -156,14 +162,21 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     user("default_table_access_method", "heap", Text, NO_EFFECT),
     user("default_tablespace", "", Text, NO_EFFECT),
+    user(
+        "default_text_search_config",
+        "pg_catalog.english",
+        Enum(&["pg_catalog.english", "pg_catalog.simple", "english", "simple"]),
+        "Configuration of text search that functions take which name none.",
+    ),
     user("default_toast_compression", "pglz", Text, NO_EFFECT),
     user("escape_string_warning", "on", Bool, NO_EFFECT),
     user(
         "extra_float_digits",
         "1",
         number(-15, 3, Unit::None),
-        "Floats always print shortest and exact.",
-    ),
+        "Digits of floats beyond those that are sure; above 0 they print shortest and exact.",
+    )
+    .shaping_plans(),
     user("lc_messages", "C", Text, "Language of messages: always English."),
     user("lc_monetary", "C", Text, NO_EFFECT),
     user("lc_numeric", "C", Text, NO_EFFECT),

@@ -16,6 +16,15 @@ pub enum Isolation {
 }
 
 impl Isolation {
+    /// The level as settings say it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::Serializable => "serializable",
+        }
+    }
+
     /// That of a setting's value.
     pub(super) fn of(value: &str) -> Isolation {
         match value {

@@ -49,6 +49,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         }],
         include: Vec::new(),
         unique,
+        nulls_not_distinct: false,
         constraint: false,
         deferral: None,
         built: !unique || id == 0,
@@ -94,6 +95,7 @@ fn table() -> TableDef {
         cache: TableCache::default(),
         left_out: std::sync::Arc::default(),
         version_read: None,
+        beside_from: None,
         read_after: None,
     }
 }
