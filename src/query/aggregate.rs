@@ -147,13 +147,9 @@ impl Binder<'_> {
         let ast::FunctionArguments::List(list) = &function.args else {
             return Err(no_function(name, &[], false));
         };
-        let mut distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct));
-        if matches!(
-            name,
-            "min" | "max" | "bool_and" | "bool_or" | "every" | "any_value"
-        ) {
-            distinct = false;
-        }
+        const OF_ANY_REPEATS: [&str; 6] = ["min", "max", "bool_and", "bool_or", "every", "any_value"];
+        let distinct = matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct))
+            && !OF_ANY_REPEATS.contains(&name);
         let star = matches!(
             list.args.as_slice(),
             [ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Wildcard)]

@@ -6,8 +6,8 @@ use super::TransactionSnapshot;
 use super::json_path::JsonPath;
 use super::money;
 use super::spaces::is_space;
-use super::tid;
 use super::text_search::{TsQuery, TsVector, configuration_name, dictionary_name};
+use super::tid;
 use super::{
     CatalogType, EnumValue, FormatSettings, Interval, NetworkValue, Numeric, SqlType, Value, array, bits,
     datetime_input, floats, json, precision, range_text, record_input, strings,

@@ -8,8 +8,7 @@ use super::default_dependents::DependentDefault;
 use super::drop::{Dependents, dependents_of, drop_all};
 use super::{described, foreign_key, notice, notice_cascade, routine_ref, trash, type_dependents};
 use crate::catalog::{
-    BUILTIN_SCHEMAS, Catalog, CatalogWriter, ExtensionDef, Relation, RoutineDef, SchemaDef, TypeDef,
-    TypeKind,
+    BUILTIN_SCHEMAS, Catalog, CatalogWriter, ExtensionDef, Relation, RoutineDef, SchemaDef, TypeDef, TypeKind,
 };
 use crate::error::StatementFault;
 use crate::parse::names;
