@@ -12,7 +12,7 @@ use arrow::datatypes::{
 
 pub use super::key_type::{check_key_type, tells_value};
 use crate::types::{
-    EnumValue, NetworkValue, Numeric, NumericSize, SqlType, Value, comparable_text,
+    CatalogType, EnumValue, NetworkValue, Numeric, NumericSize, SqlType, Value, comparable_text,
 };
 use crate::{Error, Result};
 

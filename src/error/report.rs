@@ -1,7 +1,7 @@
 //! What a client is told of an error beside its message: SQLSTATE, DETAIL, HINT and position. Called by whoever writes an
 //! error or a notice out; it knows nothing of the wire. Every match is exhaustive, so that a new variant is thought about.
 
-use super::{DuplicateKind, Error, Limit, StatementFault, TextPlace};
+use super::{DuplicateKind, Error, Limit, TextPlace};
 
 /// Names of what an error is about, each where it is about such a thing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -549,43 +549,6 @@ impl DuplicateKind {
             | DuplicateKind::Extension
             | DuplicateKind::Type
             | DuplicateKind::Object => "42710",
-        }
-    }
-}
-
-impl StatementFault {
-    fn sqlstate(self) -> &'static str {
-        match self {
-            StatementFault::Syntax => "42601",
-            StatementFault::InvalidFunctionDefinition => "42P13",
-            StatementFault::DuplicateFunction => "42723",
-            StatementFault::Grouping => "42803",
-            StatementFault::Windowing => "42P20",
-            StatementFault::InvalidColumnReference => "42P10",
-            StatementFault::InvalidTableDefinition => "42P16",
-            StatementFault::ObjectInUse => "55006",
-            StatementFault::NotInPrerequisiteState => "55000",
-            StatementFault::SnapshotTooOld => "72000",
-            StatementFault::DatetimeOverflow => "22008",
-            StatementFault::InvalidForeignKey => "42830",
-            StatementFault::InvalidObjectDefinition => "42P17",
-            StatementFault::UndefinedParameter => "42P02",
-            StatementFault::IndeterminateDatatype => "42P18",
-            StatementFault::DuplicateAlias => "42712",
-            StatementFault::DependentObjects => "2BP01",
-            StatementFault::MissingFrom | StatementFault::UndefinedTable => "42P01",
-            StatementFault::AmbiguousColumn => "42702",
-            StatementFault::UndefinedColumn => "42703",
-            StatementFault::InvalidRecursion => "42P19",
-            StatementFault::WrongObjectType => "42809",
-            StatementFault::Collation => "42P21",
-            StatementFault::AmbiguousRoutine => "42725",
-            StatementFault::InvalidCursorDefinition => "42P11",
-            StatementFault::NotImplemented => "0A000",
-            StatementFault::DuplicateObject => "42710",
-            StatementFault::InvalidName => "42602",
-            StatementFault::UndefinedObject => "42704",
-            StatementFault::UndefinedRoutine => "42883",
         }
     }
 }

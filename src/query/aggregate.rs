@@ -113,7 +113,7 @@ impl Binder<'_> {
             return Ok(outer);
         }
         if !may_stand {
-            return Err(misplaced(name, place.clause));
+            return Err(place.clause.refuse_aggregate(name));
         }
         let results = accumulation
             .calls
@@ -571,19 +571,6 @@ impl Binder<'_> {
             _ => call,
         })
     }
-}
-
-/// The refusal of an aggregate where none may stand.
-fn misplaced(name: &str, clause: Clause) -> Error {
-    let what = match name {
-        "grouping" => "grouping operations",
-        _ => "aggregate functions",
-    };
-    let message = match clause {
-        Clause::Aggregate => "aggregate function calls cannot be nested".to_string(),
-        clause => format!("{what} are not allowed in {}", clause.name()),
-    };
-    fault(StatementFault::Grouping, message)
 }
 
 /// A moment of floats.

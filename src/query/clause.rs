@@ -1,5 +1,9 @@
 //! `Clause`: where in a query an expression stands.
 
+use super::binder::fault;
+use crate::Error;
+use crate::error::StatementFault;
+
 /// A clause of a query, for the rules on aggregates and window functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Clause {
@@ -48,6 +52,19 @@ pub(crate) enum Clause {
 }
 
 impl Clause {
+    /// The refusal of an aggregate where none may stand.
+    pub(super) fn refuse_aggregate(self, name: &str) -> Error {
+        let what = match name {
+            "grouping" => "grouping operations",
+            _ => "aggregate functions",
+        };
+        let message = match self {
+            Clause::Aggregate => "aggregate function calls cannot be nested".to_string(),
+            clause => format!("{what} are not allowed in {}", clause.name()),
+        };
+        fault(StatementFault::Grouping, message)
+    }
+
     /// As PostgreSQL names it: `aggregate functions are not allowed in …`.
     pub(super) fn name(self) -> &'static str {
         match self {

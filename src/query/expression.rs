@@ -236,31 +236,7 @@ impl Binder<'_> {
         if let Some(field) = self.field_of_variable(&parts, place)? {
             return Ok(field);
         }
-        let mut aliased = place
-            .scope
-            .relations
-            .iter()
-            .filter(|other| other.schema.is_none());
-        let is_named =
-            |other: &&ScopeRelation| other.row_type.as_ref().is_some_and(|row| row.name == relation);
-        if let Some(hidden) = aliased.clone().find(is_named) {
-            return Err(Error::InvalidFromReference {
-                relation: relation.to_string(),
-                alias: Some(hidden.name.clone()),
-            });
-        }
-        let hidden = aliased.find(|other| other.name != relation);
-        Err(Error::MissingFrom {
-            relation: relation.to_string(),
-            hint: hidden
-                .filter(|other| levenshtein(&other.name, relation) <= 2)
-                .map(|other| {
-                    format!(
-                        "Perhaps you meant to reference the table alias \"{}\".",
-                        other.name
-                    )
-                }),
-        })
+        Err(missing_from(relation, place))
     }
 
     pub(super) fn binary_operator(
@@ -579,5 +555,33 @@ fn no_value(expr: &ast::Expr) -> Error {
             position: 0,
         },
         other => Error::unsupported(format!("the expression {other}"), None),
+    }
+}
+
+/// The error for a relation that FROM has not, or that an alias hides.
+fn missing_from(relation: &str, place: Place<'_>) -> Error {
+    let mut aliased = place
+        .scope
+        .relations
+        .iter()
+        .filter(|other| other.schema.is_none());
+    let is_named = |other: &&ScopeRelation| other.row_type.as_ref().is_some_and(|row| row.name == relation);
+    if let Some(hidden) = aliased.clone().find(is_named) {
+        return Error::InvalidFromReference {
+            relation: relation.to_string(),
+            alias: Some(hidden.name.clone()),
+        };
+    }
+    let hidden = aliased.find(|other| other.name != relation);
+    Error::MissingFrom {
+        relation: relation.to_string(),
+        hint: hidden
+            .filter(|other| levenshtein(&other.name, relation) <= 2)
+            .map(|other| {
+                format!(
+                    "Perhaps you meant to reference the table alias \"{}\".",
+                    other.name
+                )
+            }),
     }
 }

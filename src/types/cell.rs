@@ -47,11 +47,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
             range_of(array.as_binary::<i32>().value(row), ty)?
         }
         DataType::Binary if ty.network_kind().is_some() => {
-            let bytes = array.as_binary::<i32>().value(row);
-            let address = ty
-                .network_kind()
-                .and_then(|kind| NetworkValue::from_bytes(bytes, kind));
-            Value::Network(address.ok_or_else(|| Error::internal("bytes that are no address"))?)
+            address_of(array.as_binary::<i32>().value(row), ty)?
         }
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
@@ -82,6 +78,15 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::List(_) => items_at(array, row, ty)?,
         other => return Err(Error::internal(format!("no value for Arrow type {other}"))),
     })
+}
+
+/// An address.
+fn address_of(bytes: &[u8], ty: &SqlType) -> Result<Value> {
+    let kind = ty.network_kind();
+    let address = kind.and_then(|kind| NetworkValue::from_bytes(bytes, kind));
+    address
+        .map(Value::Network)
+        .ok_or_else(|| Error::internal("bytes that are no address"))
 }
 
 /// The columns of a row. An untyped literal is still one.
