@@ -6,8 +6,8 @@
 use std::any::TypeId;
 
 use sqlparser::ast::{
-    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, ObjectName, Statement, TypedString,
-    UtilityOption,
+    ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, KeyOrIndexDisplay, NullsDistinctOption,
+    ObjectName, Statement, TypedString, UniqueConstraint, UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -227,6 +227,9 @@ impl Dialect for KeyspanDialect {
         parser: &mut Parser,
     ) -> Result<Option<Result<Option<ColumnOption>, ParserError>>, ParserError> {
         use Keyword::{AS, ASC, AUTO_INCREMENT, AUTOINCREMENT, DESC, IDENTITY, ON, SRID};
+        if parser.parse_keywords(&[Keyword::UNIQUE, Keyword::NULLS]) {
+            return Ok(Some(parse_unique_nulls(parser).map(Some)));
+        }
         let token = parser.peek_token_ref();
         match &token.token {
             Token::Word(word)
@@ -308,6 +311,25 @@ fn is_name(word: &Word, next: &Token) -> bool {
         CURRENT_DATE | CURRENT_TIME | CURRENT_TIMESTAMP | LOCALTIME | LOCALTIMESTAMP => false,
         keyword => ends_operand && !POSTGRESQL.is_reserved_for_identifier(keyword),
     }
+}
+
+/// `[NOT] DISTINCT` behind UNIQUE NULLS of a column, where the parser does not read it.
+fn parse_unique_nulls(parser: &mut Parser) -> Result<ColumnOption, ParserError> {
+    let not_distinct = parser.parse_keyword(Keyword::NOT);
+    parser.expect_keyword_is(Keyword::DISTINCT)?;
+    Ok(ColumnOption::from(UniqueConstraint {
+        name: None,
+        index_name: None,
+        index_type_display: KeyOrIndexDisplay::None,
+        index_type: None,
+        columns: Vec::new(),
+        index_options: Vec::new(),
+        characteristics: parser.parse_constraint_characteristics()?,
+        nulls_distinct: match not_distinct {
+            true => NullsDistinctOption::NotDistinct,
+            false => NullsDistinctOption::Distinct,
+        },
+    }))
 }
 
 /// `interval(3) '1.2345 seconds'`.
