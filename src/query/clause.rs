@@ -1,6 +1,5 @@
 //! `Clause`: where in a query an expression stands.
 
-use super::binder::fault;
 use crate::Error;
 use crate::error::StatementFault;
 
@@ -62,7 +61,11 @@ impl Clause {
             Clause::Aggregate => "aggregate function calls cannot be nested".to_string(),
             clause => format!("{what} are not allowed in {}", clause.name()),
         };
-        fault(StatementFault::Grouping, message)
+        Error::InvalidStatement {
+            state: StatementFault::Grouping,
+            message,
+            hint: None,
+        }
     }
 
     /// As PostgreSQL names it: `aggregate functions are not allowed in …`.
