@@ -10,57 +10,32 @@ use arrow::array::ArrayRef;
 /// Whether a text matches a pattern.
 type Test = fn(&str, &str) -> Result<bool>;
 
+/// The two functions of each symbol: the test, what it is to give, and the names with ANY and with ALL.
+macro_rules! quantified {
+    ($key:expr, $($symbol:literal: $test:ident $wanted:literal, $any:literal, $all:literal;)*) => {
+        match $key {
+            $(
+                ($symbol, false) => Some(($any, Body::Batch(|b| quantify(b, $test, ($wanted, false))))),
+                ($symbol, true) => Some(($all, Body::Batch(|b| quantify(b, $test, ($wanted, true))))),
+            )*
+            _ => None,
+        }
+    };
+}
+
 /// `text symbol ANY (patterns)`, or ALL, as a function of both.
 pub fn quantified_pattern(symbol: &str, all: bool) -> Option<(&'static str, Body)> {
-    Some(match (symbol, all) {
-        ("~~", false) => ("any_like", Body::Batch(|b| quantify(b, is_like, (true, false)))),
-        ("!~~", false) => (
-            "any_not_like",
-            Body::Batch(|b| quantify(b, is_like, (false, false))),
-        ),
-        ("~~*", false) => ("any_ilike", Body::Batch(|b| quantify(b, is_ilike, (true, false)))),
-        ("!~~*", false) => (
-            "any_not_ilike",
-            Body::Batch(|b| quantify(b, is_ilike, (false, false))),
-        ),
-        ("~", false) => ("any_match", Body::Batch(|b| quantify(b, is_match, (true, false)))),
-        ("!~", false) => (
-            "any_not_match",
-            Body::Batch(|b| quantify(b, is_match, (false, false))),
-        ),
-        ("~*", false) => (
-            "any_imatch",
-            Body::Batch(|b| quantify(b, is_imatch, (true, false))),
-        ),
-        ("!~*", false) => (
-            "any_not_imatch",
-            Body::Batch(|b| quantify(b, is_imatch, (false, false))),
-        ),
-        ("~~", true) => ("all_like", Body::Batch(|b| quantify(b, is_like, (true, true)))),
-        ("!~~", true) => (
-            "all_not_like",
-            Body::Batch(|b| quantify(b, is_like, (false, true))),
-        ),
-        ("~~*", true) => ("all_ilike", Body::Batch(|b| quantify(b, is_ilike, (true, true)))),
-        ("!~~*", true) => (
-            "all_not_ilike",
-            Body::Batch(|b| quantify(b, is_ilike, (false, true))),
-        ),
-        ("~", true) => ("all_match", Body::Batch(|b| quantify(b, is_match, (true, true)))),
-        ("!~", true) => (
-            "all_not_match",
-            Body::Batch(|b| quantify(b, is_match, (false, true))),
-        ),
-        ("~*", true) => (
-            "all_imatch",
-            Body::Batch(|b| quantify(b, is_imatch, (true, true))),
-        ),
-        ("!~*", true) => (
-            "all_not_imatch",
-            Body::Batch(|b| quantify(b, is_imatch, (false, true))),
-        ),
-        _ => return None,
-    })
+    quantified! {
+        (symbol, all),
+        "~~": is_like true, "any_like", "all_like";
+        "!~~": is_like false, "any_not_like", "all_not_like";
+        "~~*": is_ilike true, "any_ilike", "all_ilike";
+        "!~~*": is_ilike false, "any_not_ilike", "all_not_ilike";
+        "~": is_match true, "any_match", "all_match";
+        "!~": is_match false, "any_not_match", "all_not_match";
+        "~*": is_imatch true, "any_imatch", "all_imatch";
+        "!~*": is_imatch false, "any_not_imatch", "all_not_imatch";
+    }
 }
 
 /// Whether one of the patterns, or with `all` each, gives `wanted`; NULL where that hangs on a NULL among them.

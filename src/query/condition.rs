@@ -4,7 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
 use super::coercion::{CastContext, common_type, null_of};
-use super::expression::row_items;
+use super::expression::{query_of, row_items};
 use super::operator::{binary, comparison_symbol, no_operator};
 use crate::error::StatementFault;
 use crate::tree::{Expr, InList, Like, Operator, TreeNode, TruthTest};
@@ -528,14 +528,5 @@ fn escape_character(text: &str) -> Result<Option<char>> {
             state: "22025",
             message: "invalid escape string".to_string(),
         }),
-    }
-}
-
-/// The query of `(SELECT …)`.
-fn query_of(expr: &ast::Expr) -> Option<&ast::Query> {
-    match expr {
-        ast::Expr::Subquery(query) => Some(query),
-        ast::Expr::Nested(inner) => query_of(inner),
-        _ => None,
     }
 }

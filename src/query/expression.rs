@@ -317,13 +317,7 @@ impl Binder<'_> {
             SqlType::Char(_) if matches!(symbol, "~" | "~*" | "!~" | "!~*") => self.like_operand(left)?,
             _ => left,
         };
-        // citext matches what it matches in any case.
-        let name = match (symbol, &left.ty) {
-            ("~", SqlType::Citext) => "~*",
-            ("!~", SqlType::Citext) => "!~*",
-            _ => symbol,
-        };
-        match self.resolve_function(name, vec![left, right]) {
+        match self.resolve_function(matching_symbol(symbol, &left.ty), vec![left, right]) {
             Err(Error::UndefinedFunction { .. }) => Err(no_operator(symbol, &left_type, &right_type)),
             other => other,
         }
@@ -515,6 +509,26 @@ pub(super) fn operator_name(op: &ast::BinaryOperator) -> String {
         B::PGExp | B::BitwiseXor => "^".to_string(),
         B::NotEq => "<>".to_string(),
         other => other.to_string(),
+    }
+}
+
+/// The operator that matches a text of this type: citext matches what it matches in any case.
+pub(super) fn matching_symbol<'s>(symbol: &'s str, ty: &SqlType) -> &'s str {
+    match (symbol, ty) {
+        ("~", SqlType::Citext) => "~*",
+        ("!~", SqlType::Citext) => "!~*",
+        ("~~", SqlType::Citext) => "~~*",
+        ("!~~", SqlType::Citext) => "!~~*",
+        _ => symbol,
+    }
+}
+
+/// The query of `(SELECT …)`.
+pub(super) fn query_of(expr: &ast::Expr) -> Option<&ast::Query> {
+    match expr {
+        ast::Expr::Subquery(query) => Some(query),
+        ast::Expr::Nested(inner) => query_of(inner),
+        _ => None,
     }
 }
 

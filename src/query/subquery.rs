@@ -12,7 +12,7 @@ use super::branches::Branches;
 use super::coercion::{self, CastContext};
 use super::correlation_bound;
 use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
-use super::expression::{operator_name, row_items};
+use super::expression::{matching_symbol, operator_name, query_of, row_items};
 use super::operator::binary;
 use super::scope::Outer;
 use super::set_returning::has_set;
@@ -245,11 +245,7 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let symbol = operator_name(op);
-        let mut inner = right;
-        while let ast::Expr::Nested(nested) = inner {
-            inner = nested;
-        }
-        if let ast::Expr::Subquery(query) = inner {
+        if let Some(query) = query_of(right) {
             let operand = self.expression(left, place)?;
             return match (symbol.as_str(), all) {
                 ("=", false) => self.membership(operand, query, false, place),
@@ -257,7 +253,7 @@ impl Binder<'_> {
                 _ => self.quantified_subquery(operand, &symbol, query, all, place),
             };
         }
-        let (operand, array) = (self.expression(left, place)?, self.expression(inner, place)?);
+        let (operand, array) = (self.expression(left, place)?, self.expression(right, place)?);
         self.quantified_array(operand, &symbol, array, all)
     }
 
@@ -311,7 +307,7 @@ impl Binder<'_> {
                 }
             }
         }
-        if let Some(test) = functions::quantified_pattern(symbol, all) {
+        if let Some(test) = functions::quantified_pattern(matching_symbol(symbol, &operand.ty), all) {
             return self.match_listed(operand, (symbol, test), array);
         }
         let common = match (&operand.ty, item) {

@@ -151,8 +151,8 @@ async fn pass(
     progress: &mut Progress,
 ) -> Result<Pass> {
     let plan = match (statement, &progress.walked) {
-        (ast::Statement::Update(update), Some((after, _))) => {
-            Arc::new(Box::pin(WritePlan::of_update_after(ctx, update, after)).await?)
+        (ast::Statement::Update(_), Some((after, _))) => {
+            Arc::new(Box::pin(WritePlan::of_update_after(ctx, statement, after)).await?)
         }
         _ => WritePlan::of(ctx, statement, kept).await?,
     };

@@ -226,9 +226,13 @@ impl WritePlan {
     /// The UPDATE of a statement that goes on behind a stored key. Errors: those of binding.
     pub(super) async fn of_update_after(
         ctx: &StatementContext,
-        update: &ast::Update,
+        statement: &ast::Statement,
         after: &WalkedTo,
     ) -> Result<WritePlan> {
+        let statement = through_views(ctx, statement)?;
+        let ast::Statement::Update(update) = statement.as_ref() else {
+            return Err(not_a_write(&statement));
+        };
         let mut types = known_types(ctx);
         let write = UpdatePlan::bind_for_run(ctx, update, &mut types, Some(after)).await?;
         Ok(WritePlan {
