@@ -7,7 +7,7 @@ use super::coercion::{CastContext, type_name};
 use super::context_value::is_bare_keyword;
 use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
-use super::operator::{binary, no_operator};
+use super::operator::{binary, matching_symbol, no_operator};
 use super::scope::{ColumnName, ScopeRelation, capture};
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
@@ -509,17 +509,6 @@ pub(super) fn operator_name(op: &ast::BinaryOperator) -> String {
         B::PGExp | B::BitwiseXor => "^".to_string(),
         B::NotEq => "<>".to_string(),
         other => other.to_string(),
-    }
-}
-
-/// The operator that matches a text of this type: citext matches what it matches in any case.
-pub(super) fn matching_symbol<'s>(symbol: &'s str, ty: &SqlType) -> &'s str {
-    match (symbol, ty) {
-        ("~", SqlType::Citext) => "~*",
-        ("!~", SqlType::Citext) => "!~*",
-        ("~~", SqlType::Citext) => "~~*",
-        ("!~~", SqlType::Citext) => "!~~*",
-        _ => symbol,
     }
 }
 

@@ -10,6 +10,17 @@ use crate::tree::{self, BinaryExpr, Expr, Operator, ScalarValue};
 use crate::types::{Numeric, NumericSize, SqlType, Value, comparable_text, numeric_key};
 use crate::{Error, Result};
 
+/// The operator that matches a text of this type: citext matches what it matches in any case.
+pub(super) fn matching_symbol<'s>(symbol: &'s str, ty: &SqlType) -> &'s str {
+    match (symbol, ty) {
+        ("~", SqlType::Citext) => "~*",
+        ("!~", SqlType::Citext) => "!~*",
+        ("~~", SqlType::Citext) => "~~*",
+        ("!~~", SqlType::Citext) => "!~~*",
+        _ => symbol,
+    }
+}
+
 /// A comparison's operator as SQL writes it.
 pub(super) fn comparison_symbol(op: Operator) -> &'static str {
     match op {
