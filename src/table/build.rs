@@ -24,22 +24,13 @@ use arrow::datatypes::{FieldRef, SchemaRef};
 
 use super::over::{RowsKept, remove_from_page};
 use super::read::whole_rows;
+use super::rekeyed::next_keys;
 use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request};
 use super::{EntryEncoder, EntryReader, IndexEntry, Limits, RowDecoder, constraint_key, write_schema};
 use crate::catalog::{IndexDef, TableDef, record_key};
-use crate::codec::successor;
 use crate::store::{KeyRange, LockMode, Page, Write};
 use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
-
-/// A page of rows that has its entries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BuiltPage {
-    /// So many.
-    pub rows: usize,
-    /// The key to go on from.
-    pub next: Vec<u8>,
-}
 
 /// Makes the entries of an index of pages of rows. Of these only the columns are decoded that entries hold.
 #[derive(Debug)]
@@ -101,38 +92,6 @@ pub fn scan_rows(txn: &Transaction, range: KeyRange) -> TransactionScan {
     txn.scan(request_of(range, false, PAGE_ROWS_MAX))
 }
 
-/// Writes the missing entries of the first `rows_max` rows from the key `from` on (`None`: the first of all); `None` at the
-/// end. Errors: 23505 when a row is equal to another.
-pub async fn build_index_page(
-    txn: &Transaction,
-    table: &TableDef,
-    index: &IndexDef,
-    from: Option<&[u8]>,
-    rows_max: usize,
-    limits: Limits,
-) -> Result<Option<BuiltPage>> {
-    let mut page = Page::new();
-    // A row that is over may be seen again one day: it gets no entry, so it goes.
-    let all = txn.with_rows_that_are_over();
-    let mut scan = all.scan(rows_request(table, from, false, rows_max));
-    scan.next_page(&mut page).await?;
-    drop(scan);
-    let Some((last, _)) = page.last() else {
-        return Ok(None);
-    };
-    let next = successor(last);
-    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
-    remove_from_page(txn, table, &mut page, Some(LockMode::Replace)).await?;
-    let mut decoder = whole_rows(table);
-    page.iter()
-        .try_for_each(|(key, value)| decoder.push(key, value))?;
-    let batch = decoder.finish()?;
-    let keys: Vec<&[u8]> = page.iter().map(|(key, _)| key).collect();
-    write_missing(txn, (table, index), &batch, &keys, limits).await?;
-    let rows = page.len();
-    Ok(Some(BuiltPage { rows, next }))
-}
-
 /// Writes the missing entries of the rows with these keys, as far as there are such rows now. Errors: 23505 when one is equal to
 /// another.
 pub async fn build_rows(
@@ -142,17 +101,21 @@ pub async fn build_rows(
     keys: &[Vec<u8>],
     limits: Limits,
 ) -> Result<()> {
-    // A row that is over meanwhile may be seen again one day.
     let values = txn.with_rows_that_are_over().get_many(keys).await?;
-    let mut decoder = whole_rows(table);
-    let mut found = Vec::with_capacity(keys.len());
+    let mut page = Page::new();
     for (at, key) in keys.iter().enumerate() {
         if let Some(value) = values.get(at) {
-            decoder.push(key, value)?;
-            found.push(key.as_slice());
+            page.push(key, value);
         }
     }
-    write_missing(txn, (table, index), &decoder.finish()?, &found, limits).await
+    txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
+    // A row that is over may be seen again one day: it gets no entry, so it goes.
+    remove_from_page(txn, table, &mut page, Some(LockMode::Replace)).await?;
+    let mut decoder = whole_rows(table);
+    page.iter()
+        .try_for_each(|(key, value)| decoder.push(key, value))?;
+    let keys: Vec<&[u8]> = page.iter().map(|(key, _)| key).collect();
+    write_missing(txn, (table, index), &decoder.finish()?, &keys, limits).await
 }
 
 /// Writes the entries of rows that have none. Whoever changes one of the rows meanwhile is shut out.
@@ -213,14 +176,16 @@ pub async fn build_index(
     limits: Limits,
 ) -> Result<()> {
     if table.options.expiry.may_be_over() {
-        let mut from = None;
-        while let Some(page) =
-            build_index_page(txn, table, index, from.as_deref(), PAGE_ROWS_MAX, limits).await?
-        {
-            from = Some(page.next);
+        let (all, mut from) = (txn.with_rows_that_are_over(), None);
+        loop {
+            let (keys, next) = next_keys(&all, table, from.as_deref(), PAGE_ROWS_MAX).await?;
+            build_rows(txn, table, index, &keys, limits).await?;
+            if next.is_none() {
+                return Ok(());
+            }
+            from = next;
             tokio::task::yield_now().await;
         }
-        return Ok(());
     }
     let mut maker = EntryMaker::new(table, index, limits);
     let mut scan = scan_rows(txn, rows_range(table));

@@ -43,10 +43,7 @@ mod write;
 
 pub use arbiter::Arbiter;
 pub use bound_text::{bound_text, bound_values};
-pub use build::{
-    BuiltPage, EntryMaker, build_index, build_index_page, build_rows, duplicate_entry, has_null, is_empty,
-    scan_rows,
-};
+pub use build::{EntryMaker, build_index, build_rows, duplicate_entry, has_null, is_empty, scan_rows};
 pub use carried_times::carry_times;
 pub use describe::{constraint_key, key_text, row_text, stored_key_text};
 pub use encode::{RowEncoder, StoredKeys, require_not_null};

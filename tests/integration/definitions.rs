@@ -180,6 +180,40 @@ async fn a_concurrent_build_serves_when_its_statement_answers() {
     assert_eq!(found.unwrap()[0].get::<_, i32>(0), 39999);
 }
 
+/// The build comes by the rows in the order of their keys, the writer in the other one: it must not stand in the writer's way while it waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_build_waits_for_no_writer_who_waits_for_it() {
+    for expires in ["", " WITH (ttl = '1 day')"] {
+        let server = TestServer::start("sled").await;
+        let (writer, watcher) = (server.connect().await, server.connect().await);
+        let builder = server.connect().await;
+        let table = format!("CREATE TABLE t (a int PRIMARY KEY, b int){expires}");
+        writer.batch_execute(&table).await.unwrap();
+        let rows = "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3); BEGIN; UPDATE t SET b = b + 10 WHERE a = 3";
+        writer.batch_execute(rows).await.unwrap();
+        let build = tokio::spawn(async move {
+            let create = "CREATE UNIQUE INDEX CONCURRENTLY i ON t (b)";
+            builder.batch_execute(create).await
+        });
+        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        while watcher.query_one(waits, &[]).await.unwrap().get::<_, i64>(0) == 0 {}
+        for key in [2, 1] {
+            let update = format!("UPDATE t SET b = b + 10 WHERE a = {key}");
+            writer.batch_execute(&update).await.unwrap();
+        }
+        writer.batch_execute("COMMIT").await.unwrap();
+        build.await.unwrap().unwrap();
+        let found = "SELECT a FROM t WHERE b > 10 ORDER BY b";
+        let found = watcher.query(found, &[]).await.unwrap();
+        assert_eq!(
+            found.iter().map(|row| row.get(0)).collect::<Vec<i32>>(),
+            [1, 2, 3]
+        );
+        drop((writer, watcher));
+        assert_sound(server.stop().await.path()).await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_concurrent_unique_build_over_duplicates_leaves_an_invalid_index() {
     for create in [

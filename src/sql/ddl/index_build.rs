@@ -4,7 +4,7 @@
 //!
 //! All rows are read in one snapshot and their entries written in the order of keys ([`super::index_sort`]), a chunk a commit. Where
 //! nobody has written rows of the table since the snapshot, and nobody is about to, a chunk is written as it is; where somebody has, its rows
-//! are looked at again, and a commit that loses to writers of its rows is tried with fewer. Who keeps the table locked meanwhile is waited for by
+//! are locked and looked at again, as many at once as nobody else has locked ([`keep_rows`]). Who keeps the table locked meanwhile is waited for by
 //! nobody. Should the snapshot be given up (`keyspan.undo_bytes_max`), the rows are gone through page by page, each in a snapshot of its own.
 //!
 //! A build that a statement waits for is a job of the server's: a duplicate, a cancelled statement or a client that has
@@ -20,13 +20,13 @@ use crate::catalog::{Catalog, CatalogWriter, IndexDef, TableDef, record_key, wri
 use crate::codec::keyspace::TableId;
 use crate::store::{HeldLocks, LockMode, LockWait, Store, Write};
 use crate::system::{Abandoned, Building, IndexBuilds, Settings, StatementContext};
-use crate::table::{EntryReader, Limits, build_index_page, build_rows};
+use crate::table::{EntryReader, Limits, build_rows, next_keys};
 use crate::txn::{SharedSnapshot, Transaction, TransactionOptions};
 use crate::{Error, Result};
 
 /// Rows of one page of a build, at most.
 const PAGE_ROWS_MAX: usize = if cfg!(test) { 16 } else { 1024 };
-/// How often in a row a page may lose to writers of its rows.
+/// How often in a row a commit may be lost to those who change the table, or the other rows of a unique key.
 const LOST_MAX: usize = 1000;
 /// What the transaction of a chunk may write.
 const CHUNK_TRANSACTION_BYTES: usize = 64 << 20;
@@ -68,37 +68,6 @@ pub(super) struct Build {
     pub(super) building: Building,
     /// Nobody gives the rows other keys meanwhile (`keys_lock`). None where nobody waits for the build, which then goes through them again.
     pub(super) _keys: Option<HeldLocks>,
-}
-
-/// How many rows are written in one commit, by how often that was lost to their writers.
-struct Pace {
-    rows_max: usize,
-    lost: usize,
-}
-
-impl Pace {
-    fn new() -> Pace {
-        Pace {
-            rows_max: PAGE_ROWS_MAX,
-            lost: 0,
-        }
-    }
-
-    /// A commit went through.
-    fn won(&mut self) {
-        (self.rows_max, self.lost) = ((self.rows_max * 2).min(PAGE_ROWS_MAX), 0);
-    }
-
-    /// Somebody wrote one of the rows: fewer rows are lost to fewer writers. Errors: the conflict, at last.
-    fn lost(&mut self, error: Error) -> Result<()> {
-        match self.lost < LOST_MAX {
-            true => {
-                (self.rows_max, self.lost) = ((self.rows_max / 2).max(1), self.lost + 1);
-                Ok(())
-            }
-            false => Err(error),
-        }
-    }
 }
 
 /// Whether what was read is still the table's.
@@ -242,7 +211,10 @@ impl Build {
             .lock_unchanged(&rows.table, rows.txn.share_snapshot())
             .await?
         else {
-            return self.write_looked_at(rows, &chunk).await;
+            let mut reader = EntryReader::new(&rows.table, &rows.index);
+            let keys = chunk.iter().map(|(key, value)| reader.row_key(key, value));
+            let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+            return self.write_looked_at(rows.table.id, &keys).await;
         };
         let current = Catalog::load(&txn, cached.take()).await?;
         let table = self.table.find(&current)?;
@@ -279,29 +251,24 @@ impl Build {
         }
     }
 
-    /// Writes the entries that the rows of a chunk have now. Errors: as `write_sorted`.
-    async fn write_looked_at(&self, rows: &RowsRead, chunk: &[Entry]) -> Result<Stored> {
-        let mut reader = EntryReader::new(&rows.table, &rows.index);
-        let keys = chunk.iter().map(|(key, value)| reader.row_key(key, value));
-        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
-        let mut left = keys.as_slice();
-        let (mut catalog, mut pace) = (None, Pace::new());
-        while !left.is_empty() {
+    /// Writes the entries that rows have now, given their keys. Errors: as `write_sorted`.
+    async fn write_looked_at(&self, id: TableId, mut keys: &[Vec<u8>]) -> Result<Stored> {
+        let (mut catalog, mut lost) = (None, 0);
+        while !keys.is_empty() {
             let txn = begin(&self.store).await?;
+            let kept = keep_rows(&txn, id, keys).await?;
+            // What is seen from now on stays.
+            let txn = txn.next_statement().await?;
             let current = Catalog::load(&txn, catalog.take()).await?;
             let table = self.table.find(&current)?;
             let index = self.find(table)?;
-            if table.id != rows.table.id {
+            if table.id != id {
                 return Ok(Stored::Elsewhere);
             }
-            let (some, rest) = left.split_at(left.len().min(pace.rows_max));
-            build_rows(&txn, table, index, some, self.limits).await?;
+            build_rows(&txn, table, index, &keys[..kept], self.limits).await?;
             match txn.commit(true).await {
-                Ok(()) => {
-                    pace.won();
-                    left = rest;
-                }
-                Err(error @ Error::Conflict { .. }) => pace.lost(error)?,
+                Ok(()) => (keys, lost) = (&keys[kept..], 0),
+                Err(Error::Conflict { .. } | Error::Deadlock { .. }) if lost < LOST_MAX => lost += 1,
                 Err(error) => return Err(error),
             }
             catalog = Some(current);
@@ -310,38 +277,32 @@ impl Build {
         Ok(Stored::There)
     }
 
-    /// Writes the entries of all rows, a page of rows a commit. Errors: as `write_entries`.
+    /// Writes the entries of all rows, a page of rows after the other. Errors: as `write_entries`.
     async fn write_pages(&self, abandoned: &Abandoned) -> Result<()> {
         let mut catalog = None;
         let mut place: (TableId, Option<Vec<u8>>) = (0, None);
-        let mut pace = Pace::new();
         loop {
             abandoned.next_step().await?;
             let txn = begin(&self.store).await?;
             let current = Catalog::load(&txn, catalog.take()).await?;
             let table = self.table.find(&current)?;
-            let index = self.find(table)?;
             if place.0 != table.id {
                 // TRUNCATE gave the table new keys.
                 place = (table.id, None);
                 self.building.restart();
             }
-            let from = place.1.as_deref();
-            let page = build_index_page(&txn, table, index, from, pace.rows_max, self.limits).await?;
-            match txn.commit(true).await {
-                Ok(()) => {
-                    let Some(page) = page else {
-                        return Ok(());
-                    };
-                    self.building.advance(page.rows);
-                    place.1 = Some(page.next);
-                    pace.won();
-                }
-                Err(error @ Error::Conflict { .. }) => pace.lost(error)?,
-                Err(error) => return Err(error),
-            }
+            let all = txn.with_rows_that_are_over();
+            let (keys, next) = next_keys(&all, table, place.1.as_deref(), PAGE_ROWS_MAX).await?;
             catalog = Some(current);
-            tokio::task::yield_now().await;
+            drop((all, txn));
+            if self.write_looked_at(place.0, &keys).await? == Stored::Elsewhere {
+                continue;
+            }
+            self.building.advance(keys.len());
+            if next.is_none() {
+                return Ok(());
+            }
+            place.1 = next;
         }
     }
 
@@ -377,5 +338,24 @@ impl Build {
             kind: "index",
             name: self.index.name.clone(),
         })
+    }
+}
+
+/// Keeps others from writing rows, from the first key on as far as nobody has locked one; the first is waited for, in no row's way. So a
+/// build waits for no writer who waits for it. Answers how many; one at least. Errors: 40P01, 55P03.
+async fn keep_rows(txn: &Transaction, table: TableId, keys: &[Vec<u8>]) -> Result<usize> {
+    let record = [record_key(table)];
+    txn.lock_as_it_is(&record, LockMode::RowExclusive, LockWait::Block)
+        .await?;
+    let keys = &keys[..keys.len().min(PAGE_ROWS_MAX)];
+    let unlocked = txn.lock_as_it_is(keys, LockMode::Keep, LockWait::NoWait).await?;
+    match unlocked.refused {
+        Some(0) => {
+            let first = &keys[..1];
+            txn.lock_as_it_is(first, LockMode::Keep, LockWait::Block).await?;
+            Ok(1)
+        }
+        Some(at) => Ok(at),
+        None => Ok(keys.len()),
     }
 }
