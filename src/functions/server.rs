@@ -116,7 +116,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 /// Which writes a relation takes, and a column of it.
 fn writes_of_oid(catalog: &CatalogContext, oid: i64, column: Option<usize>) -> i32 {
     match catalog.objects().find(oid) {
-        Some(Found::Relation(relation)) => writes_of(&catalog.objects(), relation, column),
+        Some(Found::Relation(relation)) => writes_of(catalog.objects(), relation, column),
         _ => 0,
     }
 }

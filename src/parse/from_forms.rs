@@ -2,8 +2,8 @@
 //! has. Written by `tokens`, read by `query`; a tree that is written as text and read again says the same.
 //!
 //! ```text
-//! FROM ROWS FROM (f(1), g(2)) AS x   =>  FROM "\2rows from"(f(1), g(2)) AS x
-//! a JOIN b USING (id) AS j           =>  a JOIN b USING (id, "\2j")
+//! FROM ROWS FROM (f(1), g(2)) AS x   =>  FROM "\3rows from"(f(1), g(2)) AS x
+//! a JOIN b USING (id) AS j           =>  a JOIN b USING (id, "\3j")
 //! ```
 
 use sqlparser::ast::ObjectName;
@@ -13,10 +13,11 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 use super::token_reader::{closing, is_word_at, keyword_of};
 use crate::{Error, Result};
 
-const MARK: char = '\u{2}';
+/// What stands before the names; that of SEARCH and CYCLE, which stand behind FROM too, is another.
+const MARK: char = '\u{3}';
 
 /// The name that stands for ROWS FROM.
-const ROWS_FROM: &str = "\u{2}rows from";
+const ROWS_FROM: &str = "\u{3}rows from";
 
 /// Whether a function of FROM is ROWS FROM of its arguments.
 pub(crate) fn is_rows_from(name: &ObjectName) -> bool {

@@ -81,7 +81,7 @@ impl Binder<'_> {
         let body = filled(&body, [left.as_ref().clone(), right])?;
         let mut made = cte.clone();
         made.from = None;
-        made.query.body = Box::new(body);
+        *made.query.body = body;
         made.alias.columns = made_columns(&columns, &clauses)
             .map(|(_, name)| ast::TableAliasColumnDef {
                 name: quoted(&name),
@@ -275,7 +275,7 @@ fn filled(text: &str, terms: [ast::SetExpr; 2]) -> Result<ast::SetExpr> {
             let Some(ast::TableFactor::Derived { subquery, .. }) = from else {
                 return Err(wrong());
             };
-            subquery.body = Box::new(term);
+            *subquery.body = term;
         }
     }
     Ok(body)
