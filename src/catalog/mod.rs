@@ -87,6 +87,7 @@ mod routine;
 pub(crate) mod routine_record;
 mod sequence_def;
 mod setting_overrides;
+mod shown_relation;
 mod split_options;
 mod stored_query;
 mod table_def;
@@ -98,6 +99,7 @@ mod type_record;
 mod version_read;
 mod versioned_table;
 mod versions;
+mod view_options;
 mod walked_table;
 mod wildcard;
 
@@ -130,6 +132,7 @@ pub use routine::{
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
+pub use shown_relation::ShownRelation;
 pub use split_options::{REGIONS_MAX, SplitOptions};
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_def::{
@@ -144,6 +147,7 @@ pub use trash::{Kept, TrashedBy, TrashedDependents, TrashedSequence, TrashedTabl
 pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
 pub use versions::Versions;
+pub use view_options::{CHECK_OPTION, CheckOption, ViewOptions};
 pub use wildcard::{is_pattern, may_tie};
 
 pub use crate::codec::keyspace::{DATABASE_OID, FIRST_OID};
@@ -234,6 +238,12 @@ pub struct ViewDef {
     /// Oids of the tables and views its query reads.
     #[serde(default)]
     pub depends_on: Vec<u32>,
+    /// WITH (…).
+    #[serde(default, skip_serializing_if = "ViewOptions::is_empty")]
+    pub options: ViewOptions,
+    /// The relation that rows are written to through it. (Views of earlier versions do not say so, and yet are written to.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shows: Option<ShownRelation>,
 }
 
 impl ViewDef {

@@ -277,6 +277,8 @@ async fn every_kind_of_definition_reads_back() {
         comment: None,
         column_comments: BTreeMap::from([("a".to_string(), "one".to_string())]),
         depends_on: vec![written.oid],
+        options: Default::default(),
+        shows: None,
     };
     writer.put_view(&view).unwrap();
     let schema = commented_schema();
@@ -560,6 +562,8 @@ fn view_of(catalog: &Catalog, name: &str, id: TableId) -> ViewDef {
         comment: None,
         column_comments: BTreeMap::new(),
         depends_on: vec![table_of(catalog).oid],
+        options: Default::default(),
+        shows: None,
     }
 }
 

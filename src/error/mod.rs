@@ -229,6 +229,17 @@ pub enum Error {
         constraint: String,
         row: String,
     },
+    /// A row that a view would not show, and that was written through it (44000).
+    #[error("new row violates check option for view \"{view}\"")]
+    CheckOptionViolation { view: String, row: String },
+    /// A write to a view that shows no rows of one table (55000). `verb`: what was tried, `insert into`.
+    #[error("cannot {verb} view \"{view}\"")]
+    ViewNotUpdatable {
+        view: String,
+        verb: &'static str,
+        detail: &'static str,
+        hint: &'static str,
+    },
     /// A value that a domain does not have: NULL (23502), or one against a constraint of it (23514).
     #[error("{}", report::domain_message(domain, constraint))]
     DomainViolation {

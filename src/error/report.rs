@@ -91,6 +91,7 @@ impl Error {
             Error::ForeignKeyViolation { .. } => "23503",
             Error::IncomparableReference { .. } => "42804",
             Error::CheckViolation { .. } | Error::CheckViolated { .. } => "23514",
+            Error::CheckOptionViolation { .. } => "44000",
             Error::DomainViolation { constraint: None, .. } => "23502",
             Error::DomainViolation { .. } => "23514",
             Error::FullScan { .. } => "53400",
@@ -125,6 +126,7 @@ impl Error {
             Error::NotInState { .. }
             | Error::ForwardOnly
             | Error::NotPopulated { .. }
+            | Error::ViewNotUpdatable { .. }
             | Error::NotRefreshable { .. } => "55000",
             Error::LockingCursor { kind, .. } => kind.sqlstate(),
             Error::CursorState { .. } => "24000",
@@ -155,9 +157,10 @@ impl Error {
             }),
             Error::UniqueViolation { key, .. } => Some(format!("Key {key} already exists.")),
             Error::DuplicateInIndex { key, .. } => Some(format!("Key {key} is duplicated.")),
-            Error::NotNullViolation { row, .. } | Error::CheckViolation { row, .. } => {
-                Some(format!("Failing row contains {row}."))
-            }
+            Error::NotNullViolation { row, .. }
+            | Error::CheckViolation { row, .. }
+            | Error::CheckOptionViolation { row, .. } => Some(format!("Failing row contains {row}.")),
+            Error::ViewNotUpdatable { detail, .. } => Some((*detail).to_string()),
             Error::FullScan { detail, .. }
             | Error::ForeignKeyViolation { detail, .. }
             | Error::IncomparableReference { detail, .. } => Some(detail.clone()),
@@ -286,7 +289,9 @@ impl Error {
             Error::Advised { hint, .. } => Some(hint.clone()),
             Error::Raised(raised) => raised.hint.clone(),
             Error::BadCopyData { hint, .. } | Error::RefusedValue { hint, .. } => hint.map(str::to_string),
-            Error::FileRefused { hint, .. } => Some((*hint).to_string()),
+            Error::FileRefused { hint, .. } | Error::ViewNotUpdatable { hint, .. } => {
+                Some((*hint).to_string())
+            }
             Error::ForwardOnly => {
                 Some("Declare it with SCROLL option to enable backward scan.".to_string())
             }
@@ -409,6 +414,7 @@ impl Error {
             | Error::NotNullViolation { .. }
             | Error::ContainsNull { .. }
             | Error::CheckViolation { .. }
+            | Error::CheckOptionViolation { .. }
             | Error::CheckViolated { .. }
             | Error::DomainViolation { .. }
             | Error::ForeignKeyViolation { .. }

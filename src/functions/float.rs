@@ -1,7 +1,5 @@
 //! Doubles: rounding, roots, exponentials, logarithms, powers, random ones.
 
-use rand::Rng;
-
 use super::{FunctionDef, T};
 use crate::{Error, Result};
 
@@ -30,10 +28,24 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pow", &[T::Float8, T::Float8], T::Float8, |b| b.map2(power)),
     FunctionDef::new("^", &[T::Float8, T::Float8], T::Float8, |b| b.map2(power)),
     FunctionDef::new("pi", &[], T::Float8, |b| b.map0(|| std::f64::consts::PI)),
-    FunctionDef::new("random", &[], T::Float8, |b| {
-        b.map0(|| rand::rng().random::<f64>())
+    FunctionDef::catalog("random", &[], T::Float8, |b, catalog| {
+        b.map0(|| catalog.statement().session.random.next())
     })
     .bounded()
+    .volatile(),
+    FunctionDef::catalog("setseed", &[T::Float8], T::Text, |b, catalog| {
+        b.map1(|seed: f64| {
+            let allowed = -1.0..=1.0;
+            if !allowed.contains(&seed) {
+                return Err(Error::InvalidParameter {
+                    message: format!("setseed parameter {} is out of allowed range [-1,1]", seed),
+                    hint: None,
+                });
+            }
+            catalog.statement().session.random.seed(seed);
+            Ok(String::new())
+        })
+    })
     .volatile(),
 ];
 

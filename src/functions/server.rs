@@ -7,6 +7,7 @@ use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
+use crate::system::catalog_version::updatability::{UPDATES, writes_of};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
 use crate::types::Numeric;
@@ -75,18 +76,22 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             })
         },
     ),
-    // INSERT is 8, UPDATE 4, DELETE 16; rows are written to tables alone.
     FunctionDef::catalog(
         "pg_relation_is_updatable",
         &[T::Regclass, T::Bool],
         T::Int4,
-        |b, catalog| b.map2(|oid, _: bool| if is_table(catalog, oid) { 28 } else { 0 }),
+        |b, catalog| b.map2(|oid, _: bool| writes_of_oid(catalog, oid, None)),
     ),
     FunctionDef::catalog(
         "pg_column_is_updatable",
         &[T::Regclass, T::Int2, T::Bool],
         T::Bool,
-        |b, catalog| b.map3(|oid, attribute: i16, _: bool| attribute > 0 && is_table(catalog, oid)),
+        |b, catalog| {
+            b.map3(|oid, attribute: i16, _: bool| {
+                let column = usize::try_from(attribute).ok().and_then(|at| at.checked_sub(1));
+                column.is_some() && writes_of_oid(catalog, oid, column) & UPDATES == UPDATES
+            })
+        },
     ),
     // Settings are read when the server starts; there is nothing to read again.
     FunctionDef::new("pg_reload_conf", &[], T::Bool, |b| b.map0(|| true)),
@@ -108,8 +113,12 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
-fn is_table(catalog: &CatalogContext, oid: i64) -> bool {
-    matches!(catalog.objects().find(oid), Some(Found::Relation(relation)) if relation.kind == 'r')
+/// Which writes a relation takes, and a column of it.
+fn writes_of_oid(catalog: &CatalogContext, oid: i64, column: Option<usize>) -> i32 {
+    match catalog.objects().find(oid) {
+        Some(Found::Relation(relation)) => writes_of(&catalog.objects(), relation, column),
+        _ => 0,
+    }
 }
 
 /// Schemas of the search path that exist; with the implicit pg_catalog in front when asked for.

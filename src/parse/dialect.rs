@@ -112,6 +112,11 @@ impl Dialect for KeyspanDialect {
         true
     }
 
+    /// The name behind a query of WITH that stands for SEARCH and CYCLE ([`super::search_cycle`]).
+    fn supports_from_first_insert(&self) -> bool {
+        true
+    }
+
     /// `LIMIT offset, count`.
     fn supports_limit_comma(&self) -> bool {
         true

@@ -212,6 +212,8 @@ pub struct Hints {
     pub keys: Vec<CreateIndex>,
     /// The actions of ALTER TABLE that the tree holds by their numbers.
     pub actions: Vec<AlterAction>,
+    /// The elements of CREATE SCHEMA, in the order in which they are made.
+    pub schema_elements: Vec<String>,
     /// The hints that were read, and what stands behind each.
     pub given: Vec<(String, Option<String>)>,
 }

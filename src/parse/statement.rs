@@ -16,7 +16,9 @@ use super::row_locks::LockStrength;
 use super::tokens::StatementTokens;
 use super::tree::parse_tree;
 use super::with_write::has_writes;
-use super::{catalog_query, command_reader, copy_reader, hash_comment, syntax_error, text_place, tokens};
+use super::{
+    catalog_query, command_reader, copy_reader, hash_comment, number_junk, syntax_error, text_place, tokens,
+};
 use crate::{Error, Result};
 
 /// One statement as it was read.
@@ -92,6 +94,7 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
     let tokens = Tokenizer::new(&KEYSPAN, &blanked)
         .tokenize_with_location()
         .map_err(|error| syntax_error::of_tokenizer(error, text))?;
+    number_junk::check(&tokens, text)?;
     let source: Arc<str> = text.into();
     let mut cursor = Cursor::new(text);
     tokens::statements(tokens, text)

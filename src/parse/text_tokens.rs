@@ -35,6 +35,48 @@ fn dollar_quoted_length(rest: &str) -> usize {
         .map_or(rest.len(), |at| tag_end + at + tag_end)
 }
 
+/// A text with blanks in the place of strings and comments.
+pub(crate) fn without_strings(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = match first {
+            '\'' if ends_with_escape(&shown) => escaped_length(rest),
+            first => token_length(rest, first),
+        };
+        let (token, after) = rest.split_at(length);
+        let is_string = first == '\'' || first == '$' && length > 1;
+        match is_string || token.starts_with("--") || token.starts_with("/*") {
+            true => shown.push(' '),
+            false => shown.push_str(token),
+        }
+        rest = after;
+    }
+    shown
+}
+
+/// Whether what is before a string is the E of one with escapes.
+fn ends_with_escape(before: &str) -> bool {
+    let mut before = before.chars().rev();
+    matches!(before.next(), Some('e' | 'E'))
+        && before.next().is_none_or(|c| !(c.is_alphanumeric() || c == '_'))
+}
+
+/// The length of a string with escapes.
+fn escaped_length(rest: &str) -> usize {
+    let mut places = rest.char_indices().skip(1);
+    while let Some((at, c)) = places.next() {
+        match c {
+            '\\' => {
+                places.next();
+            }
+            '\'' => return at + 1,
+            _ => {}
+        }
+    }
+    rest.len()
+}
+
 /// A token and where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TextToken<'t> {

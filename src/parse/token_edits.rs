@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
-use super::token_reader::{is_word, keyword_of, opening};
+use super::token_reader::{closing, is_word, keyword_of, opening};
 
 /// `INSERT INTO t (VALUES …)` as `INSERT INTO t VALUES …`; so with WITH.
 pub(super) fn open_values(tokens: &mut Vec<TokenWithSpan>) {
@@ -17,6 +17,44 @@ pub(super) fn open_values(tokens: &mut Vec<TokenWithSpan>) {
     if let Some(close) = (open..tokens.len()).find(closes) {
         tokens.remove(close);
         tokens.remove(open);
+    }
+}
+
+/// `(VALUES …)` as `(SELECT * FROM (VALUES …) AS "*VALUES*")`, where an expression may stand: the parser takes it for a function there.
+pub(super) fn select_values(tokens: &mut Vec<TokenWithSpan>) {
+    use Keyword::{AND, ARRAY, ELSE, NOT, OR, RETURNING, SELECT, THEN, WHEN, WHERE};
+    let is_place = |token: &Token| match token {
+        Token::Word(word) => {
+            [AND, ARRAY, ELSE, NOT, OR, RETURNING, SELECT, THEN, WHEN, WHERE].contains(&word.keyword)
+        }
+        Token::Comma | Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq => true,
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::StringConcat => true,
+        _ => false,
+    };
+    let mut at = 1;
+    while at + 1 < tokens.len() {
+        let is_values = tokens[at].token == Token::LParen
+            && keyword_of(tokens.get(at + 1)) == Keyword::VALUES
+            && is_place(&tokens[at - 1].token);
+        if let Some(close) = closing(tokens, at).filter(|_| is_values) {
+            let span = tokens[at].span;
+            let made = |token: Token| TokenWithSpan { token, span };
+            let ends = [
+                Token::RParen,
+                Token::make_keyword("AS"),
+                Token::make_word("*VALUES*", Some('"')),
+            ];
+            tokens.splice(close..close, ends.map(made));
+            let begins = [
+                Token::make_keyword("SELECT"),
+                Token::Mul,
+                Token::make_keyword("FROM"),
+                Token::LParen,
+            ];
+            tokens.splice(at + 1..at + 1, begins.map(made));
+            at += 4;
+        }
+        at += 1;
     }
 }
 
@@ -46,16 +84,24 @@ pub(super) fn take_async(tokens: &mut Vec<TokenWithSpan>) -> bool {
 
 /// `WITH (DYNAMIC_COLUMNS)` means `WITH (DYNAMIC_COLUMNS = 'true')`.
 pub(super) fn give_options_values(tokens: &mut Vec<TokenWithSpan>) {
+    let is_view = (1..6).any(|at| keyword_of(tokens.get(at)) == Keyword::VIEW);
     let begins_options = |at: &usize| {
         keyword_of(tokens.get(*at)) == Keyword::WITH
-            && tokens[at - 1].token == Token::RParen
+            && (tokens[at - 1].token == Token::RParen || is_view)
             && tokens.get(at + 1).is_some_and(|next| next.token == Token::LParen)
     };
     let Some(with) = (1..tokens.len()).rev().find(begins_options) else {
         return;
     };
     let mut at = with + 2;
+    let mut depth = 0_usize;
     while at + 1 < tokens.len() {
+        match tokens[at].token {
+            Token::LParen => depth += 1,
+            Token::RParen if depth == 0 => return,
+            Token::RParen => depth -= 1,
+            _ => {}
+        }
         let starts_option = matches!(tokens[at - 1].token, Token::LParen | Token::Comma);
         let ends_option = matches!(tokens[at + 1].token, Token::RParen | Token::Comma);
         if starts_option && ends_option && matches!(tokens[at].token, Token::Word(_)) {

@@ -18,6 +18,12 @@
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
 //! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
+//! - WITH CHECK OPTION becomes an option of its view ([`super::view_check_option`]).
+//! - SEARCH and CYCLE of WITH become a name that no table has ([`super::search_cycle`]).
+//! - `(VALUES …)` where a value may stand becomes a SELECT of it.
+//! - ROWS FROM, and the name of what USING joins, become names that nobody can write ([`super::from_forms`]); ORDER BY … USING becomes
+//!   the order that it means ([`super::order_operator`]); an empty SELECT is from one row.
+//! - The elements of CREATE SCHEMA are taken out of it ([`super::schema_elements`]).
 //! - EXCLUDE of a window's frame becomes part of a name ([`super::frame_exclusion`]).
 //! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period, become what it reads ([`super::system_time`]).
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
@@ -34,21 +40,27 @@ use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
 use super::frame_exclusion;
+use super::from_forms;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
 use super::key_includes;
 use super::nesting::Nesting;
+use super::operator_name;
+use super::order_operator;
 use super::position::character_position;
 use super::record_columns;
 use super::row_expansion;
 use super::row_locks::{self, LockStrength};
+use super::schema_elements;
+use super::search_cycle;
 use super::subscript_assignment;
 use super::syntax_error;
 use super::system_time;
-use super::token_edits::{give_options_values, is_named, open_values, take_async};
+use super::token_edits::{give_options_values, is_named, open_values, select_values, take_async};
 use super::token_reader::{is_word, keyword_of, opening};
 use super::unread_words;
+use super::view_check_option;
 use crate::{Error, Result};
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.
@@ -70,6 +82,9 @@ const CLAUSE_WORDS: &[Keyword] = &[
     Keyword::WHERE,
     Keyword::WINDOW,
 ];
+
+/// What the row is called that an empty SELECT is from: nobody can name it.
+const ONE_ROW: &str = "\u{2}row";
 
 /// Behind how many tokens of EXPLAIN and its options the statement that it explains begins, at most.
 const EXPLAIN_TOKENS_MAX: usize = 40;
@@ -137,6 +152,14 @@ struct Reader<'t> {
     has_merge: bool,
     /// It has OVERRIDING.
     has_overriding: bool,
+    /// VALUES stands first in parentheses: it may be a value.
+    has_values: bool,
+    /// USING was met: it may name a join, or be an order.
+    has_using: bool,
+    /// It has ROWS FROM.
+    has_rows_from: bool,
+    /// SEARCH or CYCLE was met: they may stand behind a query of WITH.
+    has_search: bool,
     /// It has EXCLUDE.
     has_exclude: bool,
     /// SYSTEM or SYSTEM_TIME was met: it may read at a moment.
@@ -167,6 +190,10 @@ impl<'t> Reader<'t> {
             has_duplicate: false,
             has_merge: false,
             has_overriding: false,
+            has_values: false,
+            has_using: false,
+            has_rows_from: false,
+            has_search: false,
             has_exclude: false,
             has_system_time: false,
             has_array: false,
@@ -226,8 +253,9 @@ impl<'t> Reader<'t> {
             self.hints.names_version_time |= names_version_time(&word.value);
         }
         self.reach(token.span);
+        self.select_nothing(Some(&token));
         self.nesting.take(&token.token)?;
-        self.name_operator(&token);
+        operator_name::take(&mut self.tokens, &token);
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
@@ -274,36 +302,6 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Turns the `OPERATOR(schema.op)` taken last into `op`, where the parser does not read it before `next`.
-    fn name_operator(&mut self, next: &TokenWithSpan) {
-        if self.tokens.last().is_none_or(|last| last.token != Token::RParen) {
-            return;
-        }
-        let begins = |at: &usize| {
-            self.tokens
-                .get(*at)
-                .is_some_and(|token| keyword_of(Some(token)) == Keyword::OPERATOR)
-        };
-        let last = self.tokens.len() - 1;
-        // OPERATOR ( op ), OPERATOR ( schema . op )
-        let Some(start) = [3, 5]
-            .iter()
-            .filter_map(|length| last.checked_sub(*length))
-            .find(begins)
-        else {
-            return;
-        };
-        let is_list = matches!(
-            keyword_of(Some(next)),
-            Keyword::ANY | Keyword::ALL | Keyword::SOME
-        );
-        let before = start.checked_sub(1).map(|at| &self.tokens[at].token);
-        if self.tokens[start + 1].token == Token::LParen && (is_list || before.is_none_or(precedes_operand)) {
-            self.tokens.swap(start, last - 1);
-            self.tokens.truncate(start + 1);
-        }
-    }
-
     /// Before a word is taken: what it says of the words before it.
     fn meet_word(&mut self, keyword: Keyword, token: &TokenWithSpan) -> Result<()> {
         match keyword_of(self.tokens.last()) {
@@ -323,6 +321,11 @@ impl<'t> Reader<'t> {
         self.has_duplicate |= keyword == Keyword::DUPLICATE;
         self.has_merge |= keyword == Keyword::MERGE;
         self.has_overriding |= is_named(token, "OVERRIDING");
+        self.has_values |=
+            keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
+        self.has_using |= keyword == Keyword::USING;
+        self.has_rows_from |= keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
+        self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
         self.has_exclude |= keyword == Keyword::EXCLUDE;
         self.has_system_time |= matches!(keyword, Keyword::SYSTEM | Keyword::SYSTEM_TIME);
         self.has_array |= keyword == Keyword::ARRAY;
@@ -429,7 +432,39 @@ impl<'t> Reader<'t> {
         self.span = Some(Span::new(start, span.end));
     }
 
+    /// Gives a SELECT that was taken last, and whose list is empty, a FROM of one row: the parser reads an empty list in front of FROM alone.
+    /// `next`: what stands behind it, if anything.
+    fn select_nothing(&mut self, next: Option<&TokenWithSpan>) {
+        use Keyword::{EXCEPT, FETCH, GROUP, HAVING, INTERSECT, LIMIT, OFFSET, ORDER, UNION, WHERE, WINDOW};
+        let Some(at) = self.tokens.len().checked_sub(1) else {
+            return;
+        };
+        let is_empty = next.is_none_or(|next| {
+            let ends = [
+                EXCEPT, FETCH, GROUP, HAVING, INTERSECT, LIMIT, OFFSET, ORDER, UNION, WHERE, WINDOW,
+            ];
+            matches!(next.token, Token::RParen | Token::SemiColon) || ends.contains(&keyword_of(Some(next)))
+        });
+        if is_empty && keyword_of(self.tokens.last()) == Keyword::SELECT && self.begins_query(at) {
+            let span = self.tokens[at].span;
+            let row = [
+                Token::make_keyword("FROM"),
+                Token::LParen,
+                Token::make_keyword("SELECT"),
+                Token::Number("1".to_string(), false),
+                Token::RParen,
+                Token::make_keyword("AS"),
+                Token::make_word(ONE_ROW, Some('"')),
+                Token::LParen,
+                Token::make_word(ONE_ROW, Some('"')),
+                Token::RParen,
+            ];
+            self.tokens.extend(row.map(|token| TokenWithSpan { token, span }));
+        }
+    }
+
     fn finish(mut self) -> Result<StatementTokens> {
+        self.select_nothing(None);
         let row_locks = match self.has_for {
             true => row_locks::settle(&mut self.tokens, self.text)?,
             false => None,
@@ -465,8 +500,10 @@ impl<'t> Reader<'t> {
         }
         if let Some(at) = self.creation() {
             let mut creation = self.tokens.split_off(at);
+            self.hints.schema_elements = schema_elements::take(&mut creation, self.text)?;
             inert::take(&mut creation, self.text, &mut self.hints)?;
             give_options_values(&mut creation);
+            view_check_option::take(&mut creation);
             self.hints.is_async = take_async(&mut creation);
             self.tokens.append(&mut creation);
         }
@@ -500,6 +537,16 @@ impl<'t> Reader<'t> {
         if self.has_overriding {
             unread_words::take_overriding(&mut self.tokens);
         }
+        if self.has_values {
+            select_values(&mut self.tokens);
+        }
+        if self.has_using || self.has_rows_from {
+            from_forms::take(&mut self.tokens)?;
+            order_operator::take(&mut self.tokens, self.text)?;
+        }
+        if self.has_search {
+            search_cycle::take(&mut self.tokens);
+        }
         if self.has_exclude {
             frame_exclusion::take(&mut self.tokens);
         }
@@ -521,52 +568,6 @@ fn names_version_time(name: &str) -> bool {
 fn quote_doubly(token: &mut TokenWithSpan) {
     if let Token::Word(word) = &mut token.token {
         word.quote_style = Some('"');
-    }
-}
-
-/// Whether an operand begins behind the token.
-fn precedes_operand(token: &Token) -> bool {
-    use Keyword::{
-        AND, BETWEEN, BY, CASE, DISTINCT, ELSE, FROM, HAVING, ILIKE, IN, LIKE, LIMIT, NOT, OFFSET, ON, OR,
-        RETURNING, SELECT, SET, THEN, VALUES, WHEN, WHERE,
-    };
-    match token {
-        Token::Word(word) => matches!(
-            word.keyword,
-            AND | BETWEEN
-                | BY
-                | CASE
-                | DISTINCT
-                | ELSE
-                | FROM
-                | HAVING
-                | ILIKE
-                | IN
-                | LIKE
-                | LIMIT
-                | NOT
-                | OFFSET
-                | ON
-                | OR
-                | RETURNING
-                | SELECT
-                | SET
-                | THEN
-                | VALUES
-                | WHEN
-                | WHERE
-        ),
-        Token::LParen
-        | Token::LBracket
-        | Token::Comma
-        | Token::Plus
-        | Token::Minus
-        | Token::Mul
-        | Token::Div => true,
-        Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq | Token::StringConcat => {
-            true
-        }
-        _ => false,
     }
 }
 

@@ -123,7 +123,8 @@ impl<'c> Binder<'c> {
     pub(super) fn new(ctx: &'c StatementContext, parameters: &[Option<SqlType>]) -> Binder<'c> {
         Binder {
             ctx,
-            settings: Arc::new(ctx.format_settings()),
+            // Calls that keep them may run in other transactions.
+            settings: Arc::new(ctx.settings.format()),
             parameters: parameters.to_vec(),
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),

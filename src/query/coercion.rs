@@ -390,7 +390,7 @@ impl Binder<'_> {
         }
         let names_object = bound.ty.output_type() != bound.ty || target.output_type() != *target;
         if let Some(value) = bound.literal()?.filter(|_| !names_object) {
-            let value = cast::cast_value(value, &bound.ty, target, &self.settings)?;
+            let value = cast::cast_value(value, &bound.ty, target, &self.ctx.format_settings())?;
             return Bound::constant(&value, target.clone());
         }
         let is_text = |ty: &SqlType| ty.item_type().unwrap_or(ty).is_string();
@@ -444,7 +444,7 @@ impl Binder<'_> {
                     Value::Unknown(text.clone()),
                     &SqlType::Unknown,
                     target,
-                    &self.settings,
+                    &self.ctx.format_settings(),
                 )?;
                 Ok(Some(Bound::constant(&value, target.clone())?))
             }

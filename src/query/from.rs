@@ -148,11 +148,13 @@ impl Binder<'_> {
                 args: None,
                 with_ordinality: false,
                 version,
+                sample,
                 ..
             } => {
                 let table = self.at_system_time(version.as_ref(), outer, |binder| {
                     binder.table(name, alias.as_ref())
                 });
+                let table = table.and_then(|table| self.sampled(table, sample.as_ref(), outer));
                 self.note_place(table, |_| text_place::of_span(name.span()))
             }
             // The rows of a function without arguments that the catalogs keep as a relation.

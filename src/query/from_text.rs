@@ -8,6 +8,7 @@ use super::printed_query::{Outputs, ShownRelations, resolved};
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
 use crate::catalog::{Access, Object, RELATION_BEGINS, RELATION_ENDS, RelationName};
+use crate::parse::from_forms;
 use crate::parse::names::{fold, relation_name};
 use crate::parse::quoting::quote_ident;
 
@@ -79,11 +80,15 @@ impl Binder<'_> {
                     layout.plain_word(")");
                 }
                 Some(ast::JoinConstraint::Using(names)) => {
+                    let (names, called) = from_forms::split_using(names);
                     let names: Option<Vec<String>> = names
                         .iter()
                         .map(|name| Some(quote_ident(&fold(name.0.last()?.as_ident()?))))
                         .collect();
                     layout.word(&format!(" USING ({})", names?.join(", ")));
+                    if let Some(called) = called {
+                        layout.word(&format!(" AS {}", quote_ident(called)));
+                    }
                 }
                 Some(ast::JoinConstraint::Natural) => {
                     let names = self.common_columns(table, at, outer)?;
@@ -157,6 +162,7 @@ impl Binder<'_> {
                 args: None,
                 version,
                 with_ordinality: false,
+                sample: None,
                 ..
             } => self.print_relation((name, version.as_ref(), alias.as_ref()), shown, layout),
             _ => self.print_function_item(factor, (scope, outer, shown), layout),
@@ -238,6 +244,9 @@ impl Binder<'_> {
         else {
             return None;
         };
+        if from_forms::is_rows_from(name) {
+            return None;
+        }
         let own = fold(name.0.last()?.as_ident()?);
         let called = alias
             .as_ref()

@@ -11,6 +11,7 @@ use super::named_arguments;
 use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::range_type::{bound_type, multirange_of, range_of};
+use super::record_function::is_populating_function;
 use super::undefined_function::no_function;
 use super::variadic;
 use crate::error::StatementFault;
@@ -94,6 +95,9 @@ impl Binder<'_> {
             ));
         }
         call_clauses::check_plain(&name, function)?;
+        if is_populating_function(&name) && name.ends_with("record") {
+            return self.populated_value(function, place);
+        }
         if let Some(before) = variadic::before_array(&function.args) {
             return self.variadic_call(&name, before, place);
         }

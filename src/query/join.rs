@@ -7,8 +7,9 @@ use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
 use super::from_item::{FromItem, dependent_join, first_relation};
 use super::operator::binary;
-use super::scope::{Outer, Scope, ScopeColumn};
+use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::error::StatementFault;
+use crate::parse::from_forms;
 use crate::tree::{Case, Expr, JoinType, Operator};
 use crate::{Error, Result};
 
@@ -49,11 +50,18 @@ impl Binder<'_> {
         match constraint {
             ast::JoinConstraint::On(condition) => self.join_on(left, right, kind, condition, outer),
             ast::JoinConstraint::Using(names) => {
+                let (names, called) = from_forms::split_using(names);
                 let names = names
                     .iter()
                     .map(|name| Ok(name_parts(name)?.pop().unwrap_or_default()))
                     .collect::<Result<Vec<String>>>()?;
-                self.join_using(left, right, kind, &names)
+                let mut joined = self.join_using(left, right, kind, &names)?;
+                if let Some(called) = called {
+                    let merged = joined.scope.visible[..names.len()].to_vec();
+                    let relation = ScopeRelation::new(called.to_string(), merged);
+                    joined.scope.add_relations(vec![relation])?;
+                }
+                Ok(joined)
             }
             ast::JoinConstraint::Natural => {
                 let names: Vec<String> = left

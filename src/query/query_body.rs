@@ -115,7 +115,9 @@ impl Binder<'_> {
             {
                 return Err(repeated_name(&name));
             }
-            let mut source = if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
+            let mut source = if let Some(searched) = self.searched(&name, with, cte, outer)? {
+                searched
+            } else if with.recursive && mentions(cte.query.as_ref(), &name) > 0 {
                 self.recursive(&name, cte, outer)?
             } else {
                 shared(self.query(&cte.query, outer)?, cte, query)?

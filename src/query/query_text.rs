@@ -160,6 +160,9 @@ impl Binder<'_> {
             layout.word(word);
             word = ", ";
             let name = fold(&cte.alias.name);
+            if cte.from.is_some() {
+                return None;
+            }
             if known.iter().all(|table| table.name != name) {
                 return None;
             }

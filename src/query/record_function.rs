@@ -6,6 +6,7 @@ use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::CastContext;
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
+use crate::parse::parse_expression;
 
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -69,6 +70,14 @@ impl Binder<'_> {
         let item = self.table(table, None)?;
         let columns = item.scope.visible.into_iter();
         Ok(columns.map(|column| (column.name, column.bound.ty)).collect())
+    }
+
+    /// `json_populate_record(NULL::table, …)` as a value: the row that it gives in FROM. Errors: as `populated`.
+    pub(super) fn populated_value(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
+        let text = format!("(SELECT \"row\" FROM {function} AS \"row\")");
+        let query = parse_expression(&text)
+            .map_err(|error| Error::internal(format!("no query of a row: {error}")))?;
+        self.expression(&query, place)
     }
 
     /// The columns of the rows of `function`, which takes a row of a table and a document. Errors: 42883 for other arguments.

@@ -18,7 +18,7 @@ use crate::catalog::TableDef;
 use crate::logical::rows_source::RowsSource;
 use crate::system::StatementContext;
 use crate::tree::{Column, Expr, Plan, RelationAlias};
-use crate::types::SqlType;
+use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
 /// A column of rows in memory.
@@ -94,6 +94,37 @@ fn plan_over(
     })
 }
 
+/// The name of the relation whose only column says which of the rows written were there before: their xmax.
+const MARKS: &str = "\u{2}written";
+
+/// That relation, to stand beside the rows of an INSERT that updates others.
+pub(crate) fn written_marks() -> RowRelation {
+    RowRelation {
+        name: MARKS.to_string(),
+        schema: None,
+        columns: vec![RowColumn {
+            name: "xmax".to_string(),
+            ty: SqlType::Catalog(CatalogType::Xid),
+            origin: None,
+        }],
+        dynamic_table: None,
+    }
+}
+
+/// Makes a column of the rows written of what stands in the relation of their marks.
+fn take_marks(scope: &mut Scope) {
+    let Some(at) = scope.relations.iter().position(|relation| relation.name == MARKS) else {
+        return;
+    };
+    let marks = scope.relations.remove(at).columns;
+    scope.visible.truncate(scope.visible.len() - marks.len());
+    for relation in &mut scope.relations {
+        if matches!(relation.origin, RowOrigin::Written) {
+            relation.hidden.extend(marks.iter().cloned());
+        }
+    }
+}
+
 impl Binder<'_> {
     fn row_query(&mut self, query: RowQuery<'_>, rows: Option<&RecordBatch>) -> Result<BoundQuery> {
         let (FromItem { mut plan, mut scope }, number) = self.rows_in_memory(query.relations, rows)?;
@@ -105,6 +136,7 @@ impl Binder<'_> {
             };
             let tables = scope.relations.iter_mut().filter(is_of_table);
             tables.for_each(|relation| relation.origin = RowOrigin::Written);
+            take_marks(&mut scope);
         }
         let place = |clause| Place {
             scope: &scope,

@@ -30,5 +30,7 @@ pub(super) fn sequence_view(sequence: &SequenceDef) -> Arc<ViewDef> {
         comment: None,
         column_comments: BTreeMap::new(),
         depends_on: Vec::new(),
+        options: Default::default(),
+        shows: None,
     })
 }

@@ -33,7 +33,7 @@ impl Binder<'_> {
         let has_it = |of: &&ScopeRelation| match &of.origin {
             RowOrigin::Computed => false,
             RowOrigin::Table(row_id) => name != "ctid" || row_id.is_some(),
-            RowOrigin::Written => name == "xmin",
+            RowOrigin::Written => matches!(name, "xmin" | "xmax"),
             RowOrigin::Catalog => name != "ctid",
         };
         let found = match relation {

@@ -10,7 +10,7 @@ use super::scope::{ScopeColumn, ScopeRelation};
 use super::set_returning::unnest_columns;
 use crate::functions;
 use crate::functions::Volatility;
-use crate::parse::text_place;
+use crate::parse::{from_forms, text_place};
 use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{SqlType, element_type};
 use crate::{Error, Result};
@@ -19,6 +19,12 @@ impl Binder<'_> {
     /// The arrays that the calls of a FROM function give, one a column.
     pub(super) fn set_arguments(&mut self, call: &TableFunction<'_>, place: Place<'_>) -> Result<Vec<Bound>> {
         let mut sets = Vec::new();
+        for call in &call.calls {
+            sets.extend(self.set_arguments(call, place)?);
+        }
+        if !call.calls.is_empty() {
+            return Ok(sets);
+        }
         for array in &call.arrays {
             let bound = self.expression(array, place)?;
             let bound = match bound.ty {
@@ -149,39 +155,28 @@ impl Binder<'_> {
         FromItem { plan, scope }: FromItem,
         keep_left: bool,
     ) -> Result<FromItem> {
-        let default = call
-            .name
-            .as_ref()
-            .and_then(|name| name_parts(name).ok()?.pop())
-            .unwrap_or_else(|| "unnest".to_string());
+        let default = call.calls.first().unwrap_or(call).called();
         let visible_name = call
             .alias
             .map_or_else(|| default.clone(), |alias| fold(&alias.name));
         let one_column = sets.len() == 1;
-        let of_table = match is_populating_function(&default) {
-            true => self.populated_columns(call.args)?,
-            false => Vec::new(),
-        };
+        let mut names = match call.calls.as_slice() {
+            [] => self.column_names(call, sets.len(), one_column.then_some(visible_name.as_str()))?,
+            calls => {
+                let mut names = Vec::with_capacity(sets.len());
+                for call in calls {
+                    names.extend(self.column_names(call, call.width(), None)?);
+                }
+                names
+            }
+        }
+        .into_iter();
         let (mut columns, mut arrays) = (Vec::new(), Vec::new());
         for set in sets {
             let ty = element_type(&set.ty).clone();
             let name = self.unique_name("?set");
             arrays.push((set.expr, name.clone()));
-            // A function's only column is called as its alias is, unless the function has a name for it.
-            let column_name = match functions::set_function(&default) {
-                None if !of_table.is_empty() => of_table
-                    .get(columns.len())
-                    .map_or_else(|| default.clone(), |(name, _)| name.clone()),
-                Some(set) => set
-                    .columns
-                    .get(columns.len())
-                    .map_or_else(|| default.clone(), |(name, _)| name.to_string()),
-                None if default.ends_with("_array_elements") || default.ends_with("_array_elements_text") => {
-                    "value".to_string()
-                }
-                None if one_column => visible_name.clone(),
-                None => default.clone(),
-            };
+            let column_name = names.next().unwrap_or_else(|| default.clone());
             let bound = Bound::new(Expr::Column(Column::new_unqualified(&name)), ty);
             columns.push(ScopeColumn {
                 name: column_name,
@@ -215,6 +210,30 @@ impl Binder<'_> {
         scope.visible.extend(columns);
         scope.add_relations(vec![relation])?;
         Ok(FromItem { plan, scope })
+    }
+
+    /// The names of the columns that a function gives, so many. `only`: what its only column is called, unless it has a name for it.
+    fn column_names(
+        &mut self,
+        call: &TableFunction<'_>,
+        width: usize,
+        only: Option<&str>,
+    ) -> Result<Vec<String>> {
+        let default = call.called();
+        let of_table = match is_populating_function(&default) {
+            true => self.populated_columns(call.args)?,
+            false => Vec::new(),
+        };
+        let set = functions::set_function(&default);
+        let is_value = default.ends_with("_array_elements") || default.ends_with("_array_elements_text");
+        let name = |at: usize| match set {
+            None if !of_table.is_empty() => of_table.get(at).map(|(name, _)| name.clone()),
+            Some(set) => set.columns.get(at).map(|(name, _)| (*name).to_string()),
+            None if is_value => Some("value".to_string()),
+            None => only.map(str::to_string),
+        };
+        let names = (0..width).map(|at| name(at).unwrap_or_else(|| default.clone()));
+        Ok(names.collect())
     }
 
     /// Adds the column of WITH ORDINALITY. Errors: 0A000 where there are no rows to number.
@@ -253,11 +272,28 @@ pub(super) struct TableFunction<'a> {
     name: Option<ast::ObjectName>,
     args: &'a [ast::FunctionArg],
     arrays: Vec<&'a ast::Expr>,
+    /// The functions of ROWS FROM, two at least: it is none itself then.
+    calls: Vec<TableFunction<'a>>,
     ordinality: bool,
     alias: Option<&'a ast::TableAlias>,
 }
 
 impl<'a> TableFunction<'a> {
+    /// What the function is called, without its schema.
+    fn called(&self) -> String {
+        let name = self.name.as_ref().and_then(|name| name_parts(name).ok()?.pop());
+        name.unwrap_or_else(|| "unnest".to_string())
+    }
+
+    /// How many columns it gives within ROWS FROM.
+    fn width(&self) -> usize {
+        match functions::set_function(&self.called()) {
+            Some(set) => set.columns.len(),
+            None if self.name.is_none() => self.arrays.len(),
+            None => 1,
+        }
+    }
+
     /// The function's name.
     pub(super) fn name(&self) -> Option<&ast::ObjectName> {
         self.name.as_ref()
@@ -284,6 +320,43 @@ impl<'a> TableFunction<'a> {
 }
 
 pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
+    let call = plain_function(factor)?;
+    match call.name.as_ref().is_some_and(from_forms::is_rows_from) {
+        true => rows_from(call),
+        false => Some(call),
+    }
+}
+
+/// ROWS FROM as what it stands for; `None`: something in it is no call.
+fn rows_from(all: TableFunction<'_>) -> Option<TableFunction<'_>> {
+    let calls: Option<Vec<_>> = all.args.iter().map(|arg| call_within(arg, &all)).collect();
+    let mut calls = calls?;
+    if let [_] = calls.as_slice() {
+        return calls.pop();
+    }
+    Some(TableFunction { calls, ..all })
+}
+
+fn call_within<'a>(arg: &'a ast::FunctionArg, all: &TableFunction<'a>) -> Option<TableFunction<'a>> {
+    let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Function(function))) = arg else {
+        return None;
+    };
+    let args = match &function.args {
+        ast::FunctionArguments::List(list) => list.args.as_slice(),
+        _ => &[],
+    };
+    let arrays = arrays_of_unnest(&function.name, args);
+    Some(TableFunction {
+        name: arrays.is_none().then(|| function.name.clone()),
+        args,
+        arrays: arrays.unwrap_or_default(),
+        calls: Vec::new(),
+        ordinality: all.ordinality,
+        alias: all.alias,
+    })
+}
+
+fn plain_function(factor: &ast::TableFactor) -> Option<TableFunction<'_>> {
     match factor {
         ast::TableFactor::Table {
             name,
@@ -295,6 +368,7 @@ pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<
             name: Some(name.clone()),
             args: &args.args,
             arrays: Vec::new(),
+            calls: Vec::new(),
             ordinality: *with_ordinality,
             alias: alias.as_ref(),
         }),
@@ -311,6 +385,7 @@ pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<
                 name: arrays.is_none().then(|| name.clone()),
                 args,
                 arrays: arrays.unwrap_or_default(),
+                calls: Vec::new(),
                 ordinality: *with_ordinality,
                 alias: alias.as_ref(),
             })
@@ -324,6 +399,7 @@ pub(super) fn table_function(factor: &ast::TableFactor) -> Option<TableFunction<
             name: None,
             args: &[],
             arrays: array_exprs.iter().collect(),
+            calls: Vec::new(),
             ordinality: *with_ordinality,
             alias: alias.as_ref(),
         }),

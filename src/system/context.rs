@@ -359,7 +359,10 @@ impl StatementContext {
 
     /// What reading and printing values depends on.
     pub fn format_settings(&self) -> FormatSettings {
-        self.settings.format()
+        FormatSettings {
+            now_us: Some(self.transaction_time_us),
+            ..self.settings.format()
+        }
     }
 }
 

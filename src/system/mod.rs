@@ -28,6 +28,7 @@ mod routine_call;
 mod run_sorter;
 pub(crate) mod sequence_values;
 mod server_state;
+pub(crate) mod session_random;
 mod session_sequences;
 pub(crate) mod session_state;
 pub(crate) mod settings;

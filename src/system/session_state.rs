@@ -11,6 +11,7 @@ use super::copy_progress::CopyAtHand;
 use super::deferred_constraints::{DeferredConstraints, DeferredMark};
 use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
+use super::session_random::SessionRandom;
 use super::session_sequences::SessionSequences;
 use crate::Result;
 
@@ -44,6 +45,8 @@ pub struct SessionState {
     pub sequences: SessionSequences,
     /// What its transaction has left to be asked of constraints. Who leaves something touches the session.
     pub deferred: DeferredConstraints,
+    /// What random() gives.
+    pub random: SessionRandom,
     /// The COPY that it runs.
     pub copy: Arc<CopyAtHand>,
     all_locks: Arc<AdvisoryLocks>,
@@ -134,6 +137,7 @@ impl SessionState {
             channels: all_channels.session(process_id),
             sequences: SessionSequences::default(),
             deferred: DeferredConstraints::default(),
+            random: SessionRandom::default(),
             copy: Arc::default(),
             all_locks,
             all_channels,

@@ -374,6 +374,7 @@ impl Settings {
             interval_style: self.interval_style,
             bytea_output: self.bytea_output,
             extra_float_digits: self.extra_float_digits,
+            now_us: None,
             result_limits: self.result_limits,
         }
     }

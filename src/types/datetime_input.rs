@@ -23,9 +23,18 @@ const DAYS_MIN: i64 = -2_440_588;
 /// 5874897-12-31, the last date.
 const DAYS_MAX: i64 = 2_145_042_905;
 
+/// What a session's clocks show.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SessionClock {
+    /// TimeZone, of texts without a zone.
+    pub(super) zone: Tz,
+    /// See `FormatSettings::now_us`.
+    pub(super) now_us: Option<i64>,
+}
+
 /// Reads a date. Errors: 22007, 22008, 22009, 22023.
-pub(super) fn parse_date(text: &str, zone: Tz, order: DateOrder) -> Result<i32> {
-    let read = decode(text, (zone, order), false).map_err(|fault| fault.error(text, "date"))?;
+pub(super) fn parse_date(text: &str, clock: SessionClock, order: DateOrder) -> Result<i32> {
+    let read = decode(text, (clock, order), false).map_err(|fault| fault.error(text, "date"))?;
     let days = match read {
         Read::Infinity => return Ok(i32::MAX),
         Read::NegativeInfinity => return Ok(i32::MIN),
@@ -39,8 +48,8 @@ pub(super) fn parse_date(text: &str, zone: Tz, order: DateOrder) -> Result<i32> 
 }
 
 /// Reads a timestamp; a zone in the text is read and ignored, as in PostgreSQL. Errors: as [`parse_date`].
-pub(super) fn parse_timestamp(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
-    let read = decode(text, (zone, order), false).map_err(|fault| fault.error(text, "timestamp"))?;
+pub(super) fn parse_timestamp(text: &str, clock: SessionClock, order: DateOrder) -> Result<i64> {
+    let read = decode(text, (clock, order), false).map_err(|fault| fault.error(text, "timestamp"))?;
     match read {
         Read::Infinity => Ok(i64::MAX),
         Read::NegativeInfinity => Ok(i64::MIN),
@@ -51,10 +60,10 @@ pub(super) fn parse_timestamp(text: &str, zone: Tz, order: DateOrder) -> Result<
     }
 }
 
-/// Reads a timestamp with time zone; `zone` is the session's, for text without one. Errors: as [`parse_date`].
-pub(super) fn parse_timestamptz(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
-    let read =
-        decode(text, (zone, order), false).map_err(|fault| fault.error(text, "timestamp with time zone"))?;
+/// Reads a timestamp with time zone; that of the session is for text without one. Errors: as [`parse_date`].
+pub(super) fn parse_timestamptz(text: &str, session: SessionClock, order: DateOrder) -> Result<i64> {
+    let read = decode(text, (session, order), false)
+        .map_err(|fault| fault.error(text, "timestamp with time zone"))?;
     match read {
         Read::Infinity => Ok(i64::MAX),
         Read::NegativeInfinity => Ok(i64::MIN),
@@ -72,7 +81,7 @@ pub(super) fn parse_timestamptz(text: &str, zone: Tz, order: DateOrder) -> Resul
             let offset = match written {
                 Some(Zone::Offset(seconds)) => seconds,
                 Some(Zone::Named(named)) => offset_of_local(named, local),
-                None => offset_of_local(zone, local),
+                None => offset_of_local(session.zone, local),
             };
             local
                 .checked_sub(i64::from(offset) * MICROS_PER_SECOND)
@@ -83,8 +92,8 @@ pub(super) fn parse_timestamptz(text: &str, zone: Tz, order: DateOrder) -> Resul
 }
 
 /// Reads a time of day, 24:00:00 included. Errors: as [`parse_date`].
-pub(super) fn parse_time(text: &str, zone: Tz, order: DateOrder) -> Result<i64> {
-    match decode(text, (zone, order), true).map_err(|fault| fault.error(text, "time"))? {
+pub(super) fn parse_time(text: &str, clock: SessionClock, order: DateOrder) -> Result<i64> {
+    match decode(text, (clock, order), true).map_err(|fault| fault.error(text, "time"))? {
         Read::Moment { clock, .. } => Ok(clock),
         Read::Infinity | Read::NegativeInfinity | Read::Epoch => Err(Fault::Format.error(text, "time")),
     }
@@ -131,7 +140,7 @@ enum Announced {
 
 /// The parts of a date, filled token by token.
 struct Decoder {
-    session_zone: Tz,
+    session: SessionClock,
     order: DateOrder,
     time_only: bool,
     year: Option<i32>,
@@ -151,7 +160,7 @@ struct Decoder {
     announced: Option<Announced>,
 }
 
-fn decode(text: &str, (zone, order): (Tz, DateOrder), time_only: bool) -> Result<Read, Fault> {
+fn decode(text: &str, (clock, order): (SessionClock, DateOrder), time_only: bool) -> Result<Read, Fault> {
     let lower = text.to_ascii_lowercase();
     let tokens = tokens(&lower)?;
     if let [(Shape::Word | Shape::SignedWord, word)] = tokens.as_slice() {
@@ -162,7 +171,7 @@ fn decode(text: &str, (zone, order): (Tz, DateOrder), time_only: bool) -> Result
             _ => {}
         }
     }
-    let mut decoder = Decoder::new(zone, order, time_only);
+    let mut decoder = Decoder::new(clock, order, time_only);
     for (i, (shape, token)) in tokens.iter().enumerate() {
         decoder.take(*shape, token, tokens.get(i + 1).map(|(shape, _)| *shape))?;
     }
@@ -170,9 +179,9 @@ fn decode(text: &str, (zone, order): (Tz, DateOrder), time_only: bool) -> Result
 }
 
 impl Decoder {
-    fn new(session_zone: Tz, order: DateOrder, time_only: bool) -> Decoder {
+    fn new(session: SessionClock, order: DateOrder, time_only: bool) -> Decoder {
         Decoder {
-            session_zone,
+            session,
             order,
             time_only,
             year: None,
@@ -417,7 +426,7 @@ impl Decoder {
                 let now = self.now();
                 self.set_days(now.div_euclid(MICROS_PER_DAY))?;
                 let micros = now.rem_euclid(MICROS_PER_DAY);
-                set(&mut self.zone, Zone::Named(self.session_zone))?;
+                set(&mut self.zone, Zone::Named(self.session.zone))?;
                 self.set_clock(Clock {
                     hour: 0,
                     minute: 0,
@@ -452,8 +461,9 @@ impl Decoder {
 
     /// What the session's clocks show now, in microseconds.
     fn now(&self) -> i64 {
-        let utc = chrono::Utc::now().timestamp_micros();
-        utc + i64::from(offset_at(self.session_zone, utc)) * MICROS_PER_SECOND
+        let now = self.session.now_us;
+        let utc = now.unwrap_or_else(|| chrono::Utc::now().timestamp_micros());
+        utc + i64::from(offset_at(self.session.zone, utc)) * MICROS_PER_SECOND
     }
 
     fn finish(self) -> Result<Read, Fault> {

@@ -13,6 +13,9 @@ pub struct FormatSettings {
     pub bytea_output: ByteaOutput,
     /// extra_float_digits: above 0 floats print shortest and exact, else with so many digits more than are sure (15, and 6 of real).
     pub extra_float_digits: i8,
+    /// What `now` means in a text: microseconds since 1970 UTC; `None`: what the clock shows. Only of a statement that runs: nothing
+    /// that is kept for other transactions has it.
+    pub now_us: Option<i64>,
     /// How long the values are that functions make.
     pub result_limits: ResultLimits,
 }
@@ -179,6 +182,7 @@ impl Default for FormatSettings {
             interval_style: IntervalStyle::default(),
             bytea_output: ByteaOutput::default(),
             extra_float_digits: 1,
+            now_us: None,
             result_limits: ResultLimits::default(),
         }
     }

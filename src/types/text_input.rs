@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::TransactionSnapshot;
+use super::datetime_input::SessionClock;
 use super::json_path::JsonPath;
 use super::money;
 use super::spaces::is_space;
@@ -20,7 +21,11 @@ impl Value {
     /// read it as [`SqlType::comparison_type`]. Errors: 22P02, 22007, 22008, 22003, 22001.
     #[expect(clippy::too_many_lines, reason = "an arm a type")]
     pub fn parse(text: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
-        let (zone, order) = (settings.time_zone, settings.date_style.order);
+        let order = settings.date_style.order;
+        let clock = SessionClock {
+            zone: settings.time_zone,
+            now_us: settings.now_us,
+        };
         let value = match ty {
             SqlType::Bool => Value::Bool(parse_bool(text)?),
             SqlType::Int2 => Value::Int(parse_signed(text, ty, i64::from(i16::MIN), i64::from(i16::MAX))?),
@@ -73,11 +78,11 @@ impl Value {
             }
             SqlType::Bit(_) | SqlType::VarBit(_) => Value::Text(bits::fit(bits::parse(text)?, ty)?),
             SqlType::Bytea => Value::Bytes(parse_bytea(text)?),
-            SqlType::Date => Value::Date(datetime_input::parse_date(text, zone, order)?),
-            SqlType::Time(_) => Value::Time(datetime_input::parse_time(text, zone, order)?),
-            SqlType::Timestamp(_) => Value::Timestamp(datetime_input::parse_timestamp(text, zone, order)?),
+            SqlType::Date => Value::Date(datetime_input::parse_date(text, clock, order)?),
+            SqlType::Time(_) => Value::Time(datetime_input::parse_time(text, clock, order)?),
+            SqlType::Timestamp(_) => Value::Timestamp(datetime_input::parse_timestamp(text, clock, order)?),
             SqlType::TimestampTz(_) => {
-                Value::TimestampTz(datetime_input::parse_timestamptz(text, zone, order)?)
+                Value::TimestampTz(datetime_input::parse_timestamptz(text, clock, order)?)
             }
             SqlType::Interval(size) => {
                 let fields = size.and_then(|size| size.fields);

@@ -102,6 +102,8 @@ fn view() -> ViewDef {
         comment: None,
         column_comments: Default::default(),
         depends_on: vec![FIRST_OID + 1],
+        options: Default::default(),
+        shows: None,
     }
 }
 

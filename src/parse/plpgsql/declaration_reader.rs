@@ -4,7 +4,6 @@ use super::reader::{Reader, type_of};
 use super::scanner::Token;
 use super::tree::{Declaration, DeclarationKind, VariableType};
 use crate::Result;
-use crate::parse::routine::WrittenType;
 
 impl Reader<'_> {
     /// Declarations up to BEGIN.
@@ -34,23 +33,22 @@ impl Reader<'_> {
             };
             self.expect_character(';')?;
             DeclarationKind::Alias(of)
-        } else if self.begins_cursor() {
-            self.cursor()?
+        } else if let Some(forward_only) = self.begins_cursor() {
+            self.cursor(forward_only)?
         } else {
             self.variable()?
         };
         Ok(Declaration { line, name, kind })
     }
 
-    fn begins_cursor(&mut self) -> bool {
-        if self.is_word("no") || self.is_word("scroll") {
-            self.word("no");
-            self.word("scroll");
-        }
-        self.word("cursor")
+    /// Whether CURSOR is declared; within: whether it only goes on.
+    fn begins_cursor(&mut self) -> Option<bool> {
+        let forward_only = self.word("no");
+        self.word("scroll");
+        self.word("cursor").then_some(forward_only)
     }
 
-    fn cursor(&mut self) -> Result<DeclarationKind> {
+    fn cursor(&mut self, forward_only: bool) -> Result<DeclarationKind> {
         let mut arguments = Vec::new();
         if self.character('(') {
             loop {
@@ -67,7 +65,11 @@ impl Reader<'_> {
             self.expect("is")?;
         }
         let query = self.until_semicolon()?;
-        Ok(DeclarationKind::Cursor { arguments, query })
+        Ok(DeclarationKind::Cursor {
+            arguments,
+            query,
+            forward_only,
+        })
     }
 
     fn variable(&mut self) -> Result<DeclarationKind> {
@@ -95,13 +97,9 @@ impl Reader<'_> {
         };
         let ty = match ty.trim().to_lowercase().as_str() {
             "record" => VariableType::Record,
+            "refcursor" | "pg_catalog.refcursor" => VariableType::Cursor,
             _ => VariableType::Written(type_of(&ty)?),
         };
-        if let VariableType::Written(WrittenType::Named(named)) = &ty
-            && named.to_string().eq_ignore_ascii_case("refcursor")
-        {
-            return Err(self.unsupported("a cursor variable"));
-        }
         Ok(DeclarationKind::Variable {
             ty,
             constant,

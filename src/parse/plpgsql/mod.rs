@@ -1,6 +1,7 @@
 //! PL/pgSQL: the text of a body to its tree. The expressions and statements in it stay text, which the engine reads as any other. Called by
 //! who defines a function, and by who runs one; knows no variable and no relation.
 
+mod cursor_reader;
 mod declaration_reader;
 mod loop_reader;
 mod raise_reader;

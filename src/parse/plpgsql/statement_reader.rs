@@ -6,14 +6,7 @@ use super::tree::{Fragment, Into, Kind, Source, Statement};
 use crate::Result;
 
 /// What cannot be said in a body here.
-const UNSUPPORTED: [(&str, &str); 6] = [
-    ("commit", "COMMIT"),
-    ("rollback", "ROLLBACK"),
-    ("open", "OPEN"),
-    ("fetch", "FETCH"),
-    ("move", "MOVE"),
-    ("close", "CLOSE"),
-];
+const UNSUPPORTED: [(&str, &str); 2] = [("commit", "COMMIT"), ("rollback", "ROLLBACK")];
 
 impl Reader<'_> {
     /// A statement with its semicolon.
@@ -43,6 +36,9 @@ impl Reader<'_> {
                 return Err(self.unsupported(what));
             }
         }
+        if let Some(kind) = self.of_cursor()? {
+            return Ok(kind);
+        }
         if self.word("if") {
             return self.condition();
         }
@@ -59,13 +55,7 @@ impl Reader<'_> {
             return self.raise();
         }
         if self.word("assert") {
-            let condition = self.text_until(|token| matches!(token, Token::Character(',' | ';')))?;
-            let message = match self.character(',') {
-                true => Some(self.text_until(|token| *token == Token::Character(';'))?),
-                false => None,
-            };
-            self.expect_character(';')?;
-            return Ok(Kind::Assert { condition, message });
+            return self.assertion();
         }
         if self.word("perform") {
             return self.until_semicolon().map(Kind::Perform);
@@ -85,6 +75,16 @@ impl Reader<'_> {
             return Ok(Kind::Null);
         }
         self.sql()
+    }
+
+    fn assertion(&mut self) -> Result<Kind> {
+        let condition = self.text_until(|token| matches!(token, Token::Character(',' | ';')))?;
+        let message = match self.character(',') {
+            true => Some(self.text_until(|token| *token == Token::Character(';'))?),
+            false => None,
+        };
+        self.expect_character(';')?;
+        Ok(Kind::Assert { condition, message })
     }
 
     /// Whether a variable to be assigned to begins here.

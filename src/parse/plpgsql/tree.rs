@@ -66,6 +66,7 @@ pub enum DeclarationKind {
     Cursor {
         arguments: Vec<(String, WrittenType)>,
         query: Fragment,
+        forward_only: bool,
     },
 }
 
@@ -74,6 +75,8 @@ pub enum DeclarationKind {
 pub enum VariableType {
     /// record.
     Record,
+    /// refcursor.
+    Cursor,
     /// Any other. The name of a relation is its row type.
     Written(WrittenType),
 }
@@ -147,6 +150,50 @@ pub enum Source {
     Dynamic { text: Fragment, using: Vec<Fragment> },
     /// A cursor that was declared, with its arguments.
     Cursor { name: String, arguments: Vec<Fragment> },
+}
+
+/// What OPEN opens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
+pub enum OpenSource {
+    /// FOR a query.
+    Query(Fragment),
+    /// FOR EXECUTE.
+    Dynamic { text: Fragment, using: Vec<Fragment> },
+    /// The query that the cursor was declared for.
+    Bound(Vec<CursorArgument>),
+}
+
+/// An argument of a cursor that is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorArgument {
+    /// Which, if it says so.
+    pub name: Option<String>,
+    /// Its value.
+    pub value: Fragment,
+}
+
+/// Where FETCH and MOVE go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(missing_docs, reason = "they are SQL's words")]
+pub enum Direction {
+    Next,
+    Prior,
+    First,
+    Last,
+    Absolute(Fragment),
+    Relative(Fragment),
+    Forward(Option<Fragment>),
+    Backward(Option<Fragment>),
+    All,
+    AllBackward,
+}
+
+impl Direction {
+    /// Whether it may lead to a row that was passed.
+    pub fn may_go_back(&self) -> bool {
+        !matches!(self, Direction::Next | Direction::Forward(_) | Direction::All)
+    }
 }
 
 /// What a statement does.
@@ -240,6 +287,22 @@ pub enum Kind {
         stacked: bool,
         items: Vec<(Target, String)>,
     },
+    /// OPEN.
+    Open {
+        cursor: String,
+        forward_only: bool,
+        source: OpenSource,
+    },
+    /// FETCH.
+    Fetch {
+        cursor: String,
+        direction: Direction,
+        into: Into,
+    },
+    /// MOVE.
+    Move { cursor: String, direction: Direction },
+    /// CLOSE.
+    Close { cursor: String },
     /// NULL.
     Null,
 }
@@ -276,6 +339,10 @@ impl Kind {
             Kind::Execute { .. } => "EXECUTE",
             Kind::Diagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
             Kind::Diagnostics { .. } => "GET DIAGNOSTICS",
+            Kind::Open { .. } => "OPEN",
+            Kind::Fetch { .. } => "FETCH",
+            Kind::Move { .. } => "MOVE",
+            Kind::Close { .. } => "CLOSE",
             Kind::Null => "NULL",
         }
     }

@@ -110,19 +110,6 @@ impl<P: Probe> TreeCheck<P> {
             false => Flow::Continue(()),
         }
     }
-
-    fn lacking<C: Clause>(
-        &self,
-        _field: &'static str,
-        clause: &C,
-        feature: &'static str,
-        hint: &'static str,
-    ) -> Flow {
-        match clause.is_set() {
-            true => Flow::Break(Unread::Lacking(feature, hint)),
-            false => Flow::Continue(()),
-        }
-    }
 }
 
 impl<P: Probe> VisitorMut for TreeCheck<P> {

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 };
 
 use super::{Flow, Probe, TreeCheck, Unread, fields, verdicts};
+use crate::parse::search_cycle;
 
 impl<P: Probe> TreeCheck<P> {
     pub(super) fn query(&mut self, query: &mut Query) -> Flow {
@@ -69,13 +70,17 @@ impl<P: Probe> TreeCheck<P> {
             }
         );
         cte_tables.iter_mut().try_for_each(|cte| {
+            // The FROM of a query of WITH is another dialect's, unless it stands for SEARCH and CYCLE.
+            if cte.from.is_some() && !search_cycle::is_made(cte) {
+                return Flow::Break(Unread::Foreign("FROM"));
+            }
             fields!(
                 self,
                 cte,
                 Cte {
                     alias: must,
                     query: must,
-                    from: foreign("FROM"),
+                    from: read,
                     materialized: read,
                     closing_paren_token: spelling,
                 }
@@ -342,7 +347,7 @@ impl<P: Probe> TreeCheck<P> {
                     with_ordinality: read,
                     partitions: foreign("PARTITION"),
                     json_path: foreign("["),
-                    sample: lacking("TABLESAMPLE", "Use WHERE random() < 0.01, which reads all rows."),
+                    sample: read,
                     index_hints: foreign("INDEX"),
                 );
                 if let Some(args) = args {

@@ -1,9 +1,10 @@
-//! ALTER VIEW, and ALTER TABLE of a view: its name, its columns' names, its schema, its owner.
+//! ALTER VIEW, and ALTER TABLE of a view: its name, its columns' names, its schema, its owner, its options.
 
-use sqlparser::ast::{AlterColumnOperation, AlterTable, AlterTableOperation, RenameTableNameKind};
+use sqlparser::ast::{self, AlterColumnOperation, AlterTable, AlterTableOperation, RenameTableNameKind};
 
+use super::options::NewOption;
 use super::schema::moved_schema;
-use super::{alter_action, role, view_text};
+use super::{alter_action, role, view_options, view_text};
 use crate::catalog::{CatalogWriter, ViewDef};
 use crate::error::DuplicateKind;
 use crate::parse::definition::AlterAction;
@@ -18,7 +19,7 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
     let mut new = view.clone();
     for operation in &alter.operations {
         if let Some(AlterAction::Options(options)) = own_action(operation, &ctx.hints) {
-            check_options(options)?;
+            change_options(ctx, &mut new, options)?;
             continue;
         }
         match operation {
@@ -92,16 +93,12 @@ fn rename_column(view: &mut ViewDef, old: &str, new: String) -> Result<()> {
     Ok(())
 }
 
-/// Errors: 0A000 for one that is set; none is, so that they can be reset.
-fn check_options(options: &[(String, Option<String>)]) -> Result<()> {
-    if alter_action::is_reset(options) {
-        return Ok(());
-    }
-    let written = options.iter();
-    let written = written.map(|(name, value)| format!("{name} = {}", value.as_deref().unwrap_or_default()));
-    let written: Vec<String> = written.collect();
-    Err(Error::unsupported(
-        format!("ALTER VIEW ... SET ({})", written.join(", ")),
-        Some("Leave it out: nothing here does what it asks for."),
-    ))
+/// SET and RESET. Errors: as [`view_options::change`].
+fn change_options(ctx: &StatementContext, view: &mut ViewDef, options: &[NewOption]) -> Result<()> {
+    let parsed = crate::parse::parse(&view.query)?;
+    let Some(ast::Statement::Query(query)) = parsed.first().map(|statement| &statement.ast) else {
+        return Err(Error::internal(format!("view \"{}\" has no query", view.name)));
+    };
+    let path = view.search_path.clone();
+    view_options::change(ctx, &mut view.options, options, (query, &path))
 }

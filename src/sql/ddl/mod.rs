@@ -87,6 +87,7 @@ mod user_type;
 mod verification;
 mod versions;
 mod view;
+mod view_options;
 mod view_text;
 mod wildcard;
 

@@ -1,13 +1,17 @@
 //! CREATE SCHEMA, its owner, and the schema of SET SCHEMA. (DROP SCHEMA is in `drop`.)
 
+use std::sync::Arc;
+
 use sqlparser::ast::{Ident, SchemaName, Statement};
 
 use super::{notice, role};
 use crate::catalog::{CatalogWriter, SchemaDef, is_system_schema, is_temporary_schema};
 use crate::error::{DuplicateKind, StatementFault};
-use crate::parse::definition::RoleName;
+use crate::parse::command::Command;
+use crate::parse::definition::{Definition, RoleName};
 use crate::parse::names;
 use crate::system::StatementContext;
+use crate::system::settings::Settings;
 use crate::{Error, Result};
 
 /// Runs CREATE SCHEMA.
@@ -53,11 +57,57 @@ pub(super) async fn create(ctx: &StatementContext, statement: &Statement) -> Res
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let oid = ctx.sequences.object_ids().take_oid().await?;
     writer.put_schema(&SchemaDef {
-        name,
+        name: name.clone(),
         oid,
         comment: None,
     })?;
+    make_elements(ctx, &name).await?;
     Ok("CREATE SCHEMA".to_string())
+}
+
+/// Makes what stands behind CREATE SCHEMA in it. Errors: 42P15 for what names another schema; those of each.
+async fn make_elements(ctx: &StatementContext, schema: &str) -> Result<()> {
+    if ctx.hints.schema_elements.is_empty() {
+        return Ok(());
+    }
+    let mut settings = Settings::clone(&ctx.settings);
+    let mut path = vec![schema.to_string()];
+    path.extend_from_slice(ctx.settings.named_path());
+    settings.set("search_path", &path)?;
+    let settings = Arc::new(settings);
+    for text in &ctx.hints.schema_elements {
+        for statement in crate::sql::parse(text)? {
+            check_schema(&statement, schema)?;
+            let element = StatementContext {
+                settings: Arc::clone(&settings),
+                hints: statement.parsed.hints.clone(),
+                text: statement.parsed.text.clone(),
+                ..ctx.clone()
+            };
+            let element = element.seeing_definitions().await?;
+            Box::pin(super::execute(&element, &statement)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Errors: 42P15.
+fn check_schema(statement: &crate::sql::Statement, schema: &str) -> Result<()> {
+    let named = match (&statement.parsed.command, &statement.parsed.ast) {
+        (Some(Command::Define(Definition::CreateSequence { name, .. })), _) => name,
+        (None, Statement::CreateTable(create)) => &create.name,
+        (None, Statement::CreateView(create)) => &create.name,
+        _ => return Ok(()),
+    };
+    match names::relation_name(named)? {
+        (Some(other), _) if other != schema => Err(Error::DataException {
+            state: "42P15",
+            message: format!(
+                "CREATE specifies a schema ({other}) different from the one being created ({schema})"
+            ),
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// ALTER SCHEMA … OWNER TO. Errors: 3F000, 42704.

@@ -14,6 +14,7 @@ use crate::{Error, Result};
 pub(super) enum StoredKind {
     Table,
     Index,
+    View,
 }
 
 /// The values that a parameter takes.
@@ -67,6 +68,12 @@ const INDEX_PARAMETERS: [(&str, Values); 2] = [
     ("fillfactor", Values::Integer(10, 100)),
 ];
 
+const VIEW_PARAMETERS: [(&str, Values); 3] = [
+    ("check_option", Values::OneOf(&["local", "cascaded"])),
+    ("security_barrier", Values::Boolean),
+    ("security_invoker", Values::Boolean),
+];
+
 /// Whether it is a parameter that PostgreSQL has. Errors: 22023 for a value that it does not take.
 pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<bool> {
     let lower = name.to_lowercase();
@@ -78,12 +85,21 @@ pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<
     let known: &[(&str, Values)] = match kind {
         StoredKind::Table => &TABLE_PARAMETERS,
         StoredKind::Index => &INDEX_PARAMETERS,
+        StoredKind::View => &VIEW_PARAMETERS,
     };
     let Some((_, values)) = known.iter().find(|(known, _)| *known == plain) else {
         return Ok(false);
     };
     if plain == "oids" && boolean(&value.to_lowercase()) == Some(true) {
         return Err(Error::unsupported("a table declared WITH OIDS", None));
+    }
+    if plain == "check_option" && !["local", "cascaded"].contains(&value.to_lowercase().as_str()) {
+        return Err(Error::RefusedValue {
+            state: "22023",
+            message: format!("invalid value for enum option \"check_option\": {value}"),
+            detail: Some("Valid values are \"local\" and \"cascaded\"."),
+            hint: None,
+        });
     }
     check_value(plain, *values, value).map(|()| true)
 }

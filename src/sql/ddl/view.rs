@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, CreateTableOptions, CreateView, Ident, Query, SelectItem, Visit, Visitor};
+use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
 
 use super::new_relation::{NewRelation, make_schema};
-use super::notice;
+use super::{notice, view_options};
 use crate::catalog::{
     Access, CatalogWriter, Object, RelationName, ViewDef, is_temporary_schema, lasting_path, stored_name,
 };
@@ -19,6 +19,7 @@ use crate::parse::row_locks::without_row_locks;
 use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
 use crate::scan::OutputColumn;
+use crate::sql::dml;
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -26,12 +27,6 @@ use crate::{Error, Result};
 
 /// Runs CREATE VIEW.
 pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Result<String> {
-    if create.options != CreateTableOptions::None {
-        return Err(Error::unsupported(
-            "the options of a view",
-            Some("Leave WITH out: nothing here does what it asks for."),
-        ));
-    }
     let reads = relations_read(ctx, &create.query);
     let NewRelation { schema, name } = new_view(ctx, create, &reads)?;
     let existing = RelationName::in_schema(&schema, &name);
@@ -71,6 +66,8 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     if let Some(replaced) = replaced {
         check_replacement(replaced, &columns)?;
     }
+    let options = view_options::read(ctx, &create.options, &create.query)?;
+    let shows = dml::shown_relation(ctx, &create.query, &ctx.settings.search_path)?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     make_schema(ctx, &writer, &schema).await?;
     let id = match replaced {
@@ -90,6 +87,8 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         comment: replaced.and_then(|view| view.comment.clone()),
         column_comments: replaced.map_or_else(BTreeMap::new, |view| view.column_comments.clone()),
         depends_on: reads,
+        options,
+        shows,
         schema,
         name,
     })?;

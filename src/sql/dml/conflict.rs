@@ -302,14 +302,14 @@ fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarg
 }
 
 /// Inserts the rows whose keys are free and updates the others. Answers the rows inserted and updated, in the batch's
-/// order. Errors: 21000 when a key comes twice.
+/// order, and which of them were updated. Errors: 21000 when a key comes twice.
 pub(super) async fn insert_or_update(
     ctx: &StatementContext,
     target: &Target,
     batch: &RecordBatch,
     (update, limits): (&DoUpdate, Limits),
     references: &References,
-) -> Result<RecordBatch> {
+) -> Result<(RecordBatch, BooleanArray)> {
     let (txn, table) = (&ctx.txn, &target.table);
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
@@ -334,7 +334,8 @@ pub(super) async fn insert_or_update(
         references.note_written(ctx, table, &fresh, None).await?;
     }
     if existing.num_rows() == 0 {
-        return Ok(fresh);
+        let updated = BooleanArray::from(vec![false; fresh.num_rows()]);
+        return Ok((fresh, updated));
     }
     check_not_written(ctx, table, &existing)?;
     let proposed = filter_record_batch(batch, &found).map_err(Error::arrow)?;
@@ -451,14 +452,14 @@ async fn updated_rows(
     Ok((kept, changed))
 }
 
-/// Inserted and updated rows in the order in which the statement gave them.
+/// Inserted and updated rows in the order in which the statement gave them, and which were updated.
 fn in_order(
     table: &TableDef,
     found: &BooleanArray,
     fresh: &RecordBatch,
     kept: &UInt32Array,
     changed: &RecordBatch,
-) -> Result<RecordBatch> {
+) -> Result<(RecordBatch, BooleanArray)> {
     let both = concat_batches(&write_schema(table), [fresh, changed]).map_err(Error::arrow)?;
     let mut order = Vec::with_capacity(both.num_rows());
     let (mut next_fresh, mut next_found) = (0u32, 0u32);
@@ -473,5 +474,8 @@ fn in_order(
             next_fresh += 1;
         }
     }
-    take_rows(&both, &UInt32Array::from(order)).map_err(Error::arrow)
+    let updated = order.iter().map(|at| *at as usize >= fresh.num_rows());
+    let updated = BooleanArray::from(updated.collect::<Vec<_>>());
+    let rows = take_rows(&both, &UInt32Array::from(order)).map_err(Error::arrow)?;
+    Ok((rows, updated))
 }

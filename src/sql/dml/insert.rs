@@ -5,13 +5,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, ObjectName, Query, SelectItem, SetExpr, Spanned, TableObject};
+use sqlparser::ast::{self, Query, SelectItem, SetExpr};
 
 use super::assign::{assign_array, check_assignable};
 use super::cell::decide_parameter;
 use super::conflict::{self, OnConflict};
 use super::generated_columns::{Writing, check_writable, generates_of_both, is_left_out, with_dependents};
-use super::named_columns::NamedColumns;
+use super::insert_target::target_of;
 use super::new_rows::NewRows;
 use super::references::References;
 use super::returning::Returning;
@@ -19,16 +19,16 @@ use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_search::reads_table;
 use super::row_values;
-use super::set;
-use super::target::{Target, bind_narrowed, column_name, dynamic_type_of};
+use super::target::{Target, bind_narrowed, dynamic_type_of};
 use super::values::{self, ValuesPlan, syntax};
 use super::version_time;
+use super::view_checks::ViewChecks;
 use super::write_result::WriteResult;
-use crate::catalog::{Access, NewDynamicColumn, TableDef};
+use super::written_marks::{names_xmax, with_marks};
+use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::parse::is_upsert;
-use crate::parse::text_place;
 use crate::parse::unread_words::{self, InsertColumns};
-use crate::query::{self, Observation, PlannedQuery, QueryPlan};
+use crate::query::{self, Observation, PlannedQuery, QueryPlan, RowRelation, written_marks};
 use crate::system::StatementContext;
 use crate::table::{Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
@@ -41,8 +41,12 @@ pub(super) struct InsertPlan {
     pub(super) source: Source,
     rows: NewRows,
     checks: RowChecks,
+    /// What views ask of the rows, once they are written.
+    pub(super) view_checks: ViewChecks,
     pub(super) mode: Mode,
     pub(super) returning: Option<Returning>,
+    /// Whether RETURNING asks which rows were there before.
+    marks_updated: bool,
     /// How long its rows live, if it says so.
     lifetime: Option<i64>,
     /// The time of its rows, in milliseconds since 1970, if it says so.
@@ -87,16 +91,18 @@ pub(super) enum Mode {
 }
 
 impl InsertPlan {
-    /// Binds it; the columns that it adds to a dynamic table are there then. Errors: those of binding, 0A000.
+    /// Binds it; the columns that it adds to a dynamic table are there then. `narrows`: of many columns it may leave out those that it
+    /// does not name. Errors: those of binding, 0A000.
     pub(super) async fn bind_for_run(
         ctx: &StatementContext,
         insert: &ast::Insert,
         types: &mut Vec<Option<SqlType>>,
+        narrows: bool,
     ) -> Result<InsertPlan> {
         let known = types.clone();
-        match InsertPlan::bind_target(ctx, insert, types, true).await {
+        match InsertPlan::bind_target(ctx, insert, types, narrows).await {
             // The nearest name may be that of any column.
-            Err(error) if error.is_undefined_column() => {
+            Err(error) if narrows && error.is_undefined_column() => {
                 *types = known;
                 InsertPlan::bind_target(ctx, insert, types, false).await
             }
@@ -133,9 +139,10 @@ impl InsertPlan {
         ctx: &StatementContext,
         insert: &ast::Insert,
         types: &mut Vec<Option<SqlType>>,
+        may_narrow: bool,
     ) -> Result<InsertPlan> {
         bind_narrowed(types, |types, narrows| {
-            let (mut target, names) = target_of(ctx, insert, narrows)?;
+            let (mut target, names) = target_of(ctx, insert, narrows && may_narrow)?;
             target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
             let source = Source::bind(ctx, &target, insert, &names, types)?;
             InsertPlan::of_source(ctx, insert, (target, source), types)
@@ -160,15 +167,23 @@ impl InsertPlan {
             source.positions().into_iter(),
             source.rows_expected(),
         )?;
-        let returning = Returning::bind(ctx, &target, &[], insert.returning.as_deref(), types)?;
+        let items = insert.returning.as_deref();
+        let marks_updated = matches!(mode, Mode::OnConflict(OnConflict::DoUpdate(_))) && names_xmax(items);
+        let beside: &[RowRelation] = match marks_updated {
+            true => &[written_marks()],
+            false => &[],
+        };
+        let returning = Returning::bind(ctx, &target, beside, items, types)?;
         Ok(InsertPlan {
             is_first_to_expire: ctx.hints.row_lifetime.is_some() && !target.table.options.expiry.by_row,
             checks: RowChecks::bind(ctx, &target.table)?,
+            view_checks: ViewChecks::default(),
             target,
             source,
             rows,
             mode,
             returning,
+            marks_updated,
             lifetime: ctx.hints.row_lifetime,
             version_time: ctx.hints.version_time,
         })
@@ -372,9 +387,11 @@ async fn write_rows(
         rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
         // They are rows that are there already.
         checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
+        view_checks: ViewChecks::default(),
         source: Source::Query(source),
         mode: Mode::Insert,
         returning: None,
+        marks_updated: false,
         lifetime: None,
         version_time: None,
         is_first_to_expire: false,
@@ -382,60 +399,6 @@ async fn write_rows(
     // What they refer to is as it was.
     let written = plan.run(ctx, observation, &References::default()).await?;
     Ok(written.rows_written)
-}
-
-/// The table of an INSERT and the names of its columns: those listed, or all. `narrows`: without those that it has nothing to do with.
-/// Errors: 42P01, 42703, 42701.
-fn target_of(ctx: &StatementContext, insert: &ast::Insert, narrows: bool) -> Result<(Target, Vec<String>)> {
-    let (mut target, names) = whole_target_of(ctx, insert)?;
-    let lists_columns = !unread_words::split(&insert.columns).named.is_empty();
-    if narrows && lists_columns && !updates_key(&target, insert)? {
-        target.narrow(NamedColumns::of_insert(insert, &names));
-    }
-    Ok((target, names))
-}
-
-fn whole_target_of(ctx: &StatementContext, insert: &ast::Insert) -> Result<(Target, Vec<String>)> {
-    let TableObject::TableName(name) = &insert.table else {
-        return Err(Error::unsupported(format!("INSERT INTO {}", insert.table), None));
-    };
-    let target = Target::find(
-        ctx,
-        name,
-        insert.table_alias.as_ref().map(|alias| &alias.alias),
-        Access::Insert,
-    )?;
-    let names = columns_named(&target, unread_words::split(&insert.columns).named)?;
-    Ok((target, names))
-}
-
-/// The columns of this list of an INSERT, or all. Errors: 42703, 42701.
-pub(super) fn columns_named(target: &Target, named: &[ObjectName]) -> Result<Vec<String>> {
-    if named.is_empty() {
-        let columns = target.table.visible_columns();
-        return Ok(columns.map(|column| column.name.clone()).collect());
-    }
-    let mut names: Vec<String> = Vec::with_capacity(named.len());
-    for column in named {
-        let name = column_name(column, &target.table.name)?;
-        text_place::at_span(target.column(&name), column.span())?;
-        if names.contains(&name) {
-            return Err(Error::DuplicateColumn { name });
-        }
-        names.push(name);
-    }
-    Ok(names)
-}
-
-/// Whether ON CONFLICT DO UPDATE sets a column of the primary key. Errors: 42703 for a qualified name.
-fn updates_key(target: &Target, insert: &ast::Insert) -> Result<bool> {
-    let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on else {
-        return Ok(false);
-    };
-    match &conflict.action {
-        ast::OnConflictAction::DoNothing => Ok(false),
-        ast::OnConflictAction::DoUpdate(update) => set::sets_key(target, &update.assignments),
-    }
 }
 
 /// The rows of a source that is VALUES and nothing else.
@@ -530,6 +493,7 @@ impl Writer<'_> {
         if !self.changes_standing_rows() {
             checks.require(self.ctx, table, &batch).await?;
         }
+        let mut marks = None;
         let written = match mode {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
@@ -549,13 +513,21 @@ impl Writer<'_> {
                 inserted
             }
             Mode::OnConflict(OnConflict::DoUpdate(update)) => {
-                conflict::insert_or_update(self.ctx, target, &batch, (update, limits), self.references)
-                    .await?
+                let update = (&**update, limits);
+                let (written, updated) =
+                    conflict::insert_or_update(self.ctx, target, &batch, update, self.references).await?;
+                marks = Some(updated);
+                written
             }
         };
+        let table = &*target.table;
+        self.plan.view_checks.require(self.ctx, table, &written).await?;
         self.written += written.num_rows() as u64;
         if self.plan.returning.is_some() {
-            self.rows.push(written)?;
+            self.rows.push(match marks.filter(|_| self.plan.marks_updated) {
+                Some(updated) => with_marks(written, &updated)?,
+                None => written,
+            })?;
         }
         Ok(())
     }
@@ -566,6 +538,7 @@ impl Writer<'_> {
         matches!(self.plan.mode, Mode::Upsert)
             && (generates_of_both(table, &named)
                 || self.plan.checks.need_standing_rows(table, &named)
+                || !self.plan.view_checks.is_empty()
                 || !table.foreign_keys.is_empty()
                 || self.ctx.references_to(table.oid).next().is_some())
     }

@@ -6,7 +6,7 @@ use sqlparser::ast::{Expr, MergeAction, MergeInsertExpr, MergeInsertKind, MergeU
 use super::assign::{assign_array, check_assignable};
 use super::cell::{decide_parameter, is_default};
 use super::generated_columns::{Writing, check_writable, is_left_out};
-use super::insert::columns_named;
+use super::insert_target::columns_named;
 use super::new_rows::NewRows;
 use super::row_expressions::RowExpressions;
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};

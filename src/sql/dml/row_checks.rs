@@ -59,6 +59,44 @@ impl RowChecks {
         })
     }
 
+    /// Conditions over a table's columns, by the names that they are told of.
+    pub(super) fn bind_named(
+        ctx: &StatementContext,
+        table: &TableDef,
+        conditions: impl Iterator<Item = (String, Expr)>,
+    ) -> Result<RowChecks> {
+        let (names, exprs): (Vec<String>, Vec<Expr>) = conditions.unzip();
+        if exprs.is_empty() {
+            return Ok(RowChecks::default());
+        }
+        Ok(RowChecks {
+            names,
+            projection: Some(bind(ctx, table, exprs)?),
+            positions: table.visible_positions(),
+        })
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.projection.is_none()
+    }
+
+    /// Asks them of rows that views are to show. Errors: 44000 for the first row of which one is not true; those of the expressions.
+    pub(super) async fn require_shown(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        match self.first_broken(ctx, rows, false).await? {
+            None => Ok(()),
+            Some((row, check)) => Err(Error::CheckOptionViolation {
+                view: self.names[check].clone(),
+                row: row_text(table, rows, row),
+            }),
+        }
+    }
+
     /// Whether one of them takes columns that an UPSERT gives together with others that it leaves as they are, so that only the row
     /// that stands says whether it holds.
     pub(super) fn need_standing_rows(&self, table: &TableDef, named: &[bool]) -> bool {
@@ -78,7 +116,7 @@ impl RowChecks {
         table: &TableDef,
         rows: &RecordBatch,
     ) -> Result<()> {
-        let Some((row, check)) = self.first_broken(ctx, rows).await? else {
+        let Some((row, check)) = self.first_broken(ctx, rows, true).await? else {
             return Ok(());
         };
         require_not_null(table, rows, row + 1)?;
@@ -90,15 +128,19 @@ impl RowChecks {
         })
     }
 
-    /// The first row of which one is false, and which. (NULL is not false.)
+    /// The first row of which one is false, and which. `keeps_null`: NULL is not false.
     async fn first_broken(
         &self,
         ctx: &StatementContext,
         rows: &RecordBatch,
+        keeps_null: bool,
     ) -> Result<Option<(usize, usize)>> {
         let Some(projection) = &self.projection else {
             return Ok(None);
         };
+        if rows.num_rows() == 0 {
+            return Ok(None);
+        }
         let rows = rows.project(&self.positions).map_err(Error::arrow)?;
         let results = projection.evaluate(ctx, &rows).await?.batch;
         let results: Vec<&BooleanArray> = results
@@ -117,7 +159,10 @@ impl RowChecks {
         }
         let is_broken = |row: usize| {
             let mut results = results.iter();
-            results.position(|result| result.is_valid(row) && !result.value(row))
+            results.position(|result| match result.is_valid(row) {
+                true => !result.value(row),
+                false => !keeps_null,
+            })
         };
         Ok((0..rows.num_rows()).find_map(|row| Some((row, is_broken(row)?))))
     }
@@ -181,7 +226,7 @@ pub(crate) async fn verify_checks(ctx: &StatementContext, table: &TableDef, name
     let checks = RowChecks::bind_some(ctx, table, |check| names.contains(&check.name))?;
     let mut pages = RowPages::new(&ctx.txn, table);
     while let Some(rows) = pages.next().await? {
-        if let Some((_, check)) = checks.first_broken(ctx, &rows).await? {
+        if let Some((_, check)) = checks.first_broken(ctx, &rows, true).await? {
             return Err(Error::CheckViolated {
                 schema: table.schema.clone(),
                 table: table.name.clone(),
@@ -223,7 +268,7 @@ pub(crate) async fn verify_domain(
     };
     let mut pages = RowPages::new(&ctx.txn, table);
     while let Some(rows) = pages.next().await? {
-        if let Some((_, check)) = checks.first_broken(ctx, &rows).await? {
+        if let Some((_, check)) = checks.first_broken(ctx, &rows, true).await? {
             let (column, is_null) = &names[check];
             let (state, what) = match is_null {
                 true => ("23502", "null values"),

@@ -106,6 +106,10 @@ impl Target {
                 message: "syntax error at or near \"(\"".to_string(),
                 position: 0,
             }),
+            TableFactor::Table { sample: Some(_), .. } => Err(Error::Syntax {
+                message: "syntax error at or near \"tablesample\"".to_string(),
+                position: 0,
+            }),
             TableFactor::Table { version: Some(_), .. } => Err(Error::unsupported(
                 "FOR SYSTEM_TIME behind the target of a write",
                 Some("The past does not change: write it behind a table that the statement reads."),

@@ -22,6 +22,7 @@ use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
 use super::version_time;
+use super::view_checks::ViewChecks;
 use super::write_result::WriteResult;
 use crate::catalog::{Access, TableDef};
 use crate::parse::IndexHint;
@@ -39,6 +40,8 @@ pub(super) struct UpdatePlan {
     pub(super) target: Target,
     pub(super) found: RowSearch,
     set: SetPlan,
+    /// What views ask of the rows, once they are written.
+    pub(super) view_checks: ViewChecks,
     /// Whether it may change keys.
     keys_move: bool,
     /// Whether it may change keys by which rows are told apart, and referred to.
@@ -134,6 +137,7 @@ impl UpdatePlan {
             target,
             found,
             set,
+            view_checks: ViewChecks::default(),
             returning,
             version_time: ctx.hints.version_time,
         };
@@ -229,6 +233,7 @@ impl UpdatePlan {
             references
                 .note_replaced(ctx, table, (&old, &new), replaced.as_ref())
                 .await?;
+            self.view_checks.require(ctx, table, &new).await?;
             updated += new.num_rows() as u64;
             if self.returning.is_some() {
                 returned.push(append_beside(new, &self.found.beside, beside)?)?;

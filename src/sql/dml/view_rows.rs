@@ -5,15 +5,24 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, Expr, Ident, ObjectName, SelectItem, TableFactor, VisitMut, VisitorMut};
 
 use crate::Result;
-use crate::catalog::{Access, Object, RelationName};
+use crate::catalog::{Access, Object, RelationName, ShownRelation};
 use crate::functions::is_set_returning;
 use crate::parse::names::{self, fold};
 use crate::query::is_aggregate;
 use crate::system::StatementContext;
 
+/// What a query shows: rows of one table, each once; or others, and why PostgreSQL too writes to none such, which is `None` where it does.
+pub(super) type Shown = std::result::Result<ShownRows, Option<&'static str>>;
+
+/// Why nobody writes through a view that has another relation than one table or view in FROM.
+const NOT_OF_ONE: &str =
+    "Views that do not select from a single table or view are not automatically updatable.";
+
 /// The rows of one table that a query shows.
 pub(super) struct ShownRows {
-    /// The table, with its schema.
+    /// The table or view that is read: its oid in pg_class.
+    pub(super) oid: u32,
+    /// It, with its schema.
     pub(super) table: ObjectName,
     /// All columns that the table has.
     pub(super) table_columns: Vec<String>,
@@ -24,20 +33,17 @@ pub(super) struct ShownRows {
 }
 
 impl ShownRows {
-    /// `None`: it shows other rows. `path`: where its names are looked for.
-    pub(super) fn of(
-        ctx: &StatementContext,
-        query: &ast::Query,
-        path: &[String],
-    ) -> Result<Option<ShownRows>> {
-        let Some(select) = plain_select(query) else {
-            return Ok(None);
+    /// What a query shows. `path`: where its names are looked for.
+    pub(super) fn of(ctx: &StatementContext, query: &ast::Query, path: &[String]) -> Result<Shown> {
+        let select = match plain_select(query) {
+            Ok(select) => select,
+            Err(why) => return Ok(Err(Some(why))),
         };
         let [ast::TableWithJoins { relation, joins }] = select.from.as_slice() else {
-            return Ok(None);
+            return Ok(Err(Some(NOT_OF_ONE)));
         };
         if !joins.is_empty() {
-            return Ok(None);
+            return Ok(Err(Some(NOT_OF_ONE)));
         }
         let (inner, called) = match relation {
             TableFactor::Derived {
@@ -52,38 +58,47 @@ impl ShownRows {
                 args: None,
                 with_ordinality: false,
                 version: None,
+                sample: None,
                 ..
             } if alias.as_ref().is_none_or(|alias| alias.columns.is_empty()) => {
                 let (_, plain_name) = names::relation_name(name)?;
                 let called = alias.as_ref().map_or(plain_name, |alias| fold(&alias.name));
                 (ShownRows::of_relation(ctx, name, path)?, called)
             }
-            _ => return Ok(None),
+            TableFactor::Table { sample: Some(_), .. } => {
+                let why = "Views containing TABLESAMPLE are not automatically updatable.";
+                return Ok(Err(Some(why)));
+            }
+            TableFactor::Table { args: None, .. } => return Ok(Err(None)),
+            _ => return Ok(Err(Some(NOT_OF_ONE))),
         };
         Ok(inner.and_then(|inner| inner.selected(select, &called)))
     }
 
     /// All of a table, or of a view.
-    fn of_relation(ctx: &StatementContext, name: &ObjectName, path: &[String]) -> Result<Option<ShownRows>> {
+    fn of_relation(ctx: &StatementContext, name: &ObjectName, path: &[String]) -> Result<Shown> {
         let (schema, plain_name) = names::relation_name(name)?;
         let asked = RelationName {
             schema: schema.as_deref(),
             name: &plain_name,
             search_path: path,
         };
-        let (schema, table_columns): (_, Vec<String>) = match ctx.get_relation(asked, Access::Name)? {
+        let found = ctx.get_relation(asked, Access::Name)?;
+        let (schema, oid, table_columns): (_, _, Vec<String>) = match found {
             Some(Object::Table(table)) if !table.is_materialized_view() => {
                 let columns = table.visible_columns().map(|column| column.name.clone());
-                (&table.schema, columns.collect())
+                (&table.schema, table.oid, columns.collect())
             }
             Some(Object::View(view)) => {
                 let columns = view.columns.iter().map(|(name, _)| name.clone());
-                (&view.schema, columns.collect())
+                (&view.schema, view.oid(), columns.collect())
             }
-            _ => return Ok(None),
+            Some(_) => return Ok(Err(Some(NOT_OF_ONE))),
+            None => return Ok(Err(None)),
         };
         let itself = |name: &String| (name.clone(), Expr::Identifier(quoted(name)));
-        Ok(Some(ShownRows {
+        Ok(Ok(ShownRows {
+            oid,
             table: ObjectName::from(vec![quoted(schema), quoted(&plain_name)]),
             columns: table_columns.iter().map(itself).collect(),
             table_columns,
@@ -91,8 +106,8 @@ impl ShownRows {
         }))
     }
 
-    /// What a SELECT of these rows, which it calls so, shows of the table; `None`: other rows than these.
-    fn selected(self, select: &ast::Select, called: &str) -> Option<ShownRows> {
+    /// What a SELECT of these rows, which it calls so, shows of the table.
+    fn selected(self, select: &ast::Select, called: &str) -> Shown {
         let mut columns = Vec::with_capacity(select.projection.len());
         for item in &select.projection {
             match item {
@@ -105,7 +120,7 @@ impl ShownRows {
                 SelectItem::ExprWithAlias { expr, alias } => {
                     columns.push((fold(alias), self.of_table(expr, called)?));
                 }
-                SelectItem::ExprWithAliases { .. } => return None,
+                SelectItem::ExprWithAliases { .. } => return Err(None),
             }
         }
         let condition = match &select.selection {
@@ -116,7 +131,7 @@ impl ShownRows {
             (Some(inner), Some(outer)) => Some(both(inner, outer)),
             (inner, outer) => inner.or(outer),
         };
-        Some(ShownRows {
+        Ok(ShownRows {
             columns,
             condition,
             ..ShownRows {
@@ -126,37 +141,74 @@ impl ShownRows {
         })
     }
 
-    /// An expression over these rows as one over the table's columns; `None`: it reads other rows, or takes or gives several.
-    fn of_table(&self, expr: &Expr, called: &str) -> Option<Expr> {
+    /// An expression over these rows as one over the table's columns; the error is why it is none: it reads other rows, or takes or gives
+    /// several.
+    fn of_table(&self, expr: &Expr, called: &str) -> std::result::Result<Expr, Option<&'static str>> {
         let mut expr = expr.clone();
-        if ast::Visit::visit(&expr, &mut OneOfEachRow).is_break() {
-            return None;
+        if let ControlFlow::Break(why) = ast::Visit::visit(&expr, &mut OneOfEachRow) {
+            return Err(why);
         }
         let mut meanings = Meanings {
             columns: &self.columns,
             called,
         };
         match expr.visit(&mut meanings) {
-            ControlFlow::Continue(()) => Some(expr),
-            ControlFlow::Break(()) => None,
+            ControlFlow::Continue(()) => Ok(expr),
+            ControlFlow::Break(()) => Err(None),
+        }
+    }
+
+    /// What the catalogs keep of it.
+    pub(super) fn shown_relation(&self) -> ShownRelation {
+        let position = |expr: &Expr| match expr {
+            Expr::Identifier(name) if name.quote_style.is_some() => {
+                self.table_columns.iter().position(|column| *column == name.value)
+            }
+            _ => None,
+        };
+        ShownRelation {
+            oid: self.oid,
+            columns: self.columns.iter().map(|(_, expr)| position(expr)).collect(),
         }
     }
 }
 
-/// The SELECT that a query is, if all it does is to choose rows and columns.
-fn plain_select(query: &ast::Query) -> Option<&ast::Select> {
-    let ast::SetExpr::Select(select) = query.body.as_ref() else {
-        return None;
+/// The SELECT that a query is, if all it does is to choose rows and columns; else why nobody writes through it.
+fn plain_select(query: &ast::Query) -> std::result::Result<&ast::Select, &'static str> {
+    let select = match query.body.as_ref() {
+        ast::SetExpr::Select(select) => select,
+        ast::SetExpr::SetOperation { .. } => {
+            return Err("Views containing UNION, INTERSECT, or EXCEPT are not automatically updatable.");
+        }
+        _ => return Err(NOT_OF_ONE),
     };
-    let is_plain = query.with.is_none()
-        && query.order_by.is_none()
-        && query.limit_clause.is_none()
-        && query.fetch.is_none()
-        && query.locks.is_empty();
-    let groups = !matches!(&select.group_by, ast::GroupByExpr::Expressions(keys, _) if keys.is_empty())
-        || select.having.is_some();
-    (is_plain && !groups && select.distinct.is_none() && select.named_window.is_empty())
-        .then_some(select.as_ref())
+    let groups = !matches!(&select.group_by, ast::GroupByExpr::Expressions(keys, _) if keys.is_empty());
+    let reasons = [
+        (
+            select.distinct.is_some(),
+            "Views containing DISTINCT are not automatically updatable.",
+        ),
+        (
+            groups,
+            "Views containing GROUP BY are not automatically updatable.",
+        ),
+        (
+            select.having.is_some(),
+            "Views containing HAVING are not automatically updatable.",
+        ),
+        (
+            query.with.is_some(),
+            "Views containing WITH are not automatically updatable.",
+        ),
+        (
+            query.limit_clause.is_some() || query.fetch.is_some(),
+            "Views containing LIMIT or OFFSET are not automatically updatable.",
+        ),
+    ];
+    match reasons.into_iter().find(|(stands, _)| *stands) {
+        Some((_, why)) => Err(why),
+        None => Ok(select),
+    }
 }
 
 /// Puts what columns are of a table in the place of their names.
@@ -193,22 +245,34 @@ impl VisitorMut for Meanings<'_> {
     }
 }
 
-/// Stops at a call that takes or gives several rows.
+/// Stops at a query, and at a call that takes or gives several rows, with why nobody writes through a view of that.
 struct OneOfEachRow;
 
 impl ast::Visitor for OneOfEachRow {
-    type Break = ();
+    type Break = Option<&'static str>;
 
-    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+    fn pre_visit_query(&mut self, _: &ast::Query) -> ControlFlow<Self::Break> {
+        ControlFlow::Break(None)
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<Self::Break> {
         let Expr::Function(call) = expr else {
             return ControlFlow::Continue(());
         };
         let name = call.name.0.last().and_then(|part| part.as_ident()).map(fold);
-        let is_of_row = name.is_some_and(|name| !is_aggregate(&name) && !is_set_returning(&name));
-        match is_of_row && call.over.is_none() {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
+        let is = |what: fn(&str) -> bool| name.as_deref().is_some_and(what);
+        ControlFlow::Break(Some(match () {
+            () if call.over.is_some() => {
+                "Views that return window functions are not automatically updatable."
+            }
+            () if is(is_aggregate) => {
+                "Views that return aggregate functions are not automatically updatable."
+            }
+            () if is(is_set_returning) => {
+                "Views that return set-returning functions are not automatically updatable."
+            }
+            () => return ControlFlow::Continue(()),
+        }))
     }
 }
 

@@ -15,9 +15,9 @@ use std::ops::ControlFlow;
 use sqlparser::ast::{self, Expr, ObjectName, SelectItem, TableFactor, VisitMut, VisitorMut};
 
 use super::target::column_name;
+use super::view_checks::ViewCheck;
 use super::view_rows::{ShownRows, both, last_name, quoted};
-use crate::catalog::{Access, Object, ViewDef};
-use crate::error::StatementFault;
+use crate::catalog::{Access, CheckOption, Object, ShownRelation, ViewDef};
 use crate::parse::names::fold;
 use crate::parse::unread_words;
 use crate::sql::relation::get_relation;
@@ -27,12 +27,27 @@ use crate::{Error, Result};
 /// Views that stand one upon the other, at most: nobody writes through more.
 const VIEWS_DEEP_MAX: usize = 32;
 
-/// The statement with tables only as its target. Errors: 42703 for what the view does not show, 0A000 for what it computes.
+/// A statement that writes to a table, through views or not.
+pub(super) struct ThroughViews<'s> {
+    /// It, with a table as its target.
+    pub(super) statement: Cow<'s, ast::Statement>,
+    /// What the views ask of the rows that it writes, those below first.
+    pub(super) checks: Vec<ViewCheck>,
+}
+
+/// Why only DELETE goes through a view all of whose columns are computed.
+const NO_COLUMNS: &str = "Views that have no updatable columns are not automatically updatable.";
+
+/// The statement with tables only as its target. Errors: 42703 for what the view does not show, 0A000 for what it computes, 55000 for a view
+/// of which PostgreSQL, too, says that it shows no rows of one table.
 pub(super) fn through_views<'s>(
     ctx: &StatementContext,
     statement: &'s ast::Statement,
-) -> Result<Cow<'s, ast::Statement>> {
+) -> Result<ThroughViews<'s>> {
+    check_merge(ctx, statement)?;
     let mut statement = Cow::Borrowed(statement);
+    let mut checks: Vec<ViewCheck> = Vec::new();
+    let mut cascades = false;
     for _ in 0..VIEWS_DEEP_MAX {
         let Some(name) = target_of(&statement) else {
             break;
@@ -40,12 +55,103 @@ pub(super) fn through_views<'s>(
         let Some(Object::View(view)) = get_relation(ctx, name, Access::Name)? else {
             break;
         };
-        let Some(shown) = ShownTable::of(ctx, view)? else {
-            break;
+        let shown = match ShownTable::of(ctx, view)? {
+            Ok(shown) => shown,
+            Err(Some(why)) => return Err(not_updatable(view, &statement, why)),
+            Err(None) => break,
         };
+        let deletes = matches!(*statement, ast::Statement::Delete(_));
+        if !deletes && !shown.columns.iter().any(|(_, expr)| is_column(expr)) {
+            return Err(not_updatable(view, &statement, NO_COLUMNS));
+        }
+        for check in &mut checks {
+            check.of_shown(&shown.columns);
+        }
+        let option = view.options.check_option();
+        cascades |= option == Some(CheckOption::Cascaded);
+        let is_checked = (cascades || option.is_some()) && !deletes;
+        let condition = shown.condition.clone().filter(|_| is_checked);
+        checks.extend(condition.map(|condition| ViewCheck {
+            view: view.name.clone(),
+            condition,
+        }));
         statement = Cow::Owned(shown.written(statement.into_owned())?);
     }
-    Ok(statement)
+    checks.reverse();
+    Ok(ThroughViews { statement, checks })
+}
+
+/// Why a query is none that rows are written through; `None`: they are, here too.
+pub(crate) fn why_not_updatable(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    path: &[String],
+) -> Result<Option<String>> {
+    Ok(match ShownRows::of(ctx, query, path)? {
+        Ok(rows) if !rows.columns.iter().any(|(_, expr)| is_column(expr)) => Some(NO_COLUMNS.to_string()),
+        Ok(_) => None,
+        Err(why) => Some(
+            why.unwrap_or("Rows are not written through views with subqueries here.")
+                .to_string(),
+        ),
+    })
+}
+
+/// The one relation that a query shows, if rows are written through it.
+pub(crate) fn shown_relation(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    path: &[String],
+) -> Result<Option<ShownRelation>> {
+    let shown = ShownRows::of(ctx, query, path)?.ok();
+    Ok(shown.map(|rows| rows.shown_relation()))
+}
+
+/// Errors: 0A000 for MERGE into a view.
+fn check_merge(ctx: &StatementContext, statement: &ast::Statement) -> Result<()> {
+    let ast::Statement::Merge(merge) = statement else {
+        return Ok(());
+    };
+    let TableFactor::Table { name, args: None, .. } = &merge.table else {
+        return Ok(());
+    };
+    match get_relation(ctx, name, Access::Name)? {
+        Some(Object::View(view)) => Err(Error::RefusedValue {
+            state: "0A000",
+            message: format!("cannot execute MERGE on relation \"{}\"", view.name),
+            detail: Some("This operation is not supported for views."),
+            hint: None,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a view shows a column as it is.
+fn is_column(expr: &Expr) -> bool {
+    matches!(expr, Expr::Identifier(name) if name.quote_style.is_some())
+}
+
+fn not_updatable(view: &ViewDef, statement: &ast::Statement, detail: &'static str) -> Error {
+    let (verb, hint) = match statement {
+        ast::Statement::Update(_) => (
+            "update",
+            "To enable updating the view, provide an INSTEAD OF UPDATE trigger or an unconditional ON UPDATE DO INSTEAD rule.",
+        ),
+        ast::Statement::Delete(_) => (
+            "delete from",
+            "To enable deleting from the view, provide an INSTEAD OF DELETE trigger or an unconditional ON DELETE DO INSTEAD rule.",
+        ),
+        _ => (
+            "insert into",
+            "To enable inserting into the view, provide an INSTEAD OF INSERT trigger or an unconditional ON INSERT DO INSTEAD rule.",
+        ),
+    };
+    Error::ViewNotUpdatable {
+        view: view.name.clone(),
+        verb,
+        detail,
+        hint,
+    }
 }
 
 /// The relation that a statement writes to, if a view may stand there.
@@ -83,20 +189,24 @@ struct ShownTable {
 }
 
 impl ShownTable {
-    /// `None`: the view is none of these.
-    fn of(ctx: &StatementContext, view: &ViewDef) -> Result<Option<ShownTable>> {
+    /// The error: the view is none of these, and why, as [`Shown`] has it.
+    fn of(
+        ctx: &StatementContext,
+        view: &ViewDef,
+    ) -> Result<std::result::Result<ShownTable, Option<&'static str>>> {
         let Ok([statement]) = <[_; 1]>::try_from(crate::parse::parse(&view.query)?) else {
-            return Ok(None);
+            return Ok(Err(None));
         };
         let ast::Statement::Query(query) = &statement.ast else {
-            return Ok(None);
+            return Ok(Err(None));
         };
-        let Some(rows) = ShownRows::of(ctx, query, &view.search_path)? else {
-            return Ok(None);
+        let rows = match ShownRows::of(ctx, query, &view.search_path)? {
+            Ok(rows) => rows,
+            Err(why) => return Ok(Err(why)),
         };
         let names = view.columns.iter().map(|(name, _)| name.clone());
         let exprs = rows.columns.into_iter().map(|(_, expr)| expr);
-        Ok(Some(ShownTable {
+        Ok(Ok(ShownTable {
             view: view.name.clone(),
             table: rows.table,
             columns: names.zip(exprs).collect(),
@@ -258,12 +368,11 @@ impl ShownTable {
                 *name = ObjectName::from(vec![own.clone()]);
                 Ok(())
             }
-            Some(_) => Err(Error::InvalidStatement {
-                state: StatementFault::NotImplemented,
+            Some(_) => Err(Error::RefusedValue {
+                state: "0A000",
                 message: format!("cannot {verb} column \"{written}\" of view \"{}\"", self.view),
-                hint: Some(
-                    "View columns that are not columns of their base relation are not updatable.".to_string(),
-                ),
+                detail: Some("View columns that are not columns of their base relation are not updatable."),
+                hint: None,
             }),
             None => Err(Error::UndefinedColumn {
                 name: format!("\"{written}\" of relation \"{}\"", self.view),

@@ -13,7 +13,8 @@ use super::references::References;
 use super::returning::Returning;
 use super::target::Target;
 use super::update::{UpdatePlan, WalkedTo};
-use super::view_target::through_views;
+use super::view_checks::{ViewCheck, ViewChecks};
+use super::view_target::{ThroughViews, through_views};
 use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::plan::row_keys;
@@ -87,10 +88,14 @@ impl WritePlan {
     ) -> Result<Arc<WritePlan>> {
         let mut types = known_types(ctx);
         let noticed = ctx.notices_count();
-        let write = match through_views(ctx, statement)?.as_ref() {
-            ast::Statement::Insert(insert) => Write::Insert(
-                InsertPlan::bind_for_run(ctx, part_columns::whole(ctx, insert)?.as_ref(), &mut types).await?,
-            ),
+        let ThroughViews { statement, checks } = through_views(ctx, statement)?;
+        let write = match statement.as_ref() {
+            ast::Statement::Insert(insert) => {
+                let insert = part_columns::whole(ctx, insert)?;
+                let narrows = checks.is_empty();
+                let plan = InsertPlan::bind_for_run(ctx, insert.as_ref(), &mut types, narrows).await?;
+                Write::Insert(plan)
+            }
             ast::Statement::Update(update) => {
                 Write::Update(UpdatePlan::bind_for_run(ctx, update, &mut types, None).await?)
             }
@@ -100,7 +105,7 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        Ok(write.kept(ctx, kept, types, noticed))
+        Ok(write.checked(ctx, checks)?.kept(ctx, kept, types, noticed))
     }
 
     /// Parameter types and RETURNING columns, without running it. `parameters`: the types the client gave (`None`: unsaid).
@@ -112,11 +117,13 @@ impl WritePlan {
     ) -> Result<Description> {
         let mut types = parameters.to_vec();
         let noticed = ctx.notices_count();
-        let write = match through_views(ctx, statement)?.as_ref() {
+        let ThroughViews { statement, checks } = through_views(ctx, statement)?;
+        let write = match statement.as_ref() {
             ast::Statement::Insert(insert) => Write::Insert(InsertPlan::bind_for_describe(
                 ctx,
                 part_columns::whole(ctx, insert)?.as_ref(),
                 &mut types,
+                checks.is_empty(),
             )?),
             ast::Statement::Update(update) => {
                 match UpdatePlan::bind_for_describe(ctx, update, &mut types)? {
@@ -136,7 +143,7 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        let plan = write.kept(ctx, kept, types, noticed);
+        let plan = write.checked(ctx, checks)?.kept(ctx, kept, types, noticed);
         // What raised some is bound again to be run.
         ctx.forget_notices(noticed);
         let columns = plan.returned_columns();
@@ -229,14 +236,14 @@ impl WritePlan {
         statement: &ast::Statement,
         after: &WalkedTo,
     ) -> Result<WritePlan> {
-        let statement = through_views(ctx, statement)?;
+        let ThroughViews { statement, checks } = through_views(ctx, statement)?;
         let ast::Statement::Update(update) = statement.as_ref() else {
             return Err(not_a_write(&statement));
         };
         let mut types = known_types(ctx);
         let write = UpdatePlan::bind_for_run(ctx, update, &mut types, Some(after)).await?;
         Ok(WritePlan {
-            write: Write::Update(write),
+            write: Write::Update(write).checked(ctx, checks)?,
             parameters: decided(types),
         })
     }
@@ -312,6 +319,16 @@ impl WritePlan {
 }
 
 impl Write {
+    /// The write with what the views that it goes through ask of its rows. Errors: those of binding.
+    fn checked(mut self, ctx: &StatementContext, checks: Vec<ViewCheck>) -> Result<Write> {
+        match &mut self {
+            Write::Insert(plan) => plan.view_checks = ViewChecks::bind(ctx, &plan.target.table, checks)?,
+            Write::Update(plan) => plan.view_checks = ViewChecks::bind(ctx, &plan.target.table, checks)?,
+            Write::Delete(_) | Write::Merge(_) => {}
+        }
+        Ok(self)
+    }
+
     /// The plan, which the statement keeps if it lasts. `noticed`: how many notices there were before it was bound; what the client is
     /// told of, it is told of each time.
     fn kept(

@@ -62,7 +62,8 @@ impl Frame {
                 Ok(())
             }
             DeclarationKind::Cursor { .. } => {
-                let text = Variable::scalar(SqlType::Text);
+                let name = Value::Text(declaration.name.clone());
+                let text = Variable::of(Holder::new(SqlType::Text, name));
                 self.declare(&declaration.name, label, text);
                 Ok(())
             }
@@ -253,6 +254,18 @@ impl Frame {
             Kind::Call(call) => self.call(call).await?,
             Kind::Sql { text, into } => self.sql(text, into.as_ref()).await?,
             Kind::Execute { text, into, using } => self.execute(text, into.as_ref(), using).await?,
+            Kind::Open {
+                cursor,
+                forward_only,
+                source,
+            } => self.open(cursor, *forward_only, source).await?,
+            Kind::Fetch {
+                cursor,
+                direction,
+                into,
+            } => self.fetch(cursor, direction, into).await?,
+            Kind::Move { cursor, direction } => self.move_cursor(cursor, direction).await?,
+            Kind::Close { cursor } => self.close(cursor)?,
             Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items, line)?,
             _ => {}
         }

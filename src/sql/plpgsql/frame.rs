@@ -1,9 +1,10 @@
 //! `Frame`: one run of a body: its variables and their names, what it has given so far, the errors that it handles.
 
-use std::collections::VecDeque;
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::name_in_context;
+use super::open_cursor::OpenCursor;
 use super::program::Program;
 use super::variable::{Holder, Variable};
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
@@ -65,6 +66,10 @@ pub(super) struct Frame {
     pub(super) returned: Option<Vec<Value>>,
     /// Errors that handlers are at, the innermost last.
     pub(super) handled: Vec<Error>,
+    /// The cursors that are open, by their names. (Rows on their way are not shared among threads.)
+    pub(super) cursors: Mutex<HashMap<String, OpenCursor>>,
+    /// How many were opened without a name.
+    pub(super) cursors_opened: usize,
     /// Whether the error on its way says where it was met.
     pub(super) is_located: bool,
 }
@@ -88,6 +93,8 @@ impl Frame {
             rows: VecDeque::new(),
             returned: None,
             handled: Vec::new(),
+            cursors: Mutex::default(),
+            cursors_opened: 0,
             is_located: false,
         };
         frame.found = frame.declare(
@@ -242,6 +249,10 @@ impl Frame {
                 .map_or(Value::Null, |(value, _)| value)
         };
         self.outputs.iter().map(value).collect()
+    }
+
+    pub(super) fn open_cursors(&mut self) -> &mut HashMap<String, OpenCursor> {
+        self.cursors.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn set_found(&mut self, found: bool) {

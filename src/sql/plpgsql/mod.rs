@@ -1,11 +1,13 @@
 //! PL/pgSQL run: a body's statements one by one, its expressions and statements by the engine that everybody asks, with the variables as
 //! parameters. Called by `routine`; what a body says was read by `parse::plpgsql`.
 
+mod cursors;
 mod diagnostics;
 mod flow;
 mod fragment;
 mod frame;
 mod handlers;
+mod open_cursor;
 mod prepared;
 mod program;
 mod raise;

@@ -23,14 +23,16 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Of the text of a statement.
     pub(super) fn new(text: String) -> Prepared {
-        let mut words: BTreeSet<String> = text
+        // A text that stands between quotes names nothing.
+        let named = crate::parse::without_strings(&text);
+        let mut words: BTreeSet<String> = named
             .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '$')))
             .map(str::to_lowercase)
             .collect();
         // What stands in quotes is what it is.
-        words.extend(text.split('"').skip(1).step_by(2).map(str::to_string));
+        words.extend(named.split('"').skip(1).step_by(2).map(str::to_string));
         Prepared {
-            rows: bare_words(&text),
+            rows: bare_words(&named),
             words,
             statement: Mutex::default(),
             text,

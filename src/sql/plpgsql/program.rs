@@ -9,13 +9,17 @@ use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
 use crate::error::{Raised, StatementFault};
 use crate::parse::plpgsql;
-use crate::parse::plpgsql::tree::{Block, Body, DeclarationKind, Fragment, Kind, Source, Statement};
+use crate::parse::plpgsql::tree::{
+    Block, Body, DeclarationKind, Direction, Fragment, Kind, OpenSource, Source, Statement,
+};
 use crate::system::StatementContext;
 
 /// A body, ready to run.
 #[derive(Debug)]
 pub(in crate::sql) struct Program {
     pub(super) body: Body,
+    /// Whether a cursor of it goes back to rows that it has passed.
+    pub(super) scrolls: bool,
     /// What fragments have become, by where they stand in memory.
     prepared: Mutex<HashMap<usize, Arc<Prepared>>>,
 }
@@ -42,6 +46,7 @@ impl Program {
         checks.block(&body.block, &Around::default())?;
         check_syntax_of_block(&body.block)?;
         Ok(Program {
+            scrolls: scrolls(&body.block),
             body,
             prepared: Mutex::default(),
         })
@@ -79,6 +84,21 @@ fn check_types(ctx: &StatementContext, block: &Block) -> Result<()> {
         .handlers
         .iter()
         .try_for_each(|handler| each_block(&handler.statements, &mut |inner| check_types(ctx, inner)))
+}
+
+/// Whether FETCH or MOVE in a block goes back.
+fn scrolls(block: &Block) -> bool {
+    let handlers = block.handlers.iter().map(|handler| handler.statements.as_slice());
+    let mut all = std::iter::once(block.statements.as_slice()).chain(handlers);
+    all.any(go_back)
+}
+
+fn go_back(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        Kind::Fetch { direction, .. } | Kind::Move { direction, .. } => direction.may_go_back(),
+        Kind::Block(inner) => scrolls(inner),
+        kind => bodies(kind).into_iter().any(go_back),
+    })
 }
 
 /// Calls `visit` with every block in these statements.
@@ -223,9 +243,30 @@ fn fragments(kind: &Kind) -> Vec<(bool, &Fragment)> {
             .collect(),
         // A row in parentheses is no select list.
         Kind::Return(_) | Kind::ReturnNext(_) => Vec::new(),
-        Kind::Block(_) | Kind::Loop { .. } | Kind::Sql { .. } | Kind::Diagnostics { .. } | Kind::Null => {
-            Vec::new()
-        }
+        Kind::Open { source, .. } => match source {
+            OpenSource::Query(query) => vec![(true, query)],
+            OpenSource::Dynamic { text, using } => std::iter::once(text)
+                .chain(using)
+                .map(|part| (false, part))
+                .collect(),
+            OpenSource::Bound(arguments) => {
+                let values = arguments.iter().map(|argument| &argument.value);
+                values.map(|part| (false, part)).collect()
+            }
+        },
+        Kind::Fetch { direction, .. } | Kind::Move { direction, .. } => match direction {
+            Direction::Absolute(count)
+            | Direction::Relative(count)
+            | Direction::Forward(Some(count))
+            | Direction::Backward(Some(count)) => vec![(false, count)],
+            _ => Vec::new(),
+        },
+        Kind::Block(_)
+        | Kind::Loop { .. }
+        | Kind::Sql { .. }
+        | Kind::Diagnostics { .. }
+        | Kind::Close { .. }
+        | Kind::Null => Vec::new(),
     }
 }
 

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use super::frame::Frame;
+use super::open_cursor::bytes_of;
 use super::variable::{Field, Holder};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Fragment, Source};
 use crate::sql::routine_run::assigned;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
-
-/// What a value in memory takes besides its bytes.
-const VALUE_BYTES: usize = 48;
 
 impl Frame {
     pub(super) async fn return_value(&mut self, value: Option<&Fragment>) -> Result<()> {
@@ -118,14 +116,7 @@ impl Frame {
     }
 
     fn keep(&mut self, row: Vec<Value>) -> Result<()> {
-        let bytes = |value: &Value| match value {
-            Value::Text(text) => text.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            Value::Array(items) | Value::Record(items) => VALUE_BYTES * items.len(),
-            _ => 0,
-        };
-        let bytes = row.iter().map(|value| VALUE_BYTES + bytes(value)).sum();
-        self.ctx.memory.hold(bytes)?;
+        self.ctx.memory.hold(bytes_of(&row))?;
         self.rows.push_back(row);
         Ok(())
     }

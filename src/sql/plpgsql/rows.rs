@@ -215,7 +215,7 @@ impl Frame {
     }
 
     /// The text of EXECUTE and the values of USING. Errors: 22004 for NULL.
-    async fn dynamic(
+    pub(super) async fn dynamic(
         &mut self,
         text: &Fragment,
         using: &[Fragment],
@@ -242,15 +242,18 @@ impl Frame {
                 let ran = self.run_dynamic(&text, using).await;
                 ran.map_err(|error| in_statement(error, &text))
             }
-            Source::Cursor { name, arguments } => self.cursor(name, arguments).await,
+            Source::Cursor { name, arguments } => {
+                let given: Vec<&Fragment> = arguments.iter().collect();
+                self.cursor(name, &given).await
+            }
         }
     }
 
     /// The rows of a cursor that was declared.
-    async fn cursor(&mut self, name: &str, given: &[Fragment]) -> Result<Ran> {
+    pub(super) async fn cursor(&mut self, name: &str, given: &[&Fragment]) -> Result<Ran> {
         let program = std::sync::Arc::clone(&self.program);
         let declared = find_cursor(&program.body.block, name);
-        let Some(DeclarationKind::Cursor { arguments, query }) = declared else {
+        let Some(DeclarationKind::Cursor { arguments, query, .. }) = declared else {
             return Err(Error::unsupported(
                 format!("a loop over the cursor variable \"{name}\""),
                 Some("Write the query into the loop: FOR row IN SELECT ... LOOP."),
@@ -341,7 +344,7 @@ fn is_no_destination(error: &Error) -> bool {
 }
 
 /// The declaration of a cursor in a block or one inside it.
-fn find_cursor<'a>(block: &'a Block, name: &str) -> Option<&'a DeclarationKind> {
+pub(super) fn find_cursor<'a>(block: &'a Block, name: &str) -> Option<&'a DeclarationKind> {
     let own = block.declarations.iter().find(|declaration| {
         declaration.name == name && matches!(declaration.kind, DeclarationKind::Cursor { .. })
     });

@@ -97,6 +97,7 @@ impl Variable {
 pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Holder> {
     let written = match ty {
         VariableType::Record => return Ok(Holder::Record(None)),
+        VariableType::Cursor => return Ok(Holder::new(SqlType::Text, Value::Null)),
         VariableType::Written(written) => written,
     };
     match written {

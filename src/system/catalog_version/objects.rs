@@ -9,8 +9,8 @@ use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
 use crate::catalog::{
-    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, TableDef,
-    TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
+    Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, ShownRelation,
+    TableDef, TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{RecordField, SqlType};
@@ -59,6 +59,8 @@ pub(crate) struct UserRelation {
     pub(crate) printed: Option<PrintedQuery>,
     /// What a sequence is.
     pub(crate) sequence: Option<SequenceDef>,
+    /// What a view that is written through shows.
+    pub(crate) shows: Option<ShownRelation>,
 }
 
 impl UserRelation {
@@ -374,6 +376,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
             .map(|stored| (stored.query.clone(), stored.search_path.clone())),
         printed: (table.stored_query.as_ref()).and_then(|stored| stored.printed.clone()),
         sequence: None,
+        shows: None,
     }
 }
 
@@ -399,6 +402,7 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
         query: None,
         printed: None,
         sequence: None,
+        shows: None,
     }
 }
 
@@ -422,12 +426,13 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         columns,
         indexes: Vec::new(),
         constraints: Vec::new(),
-        options: Vec::new(),
+        options: view.options.texts().collect(),
         on_commit: None,
         is_populated: true,
         query: Some((view.query.clone(), view.search_path.clone())),
         printed: view.printed.clone(),
         sequence: None,
+        shows: view.shows.clone(),
     }
 }
 
@@ -460,6 +465,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         query: None,
         printed: None,
         sequence: Some(sequence.clone()),
+        shows: None,
     }
 }
 
@@ -486,6 +492,7 @@ fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
         query: None,
         printed: None,
         sequence: None,
+        shows: None,
     })
 }
 

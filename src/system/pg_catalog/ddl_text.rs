@@ -7,7 +7,9 @@ use std::sync::LazyLock;
 use super::shown_names::{shown_expression, shown_printed, shown_query};
 use crate::catalog::Deferral;
 use crate::parse::frame_exclusion;
+use crate::parse::from_forms;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
+use crate::parse::search_cycle;
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 
@@ -236,14 +238,16 @@ pub(crate) fn view_definition(
         let text = if pretty { &printed.pretty } else { &printed.plain };
         return Some(format!("{};", shown_printed(text, objects, search_path)));
     }
+    Some(format!(" {};", written_query(view, objects, search_path)?))
+}
+
+/// A view's query as it was written, with names that the search path finds.
+pub(super) fn written_query(view: &UserRelation, objects: &Objects, search_path: &[String]) -> Cell {
     let (query, made_with) = view.query.as_ref()?;
-    let query = shown_query(
-        query.trim().trim_end_matches(';'),
-        made_with,
-        objects,
-        search_path,
-    );
-    Some(format!(" {};", frame_exclusion::spelt_out(&query)))
+    let query = query.trim().trim_end_matches(';').trim_end();
+    let query = shown_query(query, made_with, objects, search_path);
+    let query = search_cycle::spelt_out(&frame_exclusion::spelt_out(&query));
+    Some(from_forms::spelt_out(&query))
 }
 
 /// Keys of the system's relations.

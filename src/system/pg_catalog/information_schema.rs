@@ -16,7 +16,8 @@ use super::type_cells::type_cells;
 use super::{routine_rows, type_rows};
 use crate::catalog::SequenceDef;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn};
+use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn, UserRelation};
+use crate::system::catalog_version::updatability::{INSERTS, UPDATES, writes_of};
 use crate::types::SqlType;
 
 /// Every relation of information_schema with rows.
@@ -118,15 +119,15 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
                     _ => "VIEW",
                 }),
             ),
-            ("is_insertable_into", yes_or_no(relation.kind == 'r')),
+            (
+                "is_insertable_into",
+                yes_or_no(writes_of(source.objects, relation, None) & INSERTS != 0),
+            ),
         ]);
     }
 }
 
 const VIEW: Constants = &[
-    ("check_option", "NONE"),
-    ("is_updatable", "NO"),
-    ("is_insertable_into", "NO"),
     ("is_trigger_updatable", "NO"),
     ("is_trigger_deletable", "NO"),
     ("is_trigger_insertable_into", "NO"),
@@ -139,12 +140,16 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
             ("table_catalog", database.clone()),
             ("table_schema", text(system.schema)),
             ("table_name", text(system.name)),
+            ("check_option", text("NONE")),
+            ("is_updatable", yes_or_no(false)),
+            ("is_insertable_into", yes_or_no(false)),
         ]);
     }
     for view in source
         .standard_relations()
         .filter(|relation| relation.kind == 'v')
     {
+        let writes = writes_of(source.objects, view, None);
         rows.push(&[
             ("table_catalog", database.clone()),
             ("table_schema", text(&view.schema)),
@@ -153,7 +158,19 @@ fn views(source: &Source<'_>, rows: &mut RelationRows) {
                 "view_definition",
                 view_definition(view, source.objects, &source.ctx.settings.search_path, false),
             ),
+            ("check_option", text(check_option(view))),
+            ("is_updatable", yes_or_no(writes & UPDATES == UPDATES)),
+            ("is_insertable_into", yes_or_no(writes & INSERTS != 0)),
         ]);
+    }
+}
+
+fn check_option(view: &UserRelation) -> &'static str {
+    let is = |option: &str| view.options.iter().any(|known| known == option);
+    match () {
+        () if is("check_option=cascaded") => "CASCADED",
+        () if is("check_option=local") => "LOCAL",
+        () => "NONE",
     }
 }
 
@@ -200,7 +217,8 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
                 position + 1,
                 identities.get(&(relation.oid, position + 1)).copied(),
             );
-            column_row(source, rows, place, column, relation.kind == 'r');
+            let is_written = writes_of(source.objects, relation, Some(position)) & UPDATES == UPDATES;
+            column_row(source, rows, place, column, is_written);
         }
     }
 }

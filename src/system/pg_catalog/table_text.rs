@@ -1,7 +1,7 @@
 //! A table, with all that goes with it, as the statements that make it again: what SHOW CREATE TABLE answers. Called by the function
 //! `keyspan_table_definition`; it reads what the catalogs read.
 
-use super::ddl_text::{constraint_definition, index_definition};
+use super::ddl_text::{constraint_definition, index_definition, written_query};
 use super::naming::format_type;
 use super::shown_names::shown_expression;
 use crate::catalog::{OnCommit, SequenceDef, SequenceType};
@@ -73,8 +73,7 @@ impl Text<'_> {
 
     fn of_view(&self) -> Option<Vec<String>> {
         let relation = self.relation;
-        let (query, _) = relation.query.as_ref()?;
-        let query = query.trim().trim_end_matches(';').trim_end();
+        let query = written_query(relation, self.objects, self.search_path)?;
         let columns: Vec<String> = relation
             .columns
             .iter()

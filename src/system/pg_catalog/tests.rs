@@ -137,6 +137,8 @@ fn hot_view() -> ViewDef {
         comment: None,
         column_comments: Default::default(),
         depends_on: Vec::new(),
+        options: Default::default(),
+        shows: None,
     }
 }
 
