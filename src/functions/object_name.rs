@@ -19,7 +19,7 @@ use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
 };
-use crate::system::pg_catalog::session_rows::{DATABASE_OWNER, role_names};
+use crate::system::pg_catalog::session_rows::all_role_names;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -353,8 +353,7 @@ fn find_object(catalog: &CatalogContext, kind: &str, text: &str) -> Option<i64> 
                 .find_map(|schema| objects.relation_oid(schema, &name)),
         },
         "regnamespace" => objects.schema_oid(&name),
-        "regrole" => role_names(catalog.user())
-            .into_iter()
+        "regrole" => all_role_names(catalog.user())
             .find(|(_, role)| *role == name)
             .map(|(oid, _)| oid),
         _ => None,
@@ -432,10 +431,7 @@ fn object_name(catalog: &CatalogContext, kind: &str, oid: i64) -> String {
 }
 
 fn role_name(catalog: &CatalogContext, oid: i64) -> Option<String> {
-    let (owner, name) = DATABASE_OWNER;
-    role_names(catalog.user())
-        .into_iter()
-        .chain([(owner, name.to_string())])
+    all_role_names(catalog.user())
         .find(|(role, _)| *role == oid)
         .map(|(_, name)| name)
 }

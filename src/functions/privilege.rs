@@ -5,7 +5,7 @@ use arrow::array::ArrayRef;
 use super::{Batch, FunctionDef, T};
 use crate::system::catalog_version::definitions::definitions as system_relations;
 use crate::system::pg_catalog::CatalogContext;
-use crate::system::pg_catalog::session_rows::role_names;
+use crate::system::pg_catalog::session_rows::all_role_names;
 use crate::types::{CatalogType, Value};
 use crate::{Error, Result};
 
@@ -123,7 +123,7 @@ fn of_relation(batch: &Batch, catalog: &CatalogContext, kinds: &[&str]) -> Resul
 }
 
 fn check_role(catalog: &CatalogContext, role: &str) -> Result<()> {
-    let is_known = role == "public" || role_names(catalog.user()).iter().any(|(_, name)| name == role);
+    let is_known = role == "public" || all_role_names(catalog.user()).any(|(_, name)| name == role);
     match is_known {
         true => Ok(()),
         false => Err(Error::UndefinedObject {
@@ -139,7 +139,7 @@ fn allowed(batch: &Batch) -> Result<ArrayRef> {
 
 /// The privileges an object has when nothing was granted: PostgreSQL's, by the kind of object.
 fn acl_default(catalog: &CatalogContext, kind: &str, owner: i64) -> Result<Vec<String>> {
-    let mut roles = role_names(catalog.user()).into_iter();
+    let mut roles = all_role_names(catalog.user());
     let name = match roles.find(|(oid, _)| *oid == owner) {
         Some((_, name)) => name,
         None => owner.to_string(),

@@ -84,8 +84,41 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
 
 /// The one value as a constant of the Arrow type that carries `ty`.
 pub fn scalar_of(value: &Value, ty: &SqlType) -> Result<ScalarValue> {
+    if let Some(scalar) = plain_scalar(value, ty) {
+        return Ok(scalar);
+    }
     let array = array_of(std::slice::from_ref(value), ty)?;
     ScalarValue::try_from_array(&array, 0).map_err(from_datafusion)
+}
+
+/// The same for the commonest, of which every statement has some, without an array.
+fn plain_scalar(value: &Value, ty: &SqlType) -> Option<ScalarValue> {
+    Some(match (ty, value) {
+        (SqlType::Bool, Value::Bool(flag)) => ScalarValue::Boolean(Some(*flag)),
+        (SqlType::Int4, Value::Int(number)) => ScalarValue::Int32(Some(i32::try_from(*number).ok()?)),
+        (SqlType::Int8, Value::Int(number)) => ScalarValue::Int64(Some(*number)),
+        (SqlType::Float8, Value::Float8(number)) => ScalarValue::Float64(Some(*number)),
+        (SqlType::Text | SqlType::Varchar(_), Value::Text(text)) => ScalarValue::Utf8(Some(text.clone())),
+        (SqlType::Date, Value::Date(days)) => ScalarValue::Date32(Some(*days)),
+        (SqlType::TimestampTz(_), Value::TimestampTz(time)) => match ty.arrow_type() {
+            DataType::Timestamp(_, zone) => ScalarValue::TimestampMicrosecond(Some(*time), zone),
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// The other way round.
+fn plain_value(scalar: &ScalarValue, ty: &SqlType) -> Option<Value> {
+    Some(match (ty, scalar) {
+        (SqlType::Bool, ScalarValue::Boolean(Some(flag))) => Value::Bool(*flag),
+        (SqlType::Int4, ScalarValue::Int32(Some(number))) => Value::Int(i64::from(*number)),
+        (SqlType::Int8, ScalarValue::Int64(Some(number))) => Value::Int(*number),
+        (SqlType::Float8, ScalarValue::Float64(Some(number))) => Value::Float8(*number),
+        (SqlType::Text | SqlType::Varchar(_), ScalarValue::Utf8(Some(text))) => Value::Text(text.clone()),
+        (SqlType::Date, ScalarValue::Date32(Some(days))) => Value::Date(*days),
+        _ => return None,
+    })
 }
 
 /// NULL of an Arrow type.
@@ -115,6 +148,9 @@ pub(crate) fn default_of(ty: &DataType) -> Option<ScalarValue> {
 
 /// A constant as a value.
 pub fn value_of_scalar(scalar: &ScalarValue, ty: &SqlType) -> Result<Value> {
+    if let Some(value) = plain_value(scalar, ty) {
+        return Ok(value);
+    }
     let array = scalar.to_array().map_err(from_datafusion)?;
     value_at(&array, 0, ty)
 }

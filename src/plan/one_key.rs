@@ -4,7 +4,7 @@
 use super::Predicate;
 use super::compare::{is_own_kind, reduce};
 use super::predicate::CompareOp;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::types::{SqlType, Value};
@@ -25,19 +25,29 @@ pub(crate) fn one_key(table: &TableDef, index: &IndexDef, conditions: &[&Predica
             } if *column == position => Some(value),
             _ => None,
         })?;
-        let ty = &table.columns[position].ty;
-        let constant = reduce(ty, constant);
-        if !is_value_of(ty, &constant) {
-            return None;
-        }
-        let field = KeyField {
-            ty: ty.clone(),
-            descending: key.descending,
-            nulls_first: key.nulls_first,
-        };
-        key::encode_value(&mut bytes, &constant, &field);
+        encode_equal(&mut bytes, &table.columns[position].ty, key, constant)?;
     }
     Some(bytes)
+}
+
+/// Appends the one value that a column of a key has in rows in which it equals the constant; `None`: there may be others, or none.
+pub(super) fn encode_equal(
+    bytes: &mut Vec<u8>,
+    ty: &SqlType,
+    key: &KeyColumn,
+    constant: &Value,
+) -> Option<()> {
+    let constant = reduce(ty, constant);
+    if !is_value_of(ty, &constant) {
+        return None;
+    }
+    let field = KeyField {
+        ty: ty.clone(),
+        descending: key.descending,
+        nulls_first: key.nulls_first,
+    };
+    key::encode_value(bytes, &constant, &field);
+    Some(())
 }
 
 /// Whether the constant is a value that a column of the type can hold: beyond it nothing matches, which is another class.

@@ -928,4 +928,5 @@ fn pins(path: &AccessPath, column: usize, row: &[Value]) -> bool {
 }
 
 mod cases;
+mod kept;
 mod spread;

@@ -16,8 +16,6 @@ use sqlparser::ast::{
     Visitor,
 };
 
-use super::relation::get_relation;
-use crate::catalog::{Access, ObjectKind};
 use crate::parse::command::Command;
 use crate::parse::explain_options::Options;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
@@ -28,16 +26,16 @@ use crate::types::Value;
 /// Values of a Bind that are read at once, and with which a bounded statement stays bounded. In bytes.
 pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 
+/// A relation's schema, if it is written, and its name.
+type Written = (Option<String>, String);
+
 /// What a statement's form says of the work that it makes.
 #[derive(Debug, Clone)]
 pub(crate) enum Effort {
     /// Bounded, as long as these are tables, and of a write as long as no default or constraint may call a function of a user's.
-    Bounded {
-        relations: Vec<ObjectName>,
-        writes: bool,
-    },
+    Bounded { relations: Vec<Written>, writes: bool },
     /// A query that is bounded but for the rows that it finds, as long as these are tables.
-    Pausing { relations: Vec<ObjectName> },
+    Pausing { relations: Vec<Written> },
     /// As much as it likes.
     Unbounded,
 }
@@ -116,11 +114,8 @@ fn planned(statement: &ast::Statement) -> &ast::Statement {
 }
 
 /// Whether these are tables, and the parameters are quick to read.
-fn reads_tables(ctx: &StatementContext, relations: &[ObjectName]) -> bool {
-    let is_view = |name: &ObjectName| {
-        let found = get_relation(ctx, name, Access::Name);
-        matches!(found, Ok(Some(object)) if object.kind() == ObjectKind::View)
-    };
+fn reads_tables(ctx: &StatementContext, relations: &[Written]) -> bool {
+    let is_view = |(schema, name): &Written| ctx.is_view(schema.as_deref(), name);
     are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
 }
 
@@ -148,7 +143,7 @@ struct Found {
     queries: usize,
     /// Something gathers rows, or is a query in FROM.
     gathers: bool,
-    relations: Vec<ObjectName>,
+    relations: Vec<Written>,
 }
 
 impl Visitor for Found {
@@ -160,7 +155,8 @@ impl Visitor for Found {
     }
 
     fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
-        self.relations.push(name.clone());
+        // One that is no relation's name reads nothing.
+        self.relations.extend(names::relation_name(name).ok());
         ControlFlow::Continue(())
     }
 

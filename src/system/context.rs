@@ -12,8 +12,8 @@ use super::{
     Settings, StatementMemory, Variables,
 };
 use crate::catalog::{
-    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, Relation, RelationName, RoutineDef,
-    TableDef, TypeDef, is_temporary_schema,
+    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, ObjectKind, Relation, RelationName,
+    RoutineDef, TableDef, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -304,6 +304,17 @@ impl StatementContext {
             }
             _ => Ok(found),
         }
+    }
+
+    /// Whether the name is a view's, for who makes no plan of it: nothing is noted.
+    pub(crate) fn is_view(&self, schema: Option<&str>, name: &str) -> bool {
+        let name = RelationName {
+            schema: schema.map(|schema| self.settings.schema_meant(schema)),
+            name,
+            search_path: &self.settings.search_path,
+        };
+        let found = self.catalog.get_relation(name, Access::Name);
+        matches!(found, Ok(Some(object)) if object.kind() == ObjectKind::View)
     }
 
     /// Whether it is the schema of another session's temporary objects.

@@ -1,6 +1,6 @@
 //! `TableRead`: the table at the beginning of a chain, with the conditions on its rows; `Access`: how one run reads it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::Schema;
@@ -14,7 +14,7 @@ use crate::logical::placeholder::Constants;
 use crate::logical::stored_table::ScannedTable;
 use crate::operators::computed::Condition;
 use crate::parse::IndexHint;
-use crate::plan::{AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
+use crate::plan::{AccessPath, KeptPath, OrderColumn, Predicate, Wanted, is_bounded_by};
 use crate::scan::RowsStream;
 use crate::scan::executor::{Demand, scan_batches, scan_stored};
 use crate::scan::scan_metrics::ScanMetrics;
@@ -39,6 +39,8 @@ pub(super) struct TableRead {
     step_columns: usize,
     /// The conjuncts of WHERE.
     conditions: Vec<Condition>,
+    /// The path of the first run, as far as it is good for others, and which rows were wanted first.
+    kept: OnceLock<Option<(KeptPath, Vec<OrderColumn>)>>,
 }
 
 impl TableRead {
@@ -51,6 +53,7 @@ impl TableRead {
             step_columns: scanned.positions.len(),
             positions: scanned.positions,
             conditions: Vec::new(),
+            kept: OnceLock::new(),
         }
     }
 
@@ -174,7 +177,10 @@ impl TableRead {
             columns: Some(columns),
             first_in_order,
         };
-        let path = plan_conditions(&self.table, predicates, wanted, ctx).ok();
+        let path = match above.is_empty() && not_null.is_none() {
+            true => self.kept_or_planned(predicates, wanted, ctx),
+            false => plan_conditions(&self.table, predicates, wanted, ctx).ok(),
+        };
         // So is whether the table is small: the general plan asks that before it runs.
         let path = path.filter(|path| !path.is_small_scan());
         Ok(path.map(|path| Access {
@@ -182,6 +188,29 @@ impl TableRead {
             path,
             above,
         }))
+    }
+
+    /// The path that was kept, with these values; else what is planned, of which the first is kept.
+    fn kept_or_planned(
+        &self,
+        predicates: Vec<Predicate>,
+        wanted: Wanted<'_>,
+        ctx: &StatementContext,
+    ) -> Option<AccessPath> {
+        let first = wanted.first_in_order;
+        if let Some(Some((kept, kept_first))) = self.kept.get()
+            && kept_first == first
+            && let Some(path) = kept.with(&predicates)
+        {
+            return Some(path);
+        }
+        if self.kept.get().is_some() {
+            return plan_conditions(&self.table, predicates, wanted, ctx).ok();
+        }
+        let path = plan_conditions(&self.table, predicates.clone(), wanted, ctx).ok()?;
+        self.kept
+            .get_or_init(|| Some((KeptPath::of(&path, &predicates)?, first.to_vec())));
+        Some(path)
     }
 }
 

@@ -10,7 +10,7 @@ use super::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
-use super::session_rows::DATABASE_OWNER;
+use super::session_rows::DATABASE_OWNER_OID;
 use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
@@ -140,7 +140,7 @@ const PUBLIC_ACCESS: &str = "{pg_database_owner=UC/pg_database_owner,=U/pg_datab
 fn namespaces(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name, _) in &source.objects.schemas {
         let (owner, access) = match name == "public" {
-            true => (DATABASE_OWNER.0, text(PUBLIC_ACCESS)),
+            true => (DATABASE_OWNER_OID, text(PUBLIC_ACCESS)),
             false => (OWNER_OID, None),
         };
         rows.push(&[

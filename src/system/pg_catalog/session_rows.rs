@@ -28,8 +28,32 @@ pub(crate) fn role_names(user: &str) -> Vec<(i64, String)> {
     roles
 }
 
-/// The role that PostgreSQL gives the schema public: nobody can be it.
-pub(crate) const DATABASE_OWNER: (i64, &str) = (6171, "pg_database_owner");
+/// The role that PostgreSQL gives the schema public.
+pub(crate) const DATABASE_OWNER_OID: i64 = 6171;
+
+/// PostgreSQL's predefined roles, for tools that look for them: nobody can be one.
+const PREDEFINED_ROLES: [(i64, &str); 12] = [
+    (DATABASE_OWNER_OID, "pg_database_owner"),
+    (6181, "pg_read_all_data"),
+    (6182, "pg_write_all_data"),
+    (3373, "pg_monitor"),
+    (3374, "pg_read_all_settings"),
+    (3375, "pg_read_all_stats"),
+    (3377, "pg_stat_scan_tables"),
+    (4569, "pg_read_server_files"),
+    (4570, "pg_write_server_files"),
+    (4571, "pg_execute_server_program"),
+    (4200, "pg_signal_backend"),
+    (4544, "pg_checkpoint"),
+];
+
+/// Every role that has a name: those that exist, and the predefined ones.
+pub(crate) fn all_role_names(user: &str) -> impl Iterator<Item = (i64, String)> {
+    let predefined = PREDEFINED_ROLES.iter();
+    role_names(user)
+        .into_iter()
+        .chain(predefined.map(|(oid, name)| (*oid, name.to_string())))
+}
 
 pub(crate) const ROLE: Constants = &[("rolinherit", "t"), ("rolconnlimit", "-1")];
 
@@ -59,8 +83,9 @@ pub(crate) fn roles(source: &Source<'_>, rows: &mut RelationRows) {
     for (oid, name) in role_names(&source.ctx.user) {
         push(oid, &name, true);
     }
-    let (oid, name) = DATABASE_OWNER;
-    push(oid, name, false);
+    for (oid, name) in PREDEFINED_ROLES {
+        push(oid, name, false);
+    }
 }
 
 pub(crate) const USER: Constants = &[
