@@ -185,7 +185,8 @@ impl Client {
                 hints: statement.parsed.hints.clone(),
                 ..self.context(parameters).await
             };
-            last = taken(&ctx, execute(&ctx, &statement.into()).await?).await?;
+            let statement = statement.into();
+            last = taken(&ctx, Box::pin(execute(&ctx, &statement)).await?).await?;
             if self.open.is_none() && ctx.txn.has_writes() {
                 ctx.txn.commit(false).await?;
             }
@@ -201,7 +202,7 @@ impl Client {
         };
         let statement = Arc::new(statement.clone());
         let executed = async {
-            let outcome = execute(&ctx, &statement).await?;
+            let outcome = Box::pin(execute(&ctx, &statement)).await?;
             let columns = match &outcome {
                 Outcome::Rows { columns, .. } => columns.iter().map(|column| column.name.clone()).collect(),
                 Outcome::Written(_) | Outcome::Done { .. } | Outcome::CopyOut { .. } | Outcome::CopyIn(_) => {

@@ -17,6 +17,10 @@ use crate::tree::Expr;
 
 /// Where a chain begins.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a plan has one of them, and mostly it is a table"
+)]
 pub(super) enum Source {
     /// One row without columns.
     OneRow,
