@@ -107,13 +107,18 @@ fn take_using(tokens: &mut Vec<TokenWithSpan>, at: usize) {
     let Some(close) = closing(tokens, at + 1).filter(|_| opens) else {
         return;
     };
-    let are_names = tokens[at + 2..close]
-        .iter()
-        .all(|token| matches!(token.token, Token::Word(_) | Token::Comma));
+    let mut named = tokens[at + 2..close].iter().enumerate();
+    let are_names = named.all(|(place, token)| match &token.token {
+        Token::Word(_) => place % 2 == 0,
+        Token::Comma => place % 2 == 1,
+        _ => false,
+    });
     let Some(Token::Word(alias)) = tokens.get(close + 2).map(|token| &token.token) else {
         return;
     };
-    if !are_names || close == at + 2 || !is_word_at(tokens, close + 1, "AS") {
+    // AS OF SYSTEM TIME is the time of the whole query.
+    let is_time = is_word_at(tokens, close + 2, "OF") && is_word_at(tokens, close + 3, "SYSTEM");
+    if !are_names || is_time || close == at + 2 || !is_word_at(tokens, close + 1, "AS") {
         return;
     }
     let alias = match alias.quote_style {
