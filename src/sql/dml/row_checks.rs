@@ -49,14 +49,7 @@ impl RowChecks {
         // Casts to domains, which fail where these do not hold; what they give is of no use.
         let columns = table.visible_columns();
         exprs.extend(columns.filter_map(domain_cast));
-        if exprs.is_empty() {
-            return Ok(RowChecks::default());
-        }
-        Ok(RowChecks {
-            names,
-            projection: Some(bind(ctx, table, exprs)?),
-            positions: table.visible_positions(),
-        })
+        RowChecks::of(ctx, table, names, exprs)
     }
 
     /// Conditions over a table's columns, by the names that they are told of.
@@ -65,7 +58,17 @@ impl RowChecks {
         table: &TableDef,
         conditions: impl Iterator<Item = (String, Expr)>,
     ) -> Result<RowChecks> {
-        let (names, exprs): (Vec<String>, Vec<Expr>) = conditions.unzip();
+        let (names, exprs) = conditions.unzip();
+        RowChecks::of(ctx, table, names, exprs)
+    }
+
+    /// `names`: of the first of the expressions, or of all.
+    fn of(
+        ctx: &StatementContext,
+        table: &TableDef,
+        names: Vec<String>,
+        exprs: Vec<Expr>,
+    ) -> Result<RowChecks> {
         if exprs.is_empty() {
             return Ok(RowChecks::default());
         }

@@ -158,7 +158,7 @@ impl Frame {
             Direction::All => i64::MAX,
             Direction::AllBackward => -at,
             Direction::Forward(Some(count)) => self.count_of(count).await?,
-            Direction::Backward(Some(count)) => -self.count_of(count).await?,
+            Direction::Backward(Some(count)) => self.count_of(count).await?.saturating_neg(),
         };
         let is_there = open.go_to(&self.ctx.memory, at.saturating_add(by)).await?;
         let now = i64::try_from(open.at).unwrap_or(i64::MAX);
