@@ -194,7 +194,7 @@ async fn execute_query(
 }
 
 /// The rows, once all are there. Errors: the stream's; 53100, 53200.
-async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
+pub(in crate::sql) async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
     let mut kept = Spool::new(Arc::clone(&ctx.settings), Arc::clone(&ctx.memory), 0);
     while let Some(rows) = rows.try_next().await? {
         kept.push(rows.into_batch()?).await?;

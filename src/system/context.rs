@@ -9,7 +9,7 @@ use futures::future::BoxFuture;
 use super::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
 use super::{
     CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState, SessionState,
-    Settings, StatementMemory, Variables,
+    Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
     Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, ObjectKind, Relation, RelationName,
@@ -88,6 +88,8 @@ pub struct StatementContext {
     pub cursor_position: Option<Arc<CursorPosition>>,
     /// The variables of the function that it is a statement of.
     pub variables: Option<Arc<Variables>>,
+    /// How it ends its transaction; `None`: it shares that with others, and cannot.
+    pub transaction_control: Option<Arc<TransactionControl>>,
     /// How many functions it is inside of.
     pub calls: usize,
     /// Runs a function that a user made, which is above this layer.

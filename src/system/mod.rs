@@ -35,6 +35,7 @@ pub(crate) mod settings;
 pub(crate) mod small_scans;
 mod spill;
 pub(crate) mod statement_memory;
+mod transaction_control;
 
 pub use channels::Notification;
 pub use common_rows::CommonRows;
@@ -58,3 +59,4 @@ pub use settings::{
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;
+pub use transaction_control::{AskedOfSession, Counted, TransactionAtHand, TransactionControl, TransactionRequest};

@@ -272,8 +272,10 @@ pub enum Kind {
     },
     /// PERFORM, without the word.
     Perform(Fragment),
-    /// CALL.
+    /// CALL, or DO.
     Call(Fragment),
+    /// COMMIT, or ROLLBACK.
+    EndTransaction { commits: bool, chain: bool },
     /// Any statement of SQL.
     Sql { text: String, into: Option<Into> },
     /// EXECUTE.
@@ -334,7 +336,10 @@ impl Kind {
             Kind::Raise(_) => "RAISE",
             Kind::Assert { .. } => "ASSERT",
             Kind::Perform(_) => "PERFORM",
+            Kind::Call(call) if begins_with_do(&call.text) => "DO",
             Kind::Call(_) => "CALL",
+            Kind::EndTransaction { commits: true, .. } => "COMMIT",
+            Kind::EndTransaction { .. } => "ROLLBACK",
             Kind::Sql { .. } => "SQL statement",
             Kind::Execute { .. } => "EXECUTE",
             Kind::Diagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
@@ -346,6 +351,11 @@ impl Kind {
             Kind::Null => "NULL",
         }
     }
+}
+
+fn begins_with_do(text: &str) -> bool {
+    let word = text.trim_start().get(..2);
+    word.is_some_and(|word| word.eq_ignore_ascii_case("do"))
 }
 
 /// The level of RAISE.

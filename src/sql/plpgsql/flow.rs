@@ -252,6 +252,7 @@ impl Frame {
             Kind::Assert { condition, message } => self.assertion(condition, message.as_ref()).await?,
             Kind::Perform(query) => self.perform(query).await?,
             Kind::Call(call) => self.call(call).await?,
+            Kind::EndTransaction { commits, chain } => self.end_transaction(*commits, *chain).await?,
             Kind::Sql { text, into } => self.sql(text, into.as_ref()).await?,
             Kind::Execute { text, into, using } => self.execute(text, into.as_ref(), using).await?,
             Kind::Open {

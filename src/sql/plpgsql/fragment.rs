@@ -9,7 +9,7 @@ use super::prepared::{Prepared, only_statement};
 use super::variable::{Field, Holder};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::Fragment;
-use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::sql::routine_run::statement_run::Ran;
 use crate::system::{Variable, Variables};
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -26,7 +26,7 @@ impl Frame {
         self.ctx.variables = Some(variables);
         self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
         self.ctx.parameters = values.into_iter().map(|(value, _)| value).collect();
-        let ran = run_statement(&mut self.ctx, &statement).await;
+        let ran = self.run_entered(&statement, reads_anew(before, text), true).await;
         self.ctx.variables = None;
         ran
     }
@@ -36,7 +36,7 @@ impl Frame {
         let statement = Arc::new(only_statement(text)?);
         self.ctx.parameter_types = using.iter().map(|(_, ty)| ty.clone()).collect();
         self.ctx.parameters = using.into_iter().map(|(value, _)| value).collect();
-        run_statement(&mut self.ctx, &statement).await
+        self.run_entered(&statement, true, false).await
     }
 
     /// The variables that a text may name, and their values: the arguments first, which it may name by number.
@@ -147,6 +147,11 @@ impl Frame {
             value => Some(value.to_text(&self.ctx.format_settings())),
         })
     }
+}
+
+/// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
+fn reads_anew(before: &str, text: &str) -> bool {
+    before.is_empty() || text.contains('(')
 }
 
 /// Whether a field of the record may be named: its own name is one of the words.

@@ -70,6 +70,8 @@ pub(super) struct Frame {
     pub(super) cursors: Mutex<HashMap<String, OpenCursor>>,
     /// How many were opened without a name.
     pub(super) cursors_opened: usize,
+    /// How many transactions had been ended when it entered the one at hand.
+    pub(super) transactions_seen: u64,
     /// Whether the error on its way says where it was met.
     pub(super) is_located: bool,
 }
@@ -77,7 +79,9 @@ pub(super) struct Frame {
 impl Frame {
     /// Of the code of a DO.
     pub(super) fn of_block(ctx: StatementContext, program: Arc<Program>) -> Frame {
+        let control = ctx.transaction_control.as_ref();
         let mut frame = Frame {
+            transactions_seen: control.map_or(0, |control| control.ended()),
             ctx,
             program,
             name: "inline_code_block".to_string(),

@@ -13,6 +13,7 @@ mod program;
 mod raise;
 mod returned;
 mod rows;
+mod transactions;
 mod variable;
 
 use std::sync::Arc;

@@ -93,6 +93,18 @@ fn scrolls(block: &Block) -> bool {
     all.any(go_back)
 }
 
+/// Whether one of them may end the transaction.
+pub(super) fn end_transactions(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match &statement.kind {
+        Kind::EndTransaction { .. } | Kind::Call(_) => true,
+        Kind::Block(inner) => {
+            let mut handlers = inner.handlers.iter();
+            end_transactions(&inner.statements) || handlers.any(|handler| end_transactions(&handler.statements))
+        }
+        kind => bodies(kind).into_iter().any(end_transactions),
+    })
+}
+
 fn go_back(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match &statement.kind {
         Kind::Fetch { direction, .. } | Kind::Move { direction, .. } => direction.may_go_back(),
@@ -264,6 +276,7 @@ fn fragments(kind: &Kind) -> Vec<(bool, &Fragment)> {
         Kind::Block(_)
         | Kind::Loop { .. }
         | Kind::Sql { .. }
+        | Kind::EndTransaction { .. }
         | Kind::Diagnostics { .. }
         | Kind::Close { .. }
         | Kind::Null => Vec::new(),

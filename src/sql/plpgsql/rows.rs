@@ -2,6 +2,7 @@
 
 use super::fragment::is_of_analysis;
 use super::frame::{Flow, Frame};
+use super::transactions::is_transaction_command;
 use super::variable::{Holder, assign_row};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, DeclarationKind, Fragment, Into, Kind, Source, Statement, Target};
@@ -99,6 +100,9 @@ impl Frame {
     }
 
     pub(super) async fn sql(&mut self, text: &str, into: Option<&Into>) -> Result<()> {
+        if is_transaction_command(text) {
+            return Err(Raised::new("0A000", "unsupported transaction command in PL/pgSQL").into());
+        }
         let ran = async {
             let ran = self.run_fragment("", text).await?;
             self.take(ran, into).await
@@ -192,6 +196,9 @@ impl Frame {
         using: &[Fragment],
     ) -> Result<()> {
         let (text, using) = self.dynamic(text, using).await?;
+        if is_transaction_command(&text) {
+            return Err(Raised::new("0A000", "EXECUTE of transaction commands is not implemented").into());
+        }
         let ran = async {
             let mut ran = self.run_dynamic(&text, using).await?;
             if into.is_none() {
@@ -305,6 +312,7 @@ impl Frame {
         body: &[Statement],
     ) -> Result<Flow> {
         let columns = columns_of(&ran);
+        let _writing = self.held_for(&mut ran, body).await?;
         let (mut any, mut result) = (false, Flow::Next);
         while let Some(row) = ran.rows.next().await? {
             any = true;

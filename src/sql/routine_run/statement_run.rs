@@ -6,11 +6,11 @@ use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 
 use crate::parse::StatementKind;
-use crate::parse::command::Command;
+use crate::parse::command::{Command, Modes};
 use crate::parse::definition::UpkeepKind;
 use crate::scan::{OutputColumn, RowsStream};
-use crate::sql::{Outcome, Statement, execute_here, raise_warnings};
-use crate::system::{Settings, StatementContext};
+use crate::sql::{Outcome, Statement, execute_here, held_back, raise_warnings};
+use crate::system::{Settings, StatementContext, TransactionRequest};
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -33,6 +33,14 @@ pub(in crate::sql) struct RanRows {
 }
 
 impl RanRows {
+    /// Reads what there still is, so that no transaction is needed for it. Errors: the query's; 53100, 53200.
+    pub(in crate::sql) async fn hold(&mut self, ctx: &StatementContext) -> Result<()> {
+        if let Some(stream) = self.stream.take() {
+            self.stream = Some(held_back(ctx, stream).await?);
+        }
+        Ok(())
+    }
+
     /// The next row.
     pub(in crate::sql) async fn next(&mut self) -> Result<Option<Vec<Value>>> {
         loop {
@@ -67,6 +75,10 @@ pub(in crate::sql) async fn run_statement(
     statement: &Arc<Statement>,
 ) -> Result<Ran> {
     let parsed = &statement.parsed;
+    if let Some(Command::SetTransaction { modes }) = &parsed.command {
+        set_transaction(ctx, modes).await?;
+        return Ok(Ran::nothing());
+    }
     if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
         run_session_command(ctx, command)?;
         return Ok(Ran::nothing());
@@ -180,12 +192,46 @@ fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<
     Ok(())
 }
 
+/// SET TRANSACTION. Errors: 25001 for a mode that differs, where the transaction has been in use.
+async fn set_transaction(ctx: &mut StatementContext, modes: &Modes) -> Result<()> {
+    const NAMES: [&str; 3] = ["transaction_isolation", "transaction_read_only", "transaction_deferrable"];
+    let mut settings = Settings::clone(&ctx.settings);
+    if let Some(control) = &ctx.transaction_control {
+        let set = control.ask(TransactionRequest::SetModes(modes.clone())).await?.settings;
+        for name in NAMES {
+            if let Some(value) = set.get(name) {
+                settings.set_internal(name, &value)?;
+            }
+        }
+        ctx.settings = Arc::new(settings);
+        return Ok(());
+    }
+    let is_on = |name: &str| settings.get(name).is_some_and(|value| value == "on");
+    let refused = |message: &str| {
+        Err(Error::TransactionState {
+            state: "25001",
+            message: message.to_string(),
+        })
+    };
+    if modes.isolation.is_some_and(|isolation| isolation != settings.isolation.name()) {
+        return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    }
+    if modes.read_only == Some(false) && is_on("transaction_read_only") {
+        return refused("transaction read-write mode must be set before any query");
+    }
+    if modes.deferrable.is_some_and(|deferrable| deferrable != is_on("transaction_deferrable")) {
+        return refused("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
+    }
+    if modes.read_only == Some(true) {
+        settings.set_internal("transaction_read_only", "on")?;
+        ctx.settings.request_change("transaction_read_only", "on", true)?;
+        ctx.settings = Arc::new(settings);
+    }
+    Ok(())
+}
+
 fn command_name(command: &Command) -> &'static str {
     match command {
-        Command::Begin { .. } => "BEGIN",
-        Command::Commit { .. } => "COMMIT",
-        Command::Rollback { .. } => "ROLLBACK",
-        Command::Savepoint { .. } | Command::Release { .. } | Command::RollbackTo { .. } => "SAVEPOINT",
         Command::Show { .. } => "SHOW",
         Command::Prepare { .. } | Command::Execute { .. } | Command::Deallocate { .. } => "PREPARE",
         Command::Declare { .. } | Command::Fetch { .. } | Command::Close { .. } => "a cursor",
