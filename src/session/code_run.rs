@@ -11,11 +11,11 @@ use super::run::{Attempts, ends_alone};
 use super::statement_run::Run;
 use super::transaction::Block;
 use super::{Reply, Session};
+use crate::Result;
 use crate::parse::command::Modes;
 use crate::system::{
     AskedOfSession, StatementContext, TransactionAtHand, TransactionControl, TransactionRequest,
 };
-use crate::Result;
 
 /// What came of a running body.
 enum Step<T> {

@@ -8,7 +8,6 @@
 mod code_run;
 mod command;
 mod copy;
-mod cursor;
 mod cursors;
 mod instance;
 mod point_read;

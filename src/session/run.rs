@@ -125,6 +125,7 @@ impl Session {
         {
             self.dropped();
         }
+        self.adopt_cursors();
         self.apply_requested_settings()?;
         if let Reply::Done { .. } = reply {
             self.end_statement();
@@ -173,6 +174,7 @@ impl Session {
             let name = std::mem::take(&mut rows.cursor_name);
             portal.state = super::PortalState::Streaming(rows);
             self.portals.insert(name, *portal);
+            self.adopt_cursors();
             return Ok(tag);
         }
         let txn = rows.txn.take();
@@ -235,7 +237,12 @@ impl Session {
     }
 
     /// What a run runs in. The rows of a query that come later, when the block has written more, are those of its beginning.
-    pub(super) fn context_of(&self, run: &Run<'_>, txn: &Arc<Transaction>, catalog: Arc<Catalog>) -> StatementContext {
+    pub(super) fn context_of(
+        &self,
+        run: &Run<'_>,
+        txn: &Arc<Transaction>,
+        catalog: Arc<Catalog>,
+    ) -> StatementContext {
         let parsed = &run.statement.parsed;
         let in_block = self.transaction.block != Block::None;
         let txn = match in_block && parsed.command.is_none() && parsed.kind == StatementKind::Read {

@@ -199,6 +199,7 @@ impl Session {
                 self.shared.roll_back_to(shared);
                 self.portals
                     .retain(|_, portal| portal.number < kept || portal.is_held());
+                self.align_cursors();
             }
             Block::Failed => {}
         }
@@ -303,6 +304,7 @@ impl Session {
         self.shared.roll_back_to(savepoint.shared);
         let portals_made = savepoint.portals_made;
         self.portals.retain(|_, portal| portal.number < portals_made);
+        self.align_cursors();
         self.transaction.block = Block::Explicit;
         Ok(())
     }

@@ -10,6 +10,7 @@ mod effort;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
+mod open_cursor;
 mod plpgsql;
 #[cfg(test)]
 mod read_fields;
@@ -41,6 +42,7 @@ pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
 pub(crate) use explain::columns_of as explain_columns;
+pub(crate) use open_cursor::{Cursor, SharedCursor, shared_cursor};
 pub(crate) use routine::call_routine;
 use statement::KeptPlan;
 pub use statement::{Statement, parse};

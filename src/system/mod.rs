@@ -18,6 +18,7 @@ mod index_builds;
 pub(crate) mod interrupt;
 mod jobs;
 pub mod key_advice;
+mod open_cursors;
 pub mod pg_catalog;
 pub mod plan_cache;
 mod prepared_list;
@@ -48,6 +49,7 @@ pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
 pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
+pub use open_cursors::{CursorRowsAtHand, OpenCursor, OpenCursors};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
@@ -59,4 +61,6 @@ pub use settings::{
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;
-pub use transaction_control::{AskedOfSession, Counted, TransactionAtHand, TransactionControl, TransactionRequest};
+pub use transaction_control::{
+    AskedOfSession, Counted, TransactionAtHand, TransactionControl, TransactionRequest,
+};

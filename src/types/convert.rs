@@ -60,7 +60,11 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             // Constants of these types are text here, so text must be assignable to them.
             let is_carried = matches!(
                 ty,
-                SqlType::Json | SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+                SqlType::Json
+                    | SqlType::Jsonb
+                    | SqlType::TsVector
+                    | SqlType::TsQuery
+                    | SqlType::Catalog(CatalogType::Refcursor)
             );
             let parses = kind == Kind::Cast || is_carried;
             return parses.then(|| Value::parse(&text, ty, settings));

@@ -192,6 +192,8 @@ pub enum CatalogType {
     Regdictionary,
     /// Utf8: a path in the form in which it prints.
     JsonPath,
+    /// Utf8: the name of a cursor.
+    Refcursor,
     /// Utf8.
     PgLsn,
     /// Utf8: an array of any type, as text.

@@ -88,7 +88,10 @@ mod tests {
             Kind::EndTransaction { commits, chain } => (commits, chain),
             _ => panic!("{statement:?}"),
         });
-        assert_eq!(ends.collect::<Vec<_>>(), [(true, false), (false, true), (true, false)]);
+        assert_eq!(
+            ends.collect::<Vec<_>>(),
+            [(true, false), (false, true), (true, false)]
+        );
     }
 
     #[test]

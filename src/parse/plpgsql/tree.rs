@@ -66,7 +66,8 @@ pub enum DeclarationKind {
     Cursor {
         arguments: Vec<(String, WrittenType)>,
         query: Fragment,
-        forward_only: bool,
+        /// [NO] SCROLL.
+        scroll: Option<bool>,
     },
 }
 
@@ -111,7 +112,7 @@ pub struct Fragment {
 pub struct Target {
     /// The variable, with its block's label or its field.
     pub parts: Vec<String>,
-    /// Subscripts, each an expression.
+    /// What of it: `[1]`, `[2:3]`, `."field"`.
     pub subscripts: Vec<String>,
 }
 
@@ -246,7 +247,7 @@ pub enum Kind {
     /// FOREACH over the items of an array, or over its parts of so many dimensions.
     ForEach {
         label: Option<String>,
-        target: Target,
+        targets: Vec<Target>,
         slice: usize,
         array: Fragment,
         body: Vec<Statement>,
@@ -292,7 +293,7 @@ pub enum Kind {
     /// OPEN.
     Open {
         cursor: String,
-        forward_only: bool,
+        scroll: Option<bool>,
         source: OpenSource,
     },
     /// FETCH.

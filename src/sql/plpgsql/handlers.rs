@@ -14,10 +14,16 @@ impl Frame {
     pub(super) async fn guarded(&mut self, block: &Block, _line: usize) -> Result<Flow> {
         // Its savepoint is one of the transaction at hand.
         self.enter(false).await?;
-        let guard = self.ctx.transaction_control.as_ref().map(TransactionControl::guard);
+        let guard = self
+            .ctx
+            .transaction_control
+            .as_ref()
+            .map(TransactionControl::guard);
         let savepoint = self.ctx.txn.savepoint();
         let shared = self.ctx.session.mark();
+        let cursors = self.ctx.session.open_cursors.mark();
         let catalog = Arc::clone(&self.ctx.catalog);
+        let (settings, requested) = (Arc::clone(&self.ctx.settings), self.ctx.settings.requested_mark());
         let (names, variables) = (self.names.len(), self.variables.len());
         let ran = self.statements(&block.statements).await;
         drop(guard);
@@ -39,7 +45,10 @@ impl Frame {
         };
         self.ctx.txn.rollback_to(savepoint);
         self.ctx.session.roll_back_to(shared);
+        self.ctx.session.open_cursors.roll_back_to(cursors);
         self.ctx.catalog = catalog;
+        self.ctx.settings = settings;
+        self.ctx.settings.forget_requested(requested);
         self.undone().await?;
         self.is_located = false;
         self.names.truncate(names);

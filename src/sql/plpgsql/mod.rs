@@ -7,7 +7,6 @@ mod flow;
 mod fragment;
 mod frame;
 mod handlers;
-mod open_cursor;
 mod prepared;
 mod program;
 mod raise;

@@ -109,10 +109,7 @@ impl Frame {
                 rest.next();
                 text.push('%');
             } else if let Some(argument) = arguments.next() {
-                let value = self
-                    .text_of(argument)
-                    .await
-                    .map_err(|error| error.within(format!("SQL expression \"{}\"", argument.text)))?;
+                let value = self.text_of(argument).await?;
                 text.push_str(value.as_deref().unwrap_or("<NULL>"));
             }
         }
@@ -120,6 +117,11 @@ impl Frame {
     }
 
     pub(super) async fn assertion(&mut self, condition: &Fragment, message: Option<&Fragment>) -> Result<()> {
+        let checks = self.ctx.settings.get("plpgsql.check_asserts");
+        if checks.is_some_and(|checks| matches!(checks.to_lowercase().as_str(), "off" | "false" | "no" | "0"))
+        {
+            return Ok(());
+        }
         if self.is_true(condition).await? {
             return Ok(());
         }

@@ -21,8 +21,6 @@ impl Frame {
         };
         let at_hand = control.end(commits, chain).await?;
         self.ctx.settings = at_hand.settings;
-        // What is not a loop's own ends with its transaction.
-        self.open_cursors().clear();
         Ok(())
     }
 
@@ -55,7 +53,6 @@ impl Frame {
         if control.ended() != self.transactions_seen {
             // A procedure that was called may have ended it.
             self.ctx.settings = settings;
-            self.open_cursors().clear();
         }
         self.transactions_seen = control.ended();
         Ok(())
@@ -109,7 +106,11 @@ impl Frame {
     }
 
     /// Has the rows of a loop read ahead whose rounds may end the transaction. The answer is dropped when the loop is over.
-    pub(super) async fn held_for(&mut self, ran: &mut Ran, body: &[BodyStatement]) -> Result<Option<Counted>> {
+    pub(super) async fn held_for(
+        &mut self,
+        ran: &mut Ran,
+        body: &[BodyStatement],
+    ) -> Result<Option<Counted>> {
         let Some(control) = &self.ctx.transaction_control else {
             return Ok(None);
         };
@@ -126,8 +127,16 @@ impl Frame {
 
 /// Whether a text begins or ends a transaction or a part of one, which no body may by SQL.
 pub(super) fn is_transaction_command(text: &str) -> bool {
-    const WORDS: [&str; 8] =
-        ["abort", "begin", "commit", "end", "release", "rollback", "savepoint", "start"];
+    const WORDS: [&str; 8] = [
+        "abort",
+        "begin",
+        "commit",
+        "end",
+        "release",
+        "rollback",
+        "savepoint",
+        "start",
+    ];
     let word = text.trim_start().split(|c: char| !c.is_ascii_alphabetic()).next();
     word.is_some_and(|word| WORDS.iter().any(|known| word.eq_ignore_ascii_case(known)))
 }

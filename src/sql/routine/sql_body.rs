@@ -50,7 +50,9 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
 
 /// Errors: 0A000 for what begins or ends transactions.
 fn check_commands(routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
-    let mut commands = statements.iter().filter_map(|statement| statement.parsed.command.as_ref());
+    let mut commands = statements
+        .iter()
+        .filter_map(|statement| statement.parsed.command.as_ref());
     match commands.find_map(Command::transaction_tag) {
         None => Ok(()),
         Some(tag) => {
@@ -166,7 +168,9 @@ pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &Rou
     };
     let statements = statements(routine)?;
     if routine.body_kind == BodyKind::Atomic {
-        let mut commands = statements.iter().filter_map(|statement| statement.parsed.command.as_ref());
+        let mut commands = statements
+            .iter()
+            .filter_map(|statement| statement.parsed.command.as_ref());
         if let Some(tag) = commands.find_map(Command::transaction_tag) {
             let message = format!("{tag} is not yet supported in unquoted SQL function body");
             return Err(Raised::new("0A000", message).into());

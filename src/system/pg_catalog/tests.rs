@@ -175,7 +175,7 @@ pub(crate) async fn statement() -> StatementContext {
         prepared: Arc::default(),
         cursors: Arc::default(),
         cursor_position: None,
-            transaction_control: None,
+        transaction_control: None,
         variables: None,
         calls: 0,
         call_routine: |_, _| Box::pin(async { Err(crate::Error::internal("no functions here")) }),
