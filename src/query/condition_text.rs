@@ -7,11 +7,12 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Clause, Place};
-use super::printed::{Around, Printed, Shape, Side, literal, number, operands};
+use super::coercion::base;
+use super::printed::{Around, Printed, Shape, Side, literal, number, operands, quoted};
 use super::printed_query::{ShownRelations, is_more_than_a_call};
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
-use crate::catalog::TableDef;
+use crate::catalog::{ColumnDef, ExpressionText, TableDef};
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::query::type_name::named_type;
@@ -33,6 +34,50 @@ pub(crate) fn condition_text(
     condition_text_over(ctx, columns.collect(), &table.name, condition)
 }
 
+/// The default of a column of a type, as `pg_get_expr` prints it. Errors: none that its reading has not met.
+pub(crate) fn default_text(
+    ctx: &StatementContext,
+    default: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    assigned_text(ctx, Vec::new(), "", default, ty)
+}
+
+/// What a generated column of a type is computed of, among these columns. Errors: as [`default_text`].
+pub(crate) fn generation_text(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    expr: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    let visible = columns.iter().filter(|column| !column.hidden);
+    let columns = visible.map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    assigned_text(ctx, columns.collect(), table, expr, ty)
+}
+
+/// An expression that is assigned to a column of a type: a literal is of that.
+fn assigned_text(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    table: &str,
+    expr: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    let printed = printed_over(ctx, columns, table, expr)?;
+    let printed = match &printed.untyped {
+        Some(text) => literal(text, &base(ty)),
+        None => printed,
+    };
+    Ok(ExpressionText {
+        plain: printed.plain,
+        pretty: printed.pretty,
+    })
+}
+
 /// The same, over these columns of a relation of this name.
 pub(super) fn condition_text_over(
     ctx: &StatementContext,
@@ -40,6 +85,16 @@ pub(super) fn condition_text_over(
     name: &str,
     condition: &ast::Expr,
 ) -> Result<(String, String)> {
+    let printed = printed_over(ctx, columns, name, condition)?;
+    Ok((printed.plain, printed.pretty))
+}
+
+fn printed_over(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    name: &str,
+    expr: &ast::Expr,
+) -> Result<Printed> {
     let relation = RowRelation {
         name: name.to_string(),
         schema: None,
@@ -62,8 +117,7 @@ pub(super) fn condition_text_over(
         indent: 0,
         has_failed: false,
     };
-    let printed = printer.print(condition);
-    Ok((printed.plain, printed.pretty))
+    Ok(printer.print(expr))
 }
 
 /// Prints expressions that stand at one place.
@@ -96,9 +150,7 @@ impl Printer<'_, '_> {
             E::CompoundFieldAccess { root, access_chain } if self.shown.is_some() => {
                 self.subscripted(expr, root, access_chain)
             }
-            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. }
-                if self.shown.is_some() =>
-            {
+            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. } => {
                 self.spelt_call(expr)
             }
             E::Value(value) => self.value(expr, &value.value),
@@ -457,6 +509,7 @@ impl Printer<'_, '_> {
         match &inner.untyped {
             Some(text) => literal(text, &ty),
             None if inner.ty == ty => inner,
+            None if inner.plain == "NULL" => inner.into_type(&ty),
             None => inner.cast(ty),
         }
     }
@@ -528,7 +581,11 @@ impl Printer<'_, '_> {
         let printed: Vec<Printed> = printed
             .into_iter()
             .zip(types)
-            .map(|(argument, ty)| argument.into_type(&ty))
+            .enumerate()
+            .map(|(at, (argument, ty))| match &argument.untyped {
+                Some(text) if takes_any(&name, at) => Printed::word(quoted(text), ty),
+                _ => argument.into_type(&ty),
+            })
             .collect();
         let name = match name.as_str() {
             "coalesce" | "nullif" | "greatest" | "least" => name.to_uppercase(),
@@ -551,6 +608,17 @@ impl Printer<'_, '_> {
             }
             _ => vec![SqlType::Unknown; count],
         }
+    }
+}
+
+/// Whether a function takes an argument of any type, as which a literal has none.
+fn takes_any(name: &str, at: usize) -> bool {
+    match name {
+        "concat" | "json_build_array" | "json_build_object" | "jsonb_build_array" | "jsonb_build_object" => {
+            true
+        }
+        "concat_ws" | "format" => at > 0,
+        _ => false,
     }
 }
 

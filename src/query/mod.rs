@@ -137,7 +137,7 @@ use binder::{Binder, BoundQuery};
 use bound::is_stored;
 pub(crate) use cell::{BoundCell, bind_cells, constant};
 pub(crate) use coercion::is_assignable;
-pub(crate) use condition_text::condition_text;
+pub(crate) use condition_text::{condition_text, default_text, generation_text};
 pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
 pub(crate) use cte_materialization::mentions;

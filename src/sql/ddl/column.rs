@@ -61,6 +61,7 @@ pub(super) async fn read(
         }
     };
     let def = ColumnDef {
+        collation: None,
         id: 0,
         name,
         ty,
@@ -162,7 +163,16 @@ async fn read_option(
                 Some("Write GENERATED ALWAYS AS (...) STORED."),
             ));
         }
-        ColumnOption::Collation(name) => collation::check(name)?,
+        ColumnOption::Collation(name) => {
+            let ty = &new.def.ty;
+            if !ty.innermost().is_string() {
+                return Err(Error::DatatypeMismatch {
+                    message: format!("collations are not supported by type {}", ty.full_base_name()),
+                    hint: None,
+                });
+            }
+            new.def.collation = collation::read(name)?;
+        }
         ColumnOption::Check(check) => new.checks.push(NewCheck::of(check, constraint)),
         ColumnOption::ForeignKey(key) => {
             let column = Ident::with_quote('"', &new.def.name);

@@ -242,6 +242,11 @@ fn column_row(
         ("column_name", text(&column.name)),
         ("ordinal_position", text(position)),
         (
+            "collation_schema",
+            column.collation.as_ref().map(|_| "pg_catalog".to_string()),
+        ),
+        ("collation_name", column.collation.clone()),
+        (
             "column_default",
             column.default.clone().filter(|_| !column.is_generated),
         ),

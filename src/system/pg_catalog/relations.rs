@@ -296,7 +296,7 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
             "attgenerated",
             text(if column.is_generated && !of_index { "s" } else { "" }),
         ),
-        ("attcollation", text(facts.collation)),
+        ("attcollation", text(collation_of(column))),
         (
             "attoptions",
             if of_index {
@@ -308,10 +308,20 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
     ]);
 }
 
+/// The oid of the collation of a column; 0: it has none.
+fn collation_of(column: &UserColumn) -> i64 {
+    let of_type = || type_facts(&column.ty).collation;
+    let named = column.collation.as_ref().and_then(|name| {
+        let mut known = SYSTEM.collations.iter();
+        known.find(|(_, known)| known.name == *name).map(|(oid, _)| *oid)
+    });
+    named.unwrap_or_else(of_type)
+}
+
 fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for (position, column) in relation.columns.iter().enumerate() {
-            if let Some(default) = &column.default {
+            if let Some(default) = &column.default_node {
                 rows.push(&[
                     ("oid", text(default_oid(relation.oid, position + 1))),
                     ("adrelid", text(relation.oid)),
@@ -354,7 +364,7 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
                 (
                     "indcollation",
-                    vector(columns.iter().map(|column| type_facts(&column.ty).collation)),
+                    vector(columns.iter().map(|column| collation_of(column))),
                 ),
                 (
                     "indclass",
