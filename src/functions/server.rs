@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
+use crate::error::Raised;
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::catalog_version::updatability::{UPDATES, writes_of};
 use crate::system::pg_catalog::CatalogContext;
@@ -206,7 +207,12 @@ fn size_bytes(text: &str) -> Result<i64> {
         unit => {
             let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
             let hint = "Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".";
-            found.ok_or_else(|| fault(Some(hint)))?.1
+            let unknown = || Raised {
+                detail: Some(format!("Invalid size unit: \"{unit}\".")),
+                hint: Some(hint.to_string()),
+                ..Raised::new("22023", format!("invalid size: \"{text}\""))
+            };
+            found.ok_or_else(unknown)?.1
         }
     };
     let bytes = number.times(&Numeric::from_i64(factor))?.round(0)?.floor();

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::time::Instant;
 
 use super::statement_run::Run;
@@ -106,9 +107,9 @@ impl Session {
             position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
-            Block::None if statement.parsed.runs_code() => Box::pin(self.run_code(&run)).await?,
+            Block::None if statement.parsed.runs_code() => self.run_code(&run).boxed().await?,
             Block::Implicit if self.transaction.is_pipeline && statement.parsed.runs_code() => {
-                Box::pin(self.run_code(&run)).await?
+                self.run_code(&run).boxed().await?
             }
             Block::None => match self.read_point(&run).await? {
                 Some(reply) => reply,

@@ -194,7 +194,7 @@ pub enum CatalogType {
     JsonPath,
     /// Utf8: the name of a cursor.
     Refcursor,
-    /// Utf8.
+    /// Int64: a place in a log, less 2^63.
     PgLsn,
     /// Utf8: an array of any type, as text.
     AnyArray,
