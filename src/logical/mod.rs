@@ -3,10 +3,12 @@
 
 pub(crate) mod column_mapping;
 pub mod dependent_join;
+mod equal_columns;
 pub(crate) mod evaluable;
 pub mod expr_text;
 pub mod filter_predicate;
 pub(crate) mod full_scan_rule;
+pub(crate) mod likely;
 pub(crate) mod limit_counts;
 pub mod lookup_join;
 mod network_predicate;

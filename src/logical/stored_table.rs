@@ -87,6 +87,17 @@ pub(crate) fn judge_scan(ctx: &StatementContext, scan: &TableScan) -> Result<Opt
     }
 }
 
+/// What a scan's filters say of the rows of a stored table, in the run at hand. `None`: nothing.
+pub(crate) fn scanned_condition(scan: &TableScan) -> Option<Predicate> {
+    let table = scan.source.downcast_ref::<KeyspanTable>()?;
+    let said: Vec<Predicate> = scan
+        .filters
+        .iter()
+        .map(|filter| table.predicate(filter))
+        .collect();
+    (!said.is_empty()).then(|| Predicate::all(said))
+}
+
 /// A table of ours.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyspanTable {

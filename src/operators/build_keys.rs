@@ -7,11 +7,11 @@ use std::sync::Arc;
 use arrow::array::ArrayRef;
 use datafusion_common::ScalarValue;
 use datafusion_physical_expr::expressions::{DynamicFilterPhysicalExpr, InListExpr, Literal};
-use datafusion_physical_expr::split_conjunction;
+use datafusion_physical_expr::{PhysicalExpr, split_conjunction};
 use tokio::sync::OnceCell;
 
 use crate::plan::{AccessClass, AccessPath, PlanRules, Predicate, Wanted};
-use crate::scan::costs::ROWS_A_GET;
+use crate::scan::costs::{ROWS_A_GET, ROWS_A_RANGE};
 use crate::scan::range_cardinality::rows_led_to;
 use crate::scan::row_keys::row_keys;
 use crate::scan::table_access::plan_predicates;
@@ -108,8 +108,9 @@ impl BuildKeys {
         for join in &self.joins {
             join.filter.wait_complete().await;
         }
-        let gets_max = (rows / ROWS_A_GET).max(GETS_MIN);
-        let keys_max = ctx.settings.join_keys_max.min(gets_max as usize);
+        let planned = self.planned_cost(ctx, path, rows).await?;
+        let keys_max = (planned / ROWS_A_RANGE).max(GETS_MIN) as usize;
+        let keys_max = ctx.settings.join_keys_max.min(keys_max);
         let rules = PlanRules {
             multi_get_keys_max: keys_max,
             ranges_max: keys_max,
@@ -130,7 +131,7 @@ impl BuildKeys {
             };
             // The join compares them again.
             shorter.keep_checks(|check| *check != keys);
-            let Some(cost) = self.cost(ctx, (path, rows), &shorter, positions).await? else {
+            let Some(cost) = self.cost(ctx, (path, planned), &shorter, positions).await? else {
                 continue;
             };
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -146,6 +147,23 @@ impl BuildKeys {
         }
         shorter.reverse = path.reverse;
         Ok(Some(shorter))
+    }
+
+    /// What the planned path costs in a table of so many rows, in rows read one after the other: as far as it takes to know that there
+    /// are not too many keys to look for less. Errors: those of reading.
+    async fn planned_cost(&self, ctx: &StatementContext, path: &AccessPath, rows: u64) -> Result<u64> {
+        let Some(ranges) = path.ranges().filter(|_| !path.is_whole()) else {
+            return Ok(rows);
+        };
+        let counts = self.joins.iter().filter_map(|join| join.count().transpose());
+        let fewest = counts.collect::<Result<Vec<usize>>>()?.into_iter().min();
+        let Some(fewest) = fewest else {
+            return Ok(0);
+        };
+        let row = if path.index == 0 { 1 } else { ROWS_A_GET };
+        let rows_max = (fewest as u64 * ROWS_A_RANGE / row).min(rows);
+        let led_to = rows_led_to(ctx, path, ranges, rows_max).await?;
+        Ok(led_to.map_or(rows, |led_to| (led_to * row).min(rows)))
     }
 
     /// Whether what a path leads to is fetched in the order of another.
@@ -175,10 +193,11 @@ impl BuildKeys {
         }
         .max(GETS_MIN);
         let led_to = rows_led_to(ctx, shorter, ranges, rows_max).await?;
-        Ok(led_to.map(|led_to| match is_walk {
-            true => led_to + ranges.len() as u64,
-            false => led_to * ROWS_A_GET,
-        }))
+        let cost = led_to.map(|led_to| {
+            let row = if is_walk { 1 } else { ROWS_A_GET };
+            led_to * row + ranges.len() as u64 * ROWS_A_RANGE
+        });
+        Ok(cost.filter(|cost| *cost <= rows.max(GETS_MIN * ROWS_A_GET)))
     }
 }
 
@@ -188,17 +207,18 @@ impl JoinKeys {
         self.columns.iter().copied().flatten().collect()
     }
 
+    /// How many keys there are. `None`: they are not there.
+    fn count(&self) -> Result<Option<usize>> {
+        let current = self.filter.current().map_err(from_datafusion)?;
+        Ok(list_of(&current).map(InListExpr::len))
+    }
+
     /// The condition that the keys are. `None`: they are not there, or too many.
     fn keys(&self, path: &AccessPath, keys_max: usize) -> Result<Option<Predicate>> {
         let current = self.filter.current().map_err(from_datafusion)?;
-        let parts = split_conjunction(&current).into_iter();
-        let mut lists = parts.filter_map(|part| part.downcast_ref::<InListExpr>());
-        let Some(list) = lists.find(|list| !list.negated()) else {
+        let Some(list) = list_of(&current).filter(|list| list.len() <= keys_max) else {
             return Ok(None);
         };
-        if list.len() > keys_max {
-            return Ok(None);
-        }
         let keys = list.list().iter();
         let keys = keys.map(|key| self.values(key.downcast_ref()?, path));
         let Some(keys) = keys.collect::<Option<Vec<Vec<Value>>>>() else {
@@ -233,6 +253,13 @@ impl JoinKeys {
             .map(|(part, column)| value_at(part, 0, &path.table.columns[column].ty).ok())
             .collect()
     }
+}
+
+/// The keys that a join keeps, in what it says of them.
+fn list_of(said: &Arc<dyn PhysicalExpr>) -> Option<&InListExpr> {
+    let parts = split_conjunction(said).into_iter();
+    let mut lists = parts.filter_map(|part| part.downcast_ref::<InListExpr>());
+    lists.find(|list| !list.negated())
 }
 
 /// The rows under these keys, in the order of the key that the path reads, which is the primary one.

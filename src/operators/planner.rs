@@ -17,7 +17,7 @@ use super::pauses::with_pauses;
 use super::planning::Planning;
 use super::semi_join_reduction::with_narrowed_probes;
 use crate::logical::full_scan_rule;
-use crate::logical::lookup_join::{Sizes, looked_up, with_lookups};
+use crate::logical::lookup_join::{looked_up, with_join_order, with_lookups};
 use crate::logical::rewrite::rewrite;
 use crate::logical::semi_join_order::groups_asked_last;
 use crate::logical::stored_table::judge_scan;
@@ -67,9 +67,8 @@ pub async fn physical_plan(planning: &Planning, plan: &Plan) -> Result<Arc<dyn E
 fn judge_written(planning: &Planning, plan: &Plan) -> DataFusionResult<Vec<AccessPath>> {
     let ctx = planning.statement();
     let mut small = Vec::new();
-    let rows_max = ctx.settings.multi_get_keys_max;
     let rewritten = rewritten(plan.clone(), planning)?;
-    let looked_up = looked_up(&with_lookups(rewritten, rows_max, &Sizes::default())?)?;
+    let looked_up = looked_up(&with_lookups(ctx, rewritten)?)?;
     full_scan_rule::for_each_scan(planning.known_catalogs(), plan, &mut |scan| {
         let is_same = |source| Arc::ptr_eq(source, &scan.source);
         match looked_up.iter().any(is_same) {
@@ -91,8 +90,7 @@ pub fn executable(
 ) -> BoxFuture<'_, DataFusionResult<Arc<dyn ExecutionPlan>>> {
     async move {
         let plan = groups_asked_last(rewritten(plan, planning)?)?;
-        let sizes = Sizes::of(planning.statement(), &plan).await?;
-        let plan = with_lookups(plan, planning.statement().settings.multi_get_keys_max, &sizes)?;
+        let plan = with_join_order(planning.statement(), plan).await?;
         let built = build(&plan, planning).await?;
         let built = with_any_order(with_columns_where_used(built)?)?;
         // Functions of users run one at a time: each may write.

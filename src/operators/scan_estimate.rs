@@ -8,21 +8,11 @@ use datafusion_common::Statistics;
 use datafusion_common::stats::Precision;
 
 use crate::Result;
-use crate::catalog::TableDef;
-use crate::logical::pinned_column;
+use crate::logical::likely::{distinct_values, rows_selected};
 use crate::plan::{AccessClass, AccessPath};
 use crate::table::committed_row_counts;
-use crate::tree::{Expr, split_conjunction};
+use crate::tree::Expr;
 use crate::txn::Transaction;
-
-/// One row in so many satisfies a condition that pins a column to some values …
-const PINNED_ROWS: u64 = 20;
-/// … and one in so many any other condition.
-const OTHER_ROWS: u64 = 3;
-/// A column that alone is no unique key has so many values, as PostgreSQL has it where it knows nothing …
-const DISTINCT_VALUES: u64 = 200;
-/// … or, of a large table, one for so many rows.
-const ROWS_A_VALUE: u64 = 100;
 
 /// What is known of a scan before it begins.
 #[derive(Debug, Clone)]
@@ -74,32 +64,13 @@ fn state_likely(
     statistics.num_rows = likely(match &path.class {
         AccessClass::Empty => 0,
         AccessClass::MultiGet { keys } => rows.min(keys.len() as u64),
-        _ => selected(rows, conditions),
+        _ => rows_selected(rows, conditions),
     });
     for (column, position) in statistics.column_statistics.iter_mut().zip(positions) {
-        column.distinct_count = likely(match is_unique(&path.table, *position) {
-            true => rows,
-            false => rows.min(DISTINCT_VALUES.max(rows / ROWS_A_VALUE)),
-        });
+        column.distinct_count = likely(distinct_values(&path.table, *position, rows));
     }
 }
 
 fn likely(count: u64) -> Precision<usize> {
     usize::try_from(count).map_or(Precision::Absent, Precision::Inexact)
-}
-
-/// How many of the rows satisfy the conditions.
-fn selected(rows: u64, conditions: &[Expr]) -> u64 {
-    let conditions = conditions.iter().flat_map(split_conjunction);
-    conditions.fold(rows, |rows, condition| match pinned_column(condition) {
-        Some(_) => rows.div_ceil(PINNED_ROWS),
-        None => rows.div_ceil(OTHER_ROWS),
-    })
-}
-
-/// Whether the column alone is a unique key.
-fn is_unique(table: &TableDef, position: usize) -> bool {
-    let column = table.columns[position].id;
-    let mut keys = table.all_indexes().filter(|key| key.unique);
-    keys.any(|key| matches!(key.columns.as_slice(), [only] if only.column == column))
 }

@@ -121,6 +121,21 @@ impl AccessPath {
         self.class = class;
     }
 
+    /// The same path forwards over no ranges, for whoever reads it in parts of his own.
+    pub fn without_ranges(&self) -> AccessPath {
+        AccessPath {
+            table: Arc::clone(&self.table),
+            index: self.index,
+            class: AccessClass::Empty,
+            reverse: false,
+            residual: self.residual.clone(),
+            pinned: self.pinned.clone(),
+            null_free: self.null_free.clone(),
+            derived: self.derived.clone(),
+            merge: self.merge.clone(),
+        }
+    }
+
     /// Several paths; those that give nothing are left out.
     pub(super) fn union(table: &Arc<TableDef>, parts: Vec<AccessPath>) -> AccessPath {
         let mut parts = parts;

@@ -22,6 +22,19 @@ pub(super) fn has_unlike_equals(ty: &SqlType) -> bool {
     }
 }
 
+/// Whether equal values of the expression are alike whatever its type: a part of a time, `extract(year FROM …)`, has one scale.
+fn has_one_form(expr: &Expr) -> bool {
+    let Expr::ScalarFunction(call) = expr else {
+        return false;
+    };
+    let part = call.args.first();
+    let part = part.and_then(|part| match part {
+        Expr::Literal(part, _) => part.try_as_str().flatten(),
+        _ => None,
+    });
+    call.name() == "extract" && part.is_some_and(|part| part != "julian")
+}
+
 impl Binder<'_> {
     /// What tells apart the values of an expression that is such a field; `None`: they do so themselves.
     pub(super) fn key_of(&mut self, expr: &Expr, field: &Field) -> Result<Option<Expr>> {
@@ -30,7 +43,7 @@ impl Binder<'_> {
 
     /// The same of a bound expression.
     pub(super) fn key_of_bound(&mut self, bound: &Bound) -> Result<Option<Expr>> {
-        match has_unlike_equals(&bound.ty) {
+        match has_unlike_equals(&bound.ty) && !has_one_form(&bound.expr) {
             true => self.order_key(bound.clone()).map(Some),
             false => Ok(None),
         }

@@ -13,6 +13,7 @@ pub(crate) mod row_keys;
 mod rows;
 mod rows_of_entries;
 pub mod scan_metrics;
+pub(crate) mod selectivity;
 pub(crate) mod shared_scan;
 pub(crate) mod table_access;
 pub(crate) mod watched_reads;

@@ -31,7 +31,7 @@ pub(crate) async fn rows_led_to(
             whole: false,
         },
         residual: None,
-        ..path.clone()
+        ..path.without_ranges()
     };
     let demand = Demand::Rows(counted_max as usize + 1);
     let mut batches = scan_batches(

@@ -32,12 +32,22 @@ impl RowsOfEntries {
     ) -> Result<()> {
         let keys = self.entries.iter();
         let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
-        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+        let mut keys: Vec<(Vec<u8>, usize)> = keys
+            .enumerate()
+            .map(|(entry, key)| Ok((key?, entry)))
+            .collect::<Result<_>>()?;
+        // Rows that stand beside each other are found one after the other.
+        keys.sort_unstable();
+        let mut places = vec![0; keys.len()];
+        for (place, (_, entry)) in keys.iter().enumerate() {
+            places[*entry] = place;
+        }
+        let keys: Vec<Vec<u8>> = keys.into_iter().map(|(key, _)| key).collect();
         rows.clear();
         let (values, over) = txn.get_many_and_over(&keys).await?;
-        for (at, key) in keys.iter().enumerate() {
+        for at in places {
             match values.get(at) {
-                Some(value) => rows.push(key, value),
+                Some(value) => rows.push(&keys[at], value),
                 None if over.contains(&at) => {}
                 None => {
                     return Err(Error::Corrupt {

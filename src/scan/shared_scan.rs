@@ -28,7 +28,8 @@ const RANGES_OF_A_PIECE: usize = 64;
 /// What all readers of one scan know.
 pub(crate) struct SharedScan {
     txn: Arc<Transaction>,
-    path: Arc<AccessPath>,
+    /// Without its ranges: each piece has its own.
+    path: AccessPath,
     /// Positions in `TableDef::columns` of the output.
     projection: Vec<usize>,
     metrics: Arc<ScanMetrics>,
@@ -57,10 +58,6 @@ impl SharedScan {
         projection: Vec<usize>,
         metrics: Arc<ScanMetrics>,
     ) -> Option<Arc<SharedScan>> {
-        let path = AccessPath {
-            reverse: false,
-            ..path.clone()
-        };
         // The versions of a row are counted by one reader.
         if path.merge.is_some() || path.table.is_of_versions() {
             return None;
@@ -77,7 +74,7 @@ impl SharedScan {
         };
         Some(Arc::new(SharedScan {
             txn,
-            path: Arc::new(path),
+            path: path.without_ranges(),
             projection,
             metrics,
             pieces: Mutex::new(pieces),
@@ -131,7 +128,7 @@ impl SharedScan {
                 ranges: piece,
                 whole: false,
             },
-            ..self.path.as_ref().clone()
+            ..self.path.clone()
         };
         BatchScan::new(
             Arc::clone(&self.txn),

@@ -66,7 +66,7 @@ async fn read_key(
     let store = instance.store();
     let locks = store.lock_table();
     let owner = locks.new_owner(process_id);
-    if locks.would_wait(owner, read.record(), LockMode::AccessShare) {
+    if locks.would_wait(owner, locks.hashed(read.record()), LockMode::AccessShare) {
         return Ok(None);
     }
     let snapshot = store.snapshot().await?;

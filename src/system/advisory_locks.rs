@@ -84,7 +84,11 @@ impl AdvisoryLocks {
         let key = Keyspace::AdvisoryLock(request.key).encode();
         let is_locked = self
             .table
-            .try_lock(self.owner_of(request.session), &key, request.mode)
+            .try_lock(
+                self.owner_of(request.session),
+                self.table.hashed(&key),
+                request.mode,
+            )
             .is_some();
         if is_locked {
             self.count(&request, entry);
@@ -100,7 +104,9 @@ impl AdvisoryLocks {
         let entry = self.enter(&request)?;
         let key = Keyspace::AdvisoryLock(request.key).encode();
         let owner = self.owner_of(request.session);
-        self.table.lock(owner, &key, request.mode, policy).await?;
+        self.table
+            .lock(owner, self.table.hashed(&key), request.mode, policy)
+            .await?;
         self.count(&request, entry);
         Ok(())
     }
@@ -209,7 +215,7 @@ impl AdvisoryLocks {
             let left = left.filter(|mode| own.held.contains_key(&(key, *mode)));
             let left = left.fold(LockModes::default(), LockModes::with);
             let key = Keyspace::AdvisoryLock(key).encode();
-            self.table.release(own.owner, &key, left);
+            self.table.release(own.owner, self.table.hashed(&key), left);
             drop(Entry(&self.entries));
         }
         true

@@ -76,6 +76,8 @@ pub struct Settings {
     pub multi_get_keys_max: usize,
     /// keyspan.join_keys_max.
     pub join_keys_max: usize,
+    /// keyspan.join_order_rows.
+    pub join_order_rows: u64,
     /// keyspan.rewrite_rule_off.
     pub rewrite_rule_off: Arc<str>,
     /// keyspan.known_texts_max.
@@ -462,6 +464,7 @@ impl Settings {
             trash_hours: 0,
             multi_get_keys_max: 0,
             join_keys_max: 0,
+            join_order_rows: 0,
             rewrite_rule_off: Arc::default(),
             known_texts_max: 0,
             known_texts_threshold: 0,

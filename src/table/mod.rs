@@ -60,7 +60,7 @@ pub use rekeyed::{
 pub use removal::{RemovedPage, remove_over_page};
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
-pub use rows_request::rows_range;
+pub use rows_request::{first_rows, rows_range};
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;

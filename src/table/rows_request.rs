@@ -1,8 +1,10 @@
 //! How all rows of a table are read by what goes over them a page at a time.
 
+use crate::Result;
 use crate::catalog::TableDef;
 use crate::codec::keyspace::index_range;
-use crate::store::{KeyRange, ScanRequest};
+use crate::store::{KeyRange, Page, ScanRequest};
+use crate::txn::Transaction;
 
 /// Bytes of a page at most.
 const PAGE_BYTES_MAX: usize = 1 << 20;
@@ -34,4 +36,18 @@ pub(super) fn request_of(range: KeyRange, keys_only: bool, page_rows_max: usize)
         page_rows_max,
         page_bytes_max: PAGE_BYTES_MAX,
     }
+}
+
+/// The first rows of a range, so many at most. Errors: the store's.
+pub async fn first_rows(
+    txn: &Transaction,
+    range: KeyRange,
+    keys_only: bool,
+    rows_max: usize,
+) -> Result<Page> {
+    let mut scan = txn.scan(request_of(range, keys_only, rows_max));
+    let mut page = Page::new();
+    scan.next_page(&mut page).await?;
+    page.truncate(rows_max);
+    Ok(page)
 }

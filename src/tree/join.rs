@@ -90,6 +90,8 @@ pub struct Join {
     pub null_equality: NullEquality,
     /// NOT IN: a NULL on the right side leaves no row of the left one.
     pub null_aware: bool,
+    /// Whether the left side is known to be the one that is kept in memory.
+    pub keeps_left: bool,
 }
 
 impl Join {
@@ -110,6 +112,7 @@ impl Join {
             join_type,
             null_equality: NullEquality::NullEqualsNothing,
             null_aware: false,
+            keeps_left: false,
         }
     }
 

@@ -32,11 +32,11 @@ mod change_log;
 pub mod heat;
 mod locking;
 mod over;
+mod read_as;
 mod reads;
 mod scan;
 mod shared_snapshot;
 mod transaction_ids;
-mod uncounted;
 mod unsettled;
 mod view;
 mod visibility;
@@ -84,6 +84,8 @@ pub struct Transaction {
     visibility: Visibility,
     /// What its reads and writes are counted by.
     heat: Option<HeatView>,
+    /// Whether a serializable transaction is said to have read what is read by it.
+    is_noted: bool,
     /// The numbers that were open when its snapshot was taken.
     open: OpenNumbers,
     whole: Arc<Whole>,
@@ -195,6 +197,7 @@ impl Transaction {
                 view: None,
                 visibility: shared.visibility.next(whole.store.clock(), true),
                 heat: whole.heat(),
+                is_noted: true,
                 // Nobody knows which were open when another took it: none of this server's is said to have ended.
                 open: OpenNumbers::default(),
                 whole,
@@ -212,6 +215,7 @@ impl Transaction {
                 view: None,
                 visibility: self.visibility.next(self.whole.store.clock(), true),
                 heat: self.whole.heat(),
+                is_noted: true,
                 open: self.open.clone(),
                 whole: Arc::clone(&self.whole),
             }),
@@ -247,6 +251,7 @@ impl Transaction {
             view: None,
             visibility,
             heat: whole.heat(),
+            is_noted: true,
             open,
             whole,
         })
@@ -383,32 +388,6 @@ impl Transaction {
             (judge, heat),
             request,
         )
-    }
-
-    /// The same transaction, whose reads see what is there now and nothing that is written later.
-    pub fn as_it_is(&self) -> Transaction {
-        Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
-            view: Some(View::open(&self.whole.buffer)),
-            visibility: self.visibility.clone(),
-            heat: self.heat.clone(),
-            open: self.open.clone(),
-            whole: Arc::clone(&self.whole),
-        }
-    }
-
-    /// The same transaction, whose reads see all that it has written by then, though this one's may not.
-    pub fn with_own_writes(&self) -> Transaction {
-        Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
-            view: None,
-            visibility: self.visibility.clone(),
-            heat: self.heat.clone(),
-            open: self.open.clone(),
-            whole: Arc::clone(&self.whole),
-        }
     }
 
     /// Which of the keys were written after an earlier view of the same transaction was made, as far as this one sees.

@@ -35,6 +35,7 @@ impl Transaction {
             view: None,
             visibility: self.visibility.of_all(),
             heat: self.heat.clone(),
+            is_noted: self.is_noted,
             open: self.open.clone(),
             whole: Arc::clone(&self.whole),
         }

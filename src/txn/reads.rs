@@ -98,7 +98,9 @@ fn is_count(key: &[u8]) -> bool {
 
 impl Transaction {
     pub(super) fn note_reads(&self, note: impl FnOnce(&mut ReadSet)) {
-        if let Some(reads) = &self.whole.reads {
+        if let Some(reads) = &self.whole.reads
+            && self.is_noted
+        {
             note(&mut reads.set.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }

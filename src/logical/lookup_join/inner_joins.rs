@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::inner::is_over;
 use super::node::look_up;
+use crate::logical::equal_columns::EqualColumns;
 use crate::logical::equality;
 use crate::tree::{
     Expr, Join, JoinType, NullEquality, Partners, Plan, Projection, conjunction, equal_key_pair,
@@ -50,6 +51,20 @@ impl InnerJoins {
     }
 }
 
+impl InnerJoins {
+    /// The columns that the conditions make equal, and the other conditions.
+    pub(super) fn equated(&self) -> (EqualColumns, Vec<Expr>) {
+        let (mut equal, mut others) = (EqualColumns::default(), Vec::new());
+        for condition in &self.conditions {
+            match equality(condition) {
+                Some([(Expr::Column(one), Expr::Column(other)), _]) => equal.add(one, other),
+                _ => others.push(condition.clone()),
+            }
+        }
+        (equal, others)
+    }
+}
+
 impl Joined {
     /// With a relation that is looked up for the rows so far. `None`: no key leads to it.
     pub(super) fn looking_up(mut self, relation: &Plan, at: usize) -> Option<Joined> {
@@ -76,6 +91,25 @@ impl Joined {
         self.plan = Plan::Join(Join::new(left, right, on, conjunction(others), JoinType::Inner));
         self.left.retain(|left| *left != at);
         self.is_bounded &= is_bounded;
+        self
+    }
+
+    /// With the side that the last join keeps in memory: what was joined before it, or the relation that it joined.
+    pub(super) fn keeping(mut self, is_joined: bool) -> Joined {
+        if let Plan::Join(join) = self.plan {
+            let sides = match is_joined {
+                true => join,
+                false => {
+                    let (left, right) = (Arc::clone(&join.right), Arc::clone(&join.left));
+                    let on = join.on.iter().map(|(left, right)| (right.clone(), left.clone()));
+                    Join::new(left, right, on.collect(), join.filter.clone(), JoinType::Inner)
+                }
+            };
+            self.plan = Plan::Join(Join {
+                keeps_left: true,
+                ..sides
+            });
+        }
         self
     }
 

@@ -6,30 +6,61 @@
 //! from those so far, in the order in which they are written. The first is that from which most can be looked up, then that
 //! which is bounded most closely, then that which is written first.
 
+use std::cell::Cell;
 use std::cmp::Reverse;
 use std::sync::Arc;
 
 use super::cardinality_bound::bound_of;
+use super::cheapest_order::cheapest_order;
 use super::inner::is_over;
 use super::inner_joins::{InnerJoins, Joined, conditions, is_inner_join, is_selection};
 use super::node::look_up;
 use super::sizes::Sizes;
 use crate::Result;
 use crate::logical::unique_columns::unique_columns;
+use crate::system::StatementContext;
 use crate::tree::{
     Column, Expr, Join, JoinType, Partners, Plan, Projection, RowSchema, Transformed, TreeNode, conjunction,
 };
 
-/// The plan with lookups where they serve. `rows_max`: rows that a LIMIT may ask for to bound what is looked up for them.
-/// `sizes`: what is known of the relations; of those that nothing is known of, the form of the statement decides.
-pub(crate) fn with_lookups(plan: Plan, rows_max: usize, sizes: &Sizes) -> Result<Plan> {
-    let planner = JoinOrder { rows_max, sizes };
-    planner.rewritten(plan, false).map(|rewritten| rewritten.data)
+/// The plan with lookups where they serve, by its form and by how many rows there are to look up, and with other inner joins in the order
+/// that is likely to cost least. Errors: those of reading what is known of the tables.
+pub(crate) async fn with_join_order(ctx: &StatementContext, plan: Plan) -> Result<Plan> {
+    let mut sizes = Sizes::of(ctx, &plan).await?;
+    let (plan, is_open) = ordered(ctx, plan, &sizes)?;
+    if !is_open {
+        return Ok(plan);
+    }
+    sizes.judge_scans(ctx, &plan).await?;
+    match sizes.are_judged() {
+        true => ordered(ctx, plan, &sizes).map(|(plan, _)| plan),
+        false => Ok(plan),
+    }
+}
+
+/// The plan with lookups where its form alone says that they serve.
+pub(crate) fn with_lookups(ctx: &StatementContext, plan: Plan) -> Result<Plan> {
+    ordered(ctx, plan, &Sizes::default()).map(|(plan, _)| plan)
+}
+
+/// And whether there are joins of which the order is open.
+fn ordered(ctx: &StatementContext, plan: Plan, sizes: &Sizes) -> Result<(Plan, bool)> {
+    let planner = JoinOrder {
+        rows_max: ctx.settings.multi_get_keys_max,
+        sizes,
+        is_open: Cell::new(false),
+    };
+    let plan = planner.rewritten(plan, false)?.data;
+    Ok((plan, planner.is_open.get()))
 }
 
 struct JoinOrder<'a> {
+    /// Rows that a LIMIT may ask for to bound what is looked up for them.
     rows_max: usize,
+    /// What is known of the relations; of those that nothing is known of, the form of the statement decides.
     sizes: &'a Sizes,
+    /// Whether there are inner joins without lookups.
+    is_open: Cell<bool>,
 }
 
 impl JoinOrder<'_> {
@@ -105,18 +136,65 @@ impl JoinOrder<'_> {
         selected(joined, &join.schema)
     }
 
-    /// Inner joins, with at least one lookup among them. `None`: there is none to be had.
+    /// Inner joins with at least one lookup among them, or else in the order that is likely to cost least. `None`: as they are.
     fn inner_joins(&self, plan: &Plan) -> Option<Plan> {
         let joins = InnerJoins::of(plan)?;
+        let joined = self.with_most_lookups(plan, &joins);
+        joined.or_else(|| {
+            self.is_open.set(true);
+            self.in_cheapest_order(plan, &joins)
+        })
+    }
+
+    /// Inner joins, with at least one lookup among them. `None`: there is none to be had.
+    fn with_most_lookups(&self, plan: &Plan, joins: &InnerJoins) -> Option<Plan> {
         let relations = joins.relations.iter().enumerate();
         let firsts = relations.filter_map(|(at, relation)| Some((at, bound_of(relation, self.rows_max)?)));
-        let tried = firsts.map(|(first, bound)| (self.joined(&joins, first), bound));
+        let tried = firsts.map(|(first, bound)| (self.joined(joins, first), bound));
         let tried = tried.filter(|(joined, _)| joined.lookups > 0);
         // Of those that are as good the first is taken.
         let (best, _) = tried.min_by_key(|(joined, bound)| (Reverse(joined.lookups), *bound))?;
         let whole = match conjunction(best.conditions) {
             Some(condition) => best.plan.filter(condition),
             None => best.plan,
+        };
+        selected(whole, plan.schema())
+    }
+
+    /// Inner joins without lookups. `None`: too little is known of what they join.
+    fn in_cheapest_order(&self, plan: &Plan, joins: &InnerJoins) -> Option<Plan> {
+        let (equal, others) = joins.equated();
+        let steps = cheapest_order(&joins.relations, (&equal, &others), self.sizes)?;
+        let (first, steps) = steps.split_first()?;
+        let mut joined = Joined {
+            plan: joins.relations[first.at].clone(),
+            is_bounded: false,
+            lookups: 0,
+            left: (0..joins.relations.len()).filter(|at| *at != first.at).collect(),
+            conditions: others,
+        };
+        for step in steps {
+            let relation = &joins.relations[step.at];
+            joined
+                .conditions
+                .extend(equal.between(joined.plan.schema(), relation.schema()));
+            joined = joined
+                .joining(relation, step.at, false)
+                .keeping(step.keeps_joined);
+            let left: Vec<&Plan> = joined.left.iter().map(|at| &joins.relations[*at]).collect();
+            let is_needed = |column: &Column| {
+                let mut conditions = joined.conditions.iter();
+                plan.schema().has_column(column)
+                    || left
+                        .iter()
+                        .any(|relation| equal.equal_in(column, relation.schema()).is_some())
+                    || conditions.any(|condition| condition.column_refs().contains(column))
+            };
+            joined.plan = with_columns(joined.plan, is_needed)?;
+        }
+        let whole = match conjunction(joined.conditions) {
+            Some(condition) => joined.plan.filter(condition),
+            None => joined.plan,
         };
         selected(whole, plan.schema())
     }
@@ -166,6 +244,23 @@ impl JoinOrder<'_> {
         };
         // There is one, and the first of the least is taken.
         joined.left.iter().min_by_key(rank).copied().unwrap_or_default()
+    }
+}
+
+/// The plan with those of its columns that somebody needs.
+fn with_columns(plan: Plan, is_needed: impl Fn(&Column) -> bool) -> Option<Plan> {
+    let all = plan.schema().columns();
+    let needed: Vec<Expr> = all
+        .iter()
+        .filter(|column| is_needed(column))
+        .cloned()
+        .map(Expr::Column)
+        .collect();
+    match needed.len() == all.len() {
+        true => Some(plan),
+        false => Projection::try_new(needed, Arc::new(plan))
+            .map(Plan::Projection)
+            .ok(),
     }
 }
 

@@ -10,10 +10,11 @@ use std::sync::Arc;
 use super::cardinality_bound::bound_of;
 use crate::Result;
 use crate::catalog::TableDef;
-use crate::logical::stored_table::{judge_scan, read_table};
+use crate::logical::stored_table::{judge_scan, read_table, scanned_condition};
 use crate::plan::Bound;
-use crate::scan::costs::ROWS_A_LOOKUP;
+use crate::scan::costs::{ROWS_A_GET, ROWS_A_LOOKUP};
 use crate::scan::range_cardinality::rows_led_to;
+use crate::scan::selectivity::rows_kept;
 use crate::system::StatementContext;
 use crate::table::committed_row_counts;
 use crate::tree::{Plan, TableScan, TableSource, TreeNodeRecursion};
@@ -27,7 +28,29 @@ pub(crate) struct Sizes {
     /// Rows of stored tables, by id.
     tables: HashMap<u32, u64>,
     /// Rows that conditions on keys lead scans to, by their source, as far as they were counted.
-    scans: HashMap<usize, u64>,
+    scans: HashMap<usize, Counted>,
+    /// What scans that may be made are likely to read and give, by their source.
+    judged: HashMap<usize, ScanSize>,
+    /// Keys of a hash join at most that narrow what is read.
+    keys_max: usize,
+}
+
+/// Rows that were counted.
+#[derive(Debug, Clone, Copy)]
+struct Counted {
+    rows: u64,
+    /// Whether there are no more.
+    is_all: bool,
+}
+
+/// Numbers of rows of a scan.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScanSize {
+    pub(super) table_rows: u64,
+    /// Those that it reads.
+    pub(super) read: u64,
+    /// Those of them that it gives.
+    pub(super) given: u64,
 }
 
 impl Sizes {
@@ -40,7 +63,10 @@ impl Sizes {
         let tables: Vec<Arc<TableDef>> = scans.iter().map(|(_, table)| Arc::clone(table)).collect();
         let counts = committed_row_counts(&ctx.txn, &tables.iter().collect::<Vec<_>>()).await;
         let counts = counts?;
-        let mut sizes = Sizes::default();
+        let mut sizes = Sizes {
+            keys_max: ctx.settings.join_keys_max,
+            ..Sizes::default()
+        };
         for (table, rows) in tables.iter().zip(&counts) {
             sizes.tables.extend(rows.map(|rows| (table.id, rows)));
         }
@@ -64,6 +90,69 @@ impl Sizes {
         Ok(sizes)
     }
 
+    /// Learns what the scans of a plan are likely to read and give, if one of their tables has so many rows that an order of joins is worth
+    /// to be sought. Errors: those of reading.
+    pub(super) async fn judge_scans(&mut self, ctx: &StatementContext, plan: &Plan) -> Result<()> {
+        let scans = joined_scans(plan)?;
+        let rows = scans.iter().filter_map(|(_, table)| self.tables.get(&table.id));
+        if rows
+            .max()
+            .is_some_and(|rows| *rows >= ctx.settings.join_order_rows)
+        {
+            for (scan, table) in &scans {
+                self.judge(ctx, scan, table).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether so much is known that an order of joins may be chosen by it.
+    pub(super) fn are_judged(&self) -> bool {
+        !self.judged.is_empty()
+    }
+
+    /// Keys of a hash join at most that narrow what is read.
+    pub(super) fn keys_max(&self) -> usize {
+        self.keys_max
+    }
+
+    /// Learns whether a scan may be made, and what it is likely to read and give.
+    async fn judge(&mut self, ctx: &StatementContext, scan: &TableScan, table: &Arc<TableDef>) -> Result<()> {
+        let Some(table_rows) = self.tables.get(&table.id).copied() else {
+            return Ok(());
+        };
+        let Ok(Some(path)) = judge_scan(ctx, scan) else {
+            return Ok(());
+        };
+        let place = address(&scan.source);
+        let given = match scanned_condition(scan) {
+            Some(condition) => rows_kept(ctx, table, &condition, table_rows).await?,
+            None => table_rows,
+        };
+        let counted = self.scans.get(&place).filter(|counted| counted.is_all);
+        let read = match counted {
+            _ if path.is_whole() => table_rows,
+            Some(counted) => counted.rows,
+            None if path.index == 0 => given,
+            // A range that is too much of its table is left for the table.
+            None => given.saturating_mul(ROWS_A_GET).min(table_rows),
+        };
+        self.judged.insert(
+            place,
+            ScanSize {
+                table_rows,
+                read,
+                given: given.min(read),
+            },
+        );
+        Ok(())
+    }
+
+    /// What a scan of a stored table is likely to read and give. `None`: nobody knows, or it is not to be read.
+    pub(super) fn of_scan(&self, scan: &TableScan) -> Option<ScanSize> {
+        self.judged.get(&address(&scan.source)).copied()
+    }
+
     /// Whether it pays to look the inner relation's rows up for those of the outer one.
     pub(super) fn pays(&self, outer: &Plan, inner: &Plan) -> bool {
         let counted = outer
@@ -72,7 +161,7 @@ impl Sizes {
         let table = inner.only_scan().and_then(read_table);
         let rows = table.and_then(|scanned| self.tables.get(&scanned.table.id));
         match (counted, rows) {
-            (Some(counted), Some(rows)) => counted.saturating_mul(ROWS_A_LOOKUP) <= *rows,
+            (Some(counted), Some(rows)) => counted.rows.saturating_mul(ROWS_A_LOOKUP) <= *rows,
             _ => true,
         }
     }
@@ -99,7 +188,7 @@ fn joined_scans(plan: &Plan) -> Result<Vec<(TableScan, Arc<TableDef>)>> {
 }
 
 /// How many rows the conditions on a key lead a scan to, `rows_max` and one at most. `None`: it walks no ranges, or is refused.
-async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Result<Option<u64>> {
+async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Result<Option<Counted>> {
     let Ok(Some(path)) = judge_scan(ctx, scan) else {
         return Ok(None);
     };
@@ -107,5 +196,11 @@ async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Resu
         return Ok(None);
     };
     let rows = rows_led_to(ctx, &path, ranges, rows_max).await;
-    Ok(Some(rows?.unwrap_or(rows_max + 1)))
+    Ok(Some(match rows? {
+        Some(rows) => Counted { rows, is_all: true },
+        None => Counted {
+            rows: rows_max + 1,
+            is_all: false,
+        },
+    }))
 }

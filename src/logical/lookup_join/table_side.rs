@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::inner::by_equality;
+use crate::catalog::TableDef;
 use crate::logical::column_mapping::replaced_columns;
 use crate::logical::stored_table::{ScannedTable, read_table};
+use crate::parse::IndexHint;
 use crate::table::row_schema;
 use crate::tree::{Column, Expr, Inner, Plan, RowSchema, TableScan, TableSource, split_conjunction};
 
@@ -88,6 +90,20 @@ impl TableSide {
     pub(super) fn column(&self, seen: usize) -> Option<Expr> {
         let own = self.schema.qualified_field(*self.seen.get(seen)?);
         Some(Expr::Column(Column::from(own)))
+    }
+
+    pub(super) fn table(&self) -> &Arc<TableDef> {
+        &self.scanned.table
+    }
+
+    /// Which keys the statement's hints leave.
+    pub(super) fn index_hint(&self) -> &Option<IndexHint> {
+        &self.scanned.index_hint
+    }
+
+    /// For each column that the join sees its position in `TableDef::columns`.
+    pub(super) fn seen_positions(&self) -> Vec<usize> {
+        self.seen.iter().map(|at| self.scanned.positions[*at]).collect()
     }
 
     /// For each column that the join sees its place among those that a lookup gives.

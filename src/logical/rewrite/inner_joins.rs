@@ -12,11 +12,12 @@
 
 use std::sync::Arc;
 
-use super::inference::{EqualColumns, alternatives};
+use super::inference::{alternatives, said_of};
 use super::operands::{operands, operands_of, said_once};
 use super::scan_filters::filtered;
 use super::{is_asked_by_join, is_of_each_row};
 use crate::Result;
+use crate::logical::equal_columns::EqualColumns;
 use crate::logical::equality;
 use crate::tree::{
     Expr, Join, JoinType, NullEquality, Operator, Plan, Projection, RowSchemaRef, conjunction,
@@ -140,7 +141,7 @@ impl InnerJoins {
         for (own, relation) in self.relations.iter().enumerate() {
             for condition in &relation.conditions {
                 for (at, other) in self.relations.iter().enumerate().filter(|(at, _)| *at != own) {
-                    let said = equal.said_of(condition, other.plan.schema());
+                    let said = said_of(&equal, condition, other.plan.schema());
                     inferred.extend(said.map(|said| (at, said)));
                 }
             }

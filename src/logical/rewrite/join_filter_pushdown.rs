@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use super::inference::EqualColumns;
+use super::inference::said_of;
 use super::inner_joins::{key_pair, key_sides};
 use super::operands::{operands, said_once};
 use super::scan_filters::filtered;
 use super::{is_asked_by_join, is_of_each_row};
 use crate::Result;
+use crate::logical::equal_columns::EqualColumns;
 use crate::tree::{BinaryExpr, Column, Expr, Join, JoinType, NullEquality, Operator, Plan, conjunction};
 
 /// The join, and where each condition goes.
@@ -201,7 +202,7 @@ fn own_column(expr: &Expr) -> Option<&Column> {
 
 fn add_said(equal: &EqualColumns, said: &[Expr], side: &Plan, asked: &mut Vec<Expr>) {
     for condition in said {
-        let inferred = equal.said_of(condition, side.schema());
+        let inferred = said_of(equal, condition, side.schema());
         asked.extend(
             inferred
                 .filter(|inferred| !asked.contains(inferred))

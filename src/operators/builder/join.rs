@@ -78,6 +78,9 @@ impl Builder<'_> {
             null_equality(join.null_equality),
             join.null_aware,
         )?;
+        if join.keeps_left {
+            return Ok(Arc::new(hash));
+        }
         let may_swap = join_type(join.join_type).supports_swap() && !join.null_aware;
         let hash: Operator = match may_swap && is_larger(hash.left(), hash.right())? {
             true => hash.swap_inputs(PartitionMode::CollectLeft)?,

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, MutexGuard};
 
 use super::waits::Waits;
-use super::{Blocker, Lock, LockMode, LockOwner, LockTable, Shard, lock_of};
+use super::{Blocker, Lock, LockMode, LockOwner, LockTable, Shard, lock_of, place};
 use crate::codec::keyspace::{AdvisoryKey, DATABASE_OID, FIRST_OID, Keyspace};
 use crate::{Error, Result};
 
@@ -80,8 +80,9 @@ impl Still<'_> {
 
     /// Lets the one who only waits behind another go before him.
     fn let_before(&mut self, edge: &Edge) {
-        let place = self.table.place(&edge.key);
-        let Some(lock) = self.shards[place].get_mut(&edge.key) else {
+        let key = self.table.hashed(&edge.key);
+        let at = place(key);
+        let Some(lock) = self.shards[at].get_mut(key) else {
             return;
         };
         let place_of = |lock: &Lock, owner| lock.waiting.iter().position(|waiter| waiter.owner == owner);
@@ -102,7 +103,8 @@ impl Still<'_> {
     }
 
     fn edges_at(&self, waiter: LockOwner, key: &Arc<[u8]>, wanted: LockOwner) -> Vec<Edge> {
-        let Some(lock) = self.shards[self.table.place(key)].get(key) else {
+        let hashed = self.table.hashed(key);
+        let Some(lock) = self.shards[place(hashed)].get(hashed) else {
             return Vec::new();
         };
         let mut asked = lock.waiting.iter();
@@ -186,7 +188,8 @@ mod tests {
         let mut open = vec![owner];
         while let Some(waiter) = open.pop() {
             for (own, key) in still.waits.of(waiter) {
-                let lock = still.shards[still.table.place(key)].get(key);
+                let key = still.table.hashed(key);
+                let lock = still.shards[place(key)].get(key);
                 let blockers = lock.iter().flat_map(|lock| lock.in_the_way_of(*own));
                 let new = blockers.map(|blocker| blocker.owner.of_session());
                 open.extend(new.filter(|blocker| reached.insert(*blocker)));

@@ -1,9 +1,9 @@
 //! `HeldLocks`: what one transaction has locked, until it ends. It knows of each key what was committed under it, which stays so as
 //! long as the key is locked.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use super::key_map::{KeptKey, KeyMap};
 use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
 use crate::Result;
 use crate::store::{CountedBytes, MemoryAccount};
@@ -21,9 +21,9 @@ pub struct HeldLocks {
 
 #[derive(Debug, Default)]
 struct Held {
-    keys: HashMap<Arc<[u8]>, HeldKey>,
+    keys: KeyMap<HeldKey>,
     /// Each lock in the order they came, and what of its key was held before.
-    journal: Vec<(Arc<[u8]>, LockModes)>,
+    journal: Vec<(KeptKey, LockModes)>,
     bytes: usize,
     counted: CountedBytes,
 }
@@ -105,7 +105,9 @@ impl HeldLocks {
     pub async fn acquire(&self, wanted: Wanted<'_>) -> Result<Unlocked> {
         let mut unlocked = Unlocked::default();
         for (at, key) in wanted.keys.iter().enumerate() {
-            if self.includes(key, wanted.mode) {
+            let key = self.table.hashed(key);
+            let held = self.lock().keys.get(key).map(|key| key.modes);
+            if held.is_some_and(|modes| modes.include(wanted.mode)) {
                 continue;
             }
             let locked = match (self.table.try_lock(self.owner, key, wanted.mode), wanted.wait) {
@@ -136,17 +138,21 @@ impl HeldLocks {
 
     /// Whether somebody is in the way of the mode.
     pub fn would_wait(&self, key: &[u8], mode: LockMode) -> bool {
-        self.table.would_wait(self.owner, key, mode)
+        self.table.would_wait(self.owner, self.table.hashed(key), mode)
     }
 
     /// Whether what is held of a key includes the mode.
     pub fn includes(&self, key: &[u8], mode: LockMode) -> bool {
-        let held = self.lock();
-        held.keys.get(key).is_some_and(|key| key.modes.include(mode))
+        let key = self.table.hashed(key);
+        self.lock()
+            .keys
+            .get(key)
+            .is_some_and(|key| key.modes.include(mode))
     }
 
     /// Whether anything is held of a key, and if so, whether a value is committed under it (`None`: nobody has looked).
     pub fn known(&self, key: &[u8]) -> Option<Option<bool>> {
+        let key = self.table.hashed(key);
         self.lock().keys.get(key).map(|key| key.is_there)
     }
 
@@ -157,7 +163,7 @@ impl HeldLocks {
         let known = |(key, is_new): (&[u8], bool)| match is_new {
             true => Some(false),
             false if held.keys.is_empty() => None,
-            false => held.keys.get(key).and_then(|key| key.is_there),
+            false => held.keys.get(self.table.hashed(key)).and_then(|key| key.is_there),
         };
         keys.map(known)
             .enumerate()
@@ -169,7 +175,7 @@ impl HeldLocks {
     pub fn note_there<'a>(&self, keys: impl Iterator<Item = (&'a [u8], bool)>) {
         let mut held = self.lock();
         for (key, is_there) in keys {
-            if let Some(key) = held.keys.get_mut(key) {
+            if let Some(key) = held.keys.get_mut(self.table.hashed(key)) {
                 key.note_there(is_there);
             }
         }
@@ -179,7 +185,7 @@ impl HeldLocks {
     pub fn note_read<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
         let mut held = self.lock();
         for key in keys {
-            if let Some(key) = held.keys.get_mut(key) {
+            if let Some(key) = held.keys.get_mut(self.table.hashed(key)) {
                 key.note_read();
             }
         }
@@ -188,12 +194,13 @@ impl HeldLocks {
     /// Whether the transaction has read what is committed under all of these keys, which it has locked in a mode that includes this one.
     pub fn are_read(&self, keys: &[Vec<u8>], mode: LockMode) -> bool {
         let held = self.lock();
-        let mut known = keys.iter().map(|key| held.keys.get(key.as_slice()));
+        let mut known = keys.iter().map(|key| held.keys.get(self.table.hashed(key)));
         mode.keeps_row() && known.all(|key| key.is_some_and(|key| key.is_read && key.modes.include(mode)))
     }
 
     /// Whether the transaction has read what is committed under a locked key.
     pub fn is_read(&self, key: &[u8]) -> bool {
+        let key = self.table.hashed(key);
         self.lock().keys.get(key).is_some_and(|key| key.is_read)
     }
 
@@ -218,7 +225,7 @@ impl HeldLocks {
         let mut held = self.lock();
         let mark = mark.min(held.journal.len());
         for (key, before) in held.journal.split_off(mark) {
-            match is_kept(&key) {
+            match is_kept(key.bytes()) {
                 true => held.journal.push((key, before)),
                 false => held.release(&self.table, self.owner, key, before),
             }
@@ -230,12 +237,15 @@ impl HeldLocks {
         self.release_after(0);
     }
 
-    fn note(&self, key: Arc<[u8]>, mode: LockMode) -> Result<()> {
+    fn note(&self, key: KeptKey, mode: LockMode) -> Result<()> {
         let mut held = self.lock();
-        let known = held.keys.entry(Arc::clone(&key)).or_default();
+        let known = match held.keys.get_mut(key.hashed()) {
+            Some(known) => known,
+            None => held.keys.insert_new(key.clone(), HeldKey::default()),
+        };
         let before = known.modes;
         known.modes = before.with(mode);
-        held.bytes += bytes_of(&key);
+        held.bytes += bytes_of(key.bytes());
         held.journal.push((key, before));
         let bytes = held.bytes;
         held.counted.resize(bytes)
@@ -248,12 +258,12 @@ impl HeldLocks {
 
 impl Held {
     /// Gives up what is held of a key beyond what was before.
-    fn release(&mut self, table: &LockTable, owner: LockOwner, key: Arc<[u8]>, before: LockModes) {
-        table.release(owner, &key, before);
+    fn release(&mut self, table: &LockTable, owner: LockOwner, key: KeptKey, before: LockModes) {
+        table.release(owner, key.hashed(), before);
         match before.is_empty() {
-            true => drop(self.keys.remove(&key)),
+            true => self.keys.remove(key.hashed()),
             false => {
-                if let Some(key) = self.keys.get_mut(&key) {
+                if let Some(key) = self.keys.get_mut(key.hashed()) {
                     // What was known under a stronger lock may change under the weaker one.
                     *key = HeldKey {
                         modes: before,
@@ -262,7 +272,7 @@ impl Held {
                 }
             }
         }
-        self.bytes -= bytes_of(&key);
+        self.bytes -= bytes_of(key.bytes());
         // To hold less is never refused.
         let _ = self.counted.resize(self.bytes);
     }

@@ -15,6 +15,7 @@
 
 mod deadlock;
 mod held;
+mod key_map;
 mod mode;
 mod wait;
 mod waits;
@@ -31,6 +32,7 @@ use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
 pub use held::{HeldLocks, Unlocked, Wanted};
+use key_map::{HashedKey, KeptKey, KeyMap};
 pub use mode::{LockMode, LockModes};
 pub use wait::{LockPolicy, LockWait};
 use waits::Waits;
@@ -74,7 +76,7 @@ pub struct LockTable {
     owners: AtomicU64,
 }
 
-type Shard = HashMap<Arc<[u8]>, Lock>;
+type Shard = KeyMap<Lock>;
 
 #[derive(Debug, Default)]
 struct Lock {
@@ -98,10 +100,10 @@ struct Waiter {
 
 /// What came of asking for a lock.
 enum Asked {
-    Granted(Arc<[u8]>),
+    Granted(KeptKey),
     /// Somebody is in the way.
     Refused,
-    Waits(Arc<[u8]>, oneshot::Receiver<()>),
+    Waits(KeptKey, oneshot::Receiver<()>),
 }
 
 impl Default for LockTable {
@@ -125,7 +127,7 @@ impl LockTable {
     }
 
     /// Gives up the modes of a key that the owner holds beyond those that are kept, and grants what waited for it.
-    pub fn release(&self, owner: LockOwner, key: &[u8], kept: LockModes) {
+    pub fn release(&self, owner: LockOwner, key: HashedKey<'_>, kept: LockModes) {
         let mut shard = self.shard(key);
         let Some(lock) = shard.get_mut(key) else { return };
         if let Some(at) = lock.held.iter().position(|held| held.owner == owner) {
@@ -144,7 +146,7 @@ impl LockTable {
     pub fn rows(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         for shard in &self.shards {
-            for (key, lock) in &*lock_of(shard) {
+            for (key, lock) in lock_of(shard).iter() {
                 for Held { owner, modes } in &lock.held {
                     rows.extend(modes.iter().map(|mode| LockRow {
                         key: Arc::clone(key),
@@ -169,6 +171,7 @@ impl LockTable {
         let waits = lock_of(&self.waits);
         let mut found = Vec::new();
         for (owner, key) in waits.of_session(session) {
+            let key = self.hashed(key);
             if let Some(lock) = self.shard(key).get(key) {
                 found.extend(lock.in_the_way_of(*owner).map(|blocker| blocker.owner.session));
             }
@@ -188,13 +191,13 @@ impl LockTable {
     }
 
     /// Whether the owner would wait for the mode.
-    pub fn would_wait(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+    pub fn would_wait(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode) -> bool {
         let shard = self.shard(key);
         shard.get(key).is_some_and(|lock| !lock.is_free_now(owner, mode))
     }
 
     /// Whether only such are in the way of the owner as hold their locks for a moment.
-    pub fn waits_briefly(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+    fn waits_briefly(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode) -> bool {
         let is_brief = |held: &Held| {
             let is_in_the_way = held.owner != owner && held.modes.conflict(mode);
             !is_in_the_way || held.owner.session == BRIEF_SESSION
@@ -205,7 +208,7 @@ impl LockTable {
     }
 
     /// Whether one who waits holds of a relation what another needs who holds it and waits, too: neither can go on.
-    fn is_upgrade_against_another(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> bool {
+    fn is_upgrade_against_another(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode) -> bool {
         let shard = self.shard(key);
         let Some(lock) = shard.get(key).filter(|_| !mode.is_of_rows()) else {
             return false;
@@ -220,19 +223,16 @@ impl LockTable {
     }
 
     /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.
-    fn ask(&self, owner: LockOwner, key: &[u8], mode: LockMode, waits: bool) -> Asked {
+    fn ask(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode, waits: bool) -> Asked {
         let mut shard = self.shard(key);
-        let Some((known, _)) = shard.get_key_value(key) else {
-            let key: Arc<[u8]> = Arc::from(key);
+        let Some((known, lock)) = shard.entry_mut(key) else {
+            let key = KeptKey::of(key);
             let mut lock = Lock::default();
             lock.grant(owner, mode);
-            shard.insert(Arc::clone(&key), lock);
+            shard.insert_new(key.clone(), lock);
             return Asked::Granted(key);
         };
-        let key = Arc::clone(known);
-        let Some(lock) = shard.get_mut(&key) else {
-            return Asked::Refused;
-        };
+        let key = known.clone();
         if lock.is_free_now(owner, mode) {
             lock.grant(owner, mode);
             return Asked::Granted(key);
@@ -250,14 +250,22 @@ impl LockTable {
         Asked::Waits(key, receiver)
     }
 
-    fn shard(&self, key: &[u8]) -> MutexGuard<'_, Shard> {
-        lock_of(&self.shards[self.place(key)])
+    /// The key with its hash, as the table wants it.
+    pub fn hashed<'a>(&self, key: &'a [u8]) -> HashedKey<'a> {
+        HashedKey {
+            hash: self.hasher.hash_one(key),
+            bytes: key,
+        }
     }
 
-    /// Which of the shards a key is in.
-    fn place(&self, key: &[u8]) -> usize {
-        (self.hasher.hash_one(key) % SHARDS as u64) as usize
+    fn shard(&self, key: HashedKey<'_>) -> MutexGuard<'_, Shard> {
+        lock_of(&self.shards[place(key)])
     }
+}
+
+/// Which of the shards a key is in: by bits that no map goes by, which takes the first and the last ones.
+fn place(key: HashedKey<'_>) -> usize {
+    ((key.hash >> 32) % SHARDS as u64) as usize
 }
 
 impl Lock {

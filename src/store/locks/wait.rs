@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::key_map::{HashedKey, KeptKey};
 use super::{Asked, LockMode, LockModes, LockOwner, LockTable, lock_of};
 use crate::{Error, Result};
 
@@ -40,7 +41,7 @@ impl Default for LockPolicy {
 
 impl LockTable {
     /// Takes a lock at once; `None`: somebody is in the way.
-    pub fn try_lock(&self, owner: LockOwner, key: &[u8], mode: LockMode) -> Option<Arc<[u8]>> {
+    pub fn try_lock(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode) -> Option<KeptKey> {
         match self.ask(owner, key, mode, false) {
             Asked::Granted(key) => Some(key),
             Asked::Refused | Asked::Waits(..) => None,
@@ -51,23 +52,23 @@ impl LockTable {
     pub async fn lock(
         &self,
         owner: LockOwner,
-        key: &[u8],
+        key: HashedKey<'_>,
         mode: LockMode,
         policy: LockPolicy,
-    ) -> Result<Arc<[u8]>> {
+    ) -> Result<KeptKey> {
         match self.ask(owner, key, mode, true) {
             Asked::Granted(key) => Ok(key),
             Asked::Refused => Err(Error::internal("a lock was neither granted nor waited for")),
             Asked::Waits(key, granted) => {
-                lock_of(&self.waits).insert(owner, Arc::clone(&key));
+                lock_of(&self.waits).insert(owner, Arc::clone(key.bytes()));
                 let wait = Wait {
                     table: self,
                     owner,
-                    key: Arc::clone(&key),
+                    key: key.clone(),
                     mode,
                     is_over: false,
                 };
-                if self.is_upgrade_against_another(owner, &key, mode) {
+                if self.is_upgrade_against_another(owner, key.hashed(), mode) {
                     self.require_no_circle(owner)?;
                 }
                 wait.end(granted, policy).await.map(|()| key)
@@ -80,7 +81,7 @@ impl LockTable {
 struct Wait<'a> {
     table: &'a LockTable,
     owner: LockOwner,
-    key: Arc<[u8]>,
+    key: KeptKey,
     mode: LockMode,
     is_over: bool,
 }
@@ -118,8 +119,8 @@ impl Drop for Wait<'_> {
         if self.is_over {
             return;
         }
-        let mut shard = self.table.shard(&self.key);
-        let Some(lock) = shard.get_mut(&self.key) else {
+        let mut shard = self.table.shard(self.key.hashed());
+        let Some(lock) = shard.get_mut(self.key.hashed()) else {
             return;
         };
         let is_it = |owner: LockOwner, mode: LockMode| owner == self.owner && mode == self.mode;
@@ -134,7 +135,7 @@ impl Drop for Wait<'_> {
         }
         lock.grant_waiting();
         if lock.is_unused() {
-            shard.remove(&self.key);
+            shard.remove(self.key.hashed());
         }
     }
 }

@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::catalog::TableDef;
-use crate::codec::KeyRange;
-use crate::store::{Page, ScanRequest};
-use crate::table::{bound_values, rows_range};
+use crate::table::{bound_values, first_rows, rows_range};
 use crate::txn::Transaction;
 use crate::types::Value;
 
 /// Places that are looked at, and rows of each.
 const PLACES: usize = 16;
 const ROWS_OF_PLACE: usize = 32;
-const PAGE_BYTES: usize = 64 << 10;
 
 /// Some keys of a table.
 #[derive(Debug)]
@@ -38,7 +35,7 @@ impl KeySample {
         };
         let mut bytes = 0;
         for part in range.split(&points) {
-            let page = first_rows(txn, part, ROWS_OF_PLACE).await?;
+            let page = first_rows(txn, part, true, ROWS_OF_PLACE).await?;
             for (key, _) in page.iter() {
                 bytes += key.len() as u64;
                 let values = bound_values(table, &table.primary_key, key);
@@ -50,20 +47,4 @@ impl KeySample {
         sample.key_bytes = bytes / (sample.keys.len() as u64).max(1);
         Ok(sample)
     }
-}
-
-/// The first rows of a range, so many at most, with keys alone.
-pub(super) async fn first_rows(txn: &Transaction, range: KeyRange, rows_max: usize) -> Result<Page> {
-    let mut scan = txn.scan(ScanRequest {
-        ranges: vec![range],
-        reverse: false,
-        keys_only: true,
-        read_ahead: false,
-        page_rows_max: rows_max,
-        page_bytes_max: PAGE_BYTES,
-    });
-    let mut page = Page::new();
-    scan.next_page(&mut page).await?;
-    page.truncate(rows_max);
-    Ok(page)
 }

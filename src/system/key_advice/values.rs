@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::finding::{Finding, grouped, key_columns, percent, table_name};
-use super::sample::{KeySample, first_rows};
+use super::sample::KeySample;
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::codec::key::{encode_value, field_length};
@@ -12,7 +12,7 @@ use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::codec::{KeyRange, prefix_end};
 use crate::parse::quoting::quote_ident;
 use crate::system::StatementContext;
-use crate::table::{bound_text, range_figures, rows_range};
+use crate::table::{bound_text, first_rows, range_figures, rows_range};
 use crate::types::{SqlType, Value};
 
 /// A first column of so many values, or fewer, has few.
@@ -132,7 +132,7 @@ async fn few_values(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<Opt
     let txn = ctx.txn.uncounted();
     let mut rest = rows_range(table);
     for values in 0..=FEW_VALUES {
-        let page = first_rows(&txn, rest.clone(), 1).await?;
+        let page = first_rows(&txn, rest.clone(), true, 1).await?;
         let Some((key, _)) = page.last() else {
             return Ok(Some(values));
         };

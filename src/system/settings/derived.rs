@@ -30,6 +30,7 @@ impl Settings {
         self.trash_hours = self.number("keyspan.trash_hours") as u32;
         self.multi_get_keys_max = self.number("keyspan.multi_get_max_keys");
         self.join_keys_max = self.number("keyspan.join_keys_max");
+        self.join_order_rows = self.number("keyspan.join_order_rows") as u64;
         self.rewrite_rule_off = Arc::from(self.value("keyspan.rewrite_rule_off"));
         self.known_texts_max = self.number("keyspan.known_texts_max");
         self.known_texts_threshold = self.number("keyspan.known_texts_threshold");

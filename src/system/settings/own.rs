@@ -65,9 +65,16 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     .shaping_plans(),
     user(
         "keyspan.join_keys_max",
-        "10000",
+        "20000",
         number(0, 1_000_000, Unit::None),
         "Most keys of a hash join's kept side that narrow what is read of the other; 0 turns that off.",
+    )
+    .shaping_plans(),
+    user(
+        "keyspan.join_order_rows",
+        "10000",
+        number(0, 1_000_000_000, Unit::None),
+        "Of inner joins without lookups the cheapest order is sought when one of the tables has so many rows.",
     )
     .shaping_plans(),
     user(
