@@ -1,7 +1,7 @@
 //! Places in the log: their arithmetic, and how far the server is. Its log has no places that SQL could name: what is told is the time, which
 //! grows as they do.
 
-use super::{FunctionDef, T};
+use super::{FunctionDef, T, null};
 use crate::system::now_us;
 use crate::types::{CatalogType, Numeric, lsn};
 use crate::{Error, Result};
@@ -24,6 +24,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_current_wal_lsn", &[], LSN, |b| b.map0(now)).volatile(),
     FunctionDef::new("pg_current_wal_insert_lsn", &[], LSN, |b| b.map0(now)).volatile(),
     FunctionDef::new("pg_current_wal_flush_lsn", &[], LSN, |b| b.map0(now)).volatile(),
+    // This server follows no other.
+    FunctionDef::new("pg_last_wal_receive_lsn", &[], LSN, null),
+    FunctionDef::new("pg_last_wal_replay_lsn", &[], LSN, null),
+    FunctionDef::new("pg_last_xact_replay_timestamp", &[], T::TimestampTz, null),
 ];
 
 fn now() -> i64 {
