@@ -85,7 +85,8 @@ impl Session {
         requests: &mut mpsc::Receiver<AskedOfSession>,
         is_alone: bool,
     ) -> Result<Reply> {
-        let ran = self.drive(run.deadline, run.execute(ctx), requests).await;
+        let work = Box::pin(run.execute(ctx));
+        let ran = Box::pin(self.drive(run.deadline, work, requests)).await;
         let ran = ran.map_err(|error| ctx.jobs.with_done(error))?;
         let reply = run.reply(ran, &ctx.memory)?;
         let interrupt = self.interrupt.clone();
@@ -165,6 +166,17 @@ impl Session {
             settings: Arc::clone(self.settings()),
             begun,
         })
+    }
+
+    /// The modes of the transaction, however they were set.
+    pub(super) fn modes_in_force(&self) -> Modes {
+        let settings = self.settings();
+        let is_on = |name: &str| settings.get(name).map(|value| value == "on");
+        Modes {
+            isolation: Some(settings.isolation.name()),
+            read_only: is_on("transaction_read_only"),
+            deferrable: is_on("transaction_deferrable"),
+        }
     }
 
     fn open_for_code(&mut self, modes: &Modes, is_pipeline: bool) -> Result<()> {

@@ -518,17 +518,6 @@ impl Session {
         Ok(Some(self.modes_in_force()))
     }
 
-    /// The modes of the transaction, however they were set.
-    pub(super) fn modes_in_force(&self) -> Modes {
-        let settings = self.settings();
-        let is_on = |name: &str| settings.get(name).map(|value| value == "on");
-        Modes {
-            isolation: Some(settings.isolation.name()),
-            read_only: is_on("transaction_read_only"),
-            deferrable: is_on("transaction_deferrable"),
-        }
-    }
-
     /// Commits whatever is open. The transaction is over either way, and portals with it.
     pub(super) async fn commit_transaction(&mut self) -> Result<()> {
         let asked = self.check_deferred().await;

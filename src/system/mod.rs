@@ -40,7 +40,7 @@ mod transaction_control;
 
 pub use channels::Notification;
 pub use common_rows::CommonRows;
-pub use context::{CursorRow, Notice, Parameters, RoutineCaller, StatementContext};
+pub use context::{Notice, Parameters, RoutineCaller, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{DeferredCause, DeferredCheck, ReferenceCheck, UniqueCheck};
@@ -49,7 +49,7 @@ pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
 pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
-pub use open_cursors::{CursorRowsAtHand, OpenCursor, OpenCursors};
+pub use open_cursors::{CursorRow, CursorRowsAtHand, OpenCursor, OpenCursors};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};

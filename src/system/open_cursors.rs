@@ -6,7 +6,22 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::CursorRow;
+/// A cursor as `pg_cursors` tells of it.
+#[derive(Debug, Clone)]
+pub struct CursorRow {
+    /// Its name.
+    pub name: String,
+    /// The text of DECLARE.
+    pub statement: Arc<str>,
+    /// WITH HOLD.
+    pub is_holdable: bool,
+    /// BINARY.
+    pub is_binary: bool,
+    /// Whether it can go back.
+    pub is_scrollable: bool,
+    /// When it was made: microseconds since 1970 UTC.
+    pub created_us: i64,
+}
 
 /// Rows of a cursor and its place among them.
 pub type CursorRowsAtHand = Arc<dyn Any + Send + Sync>;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::frame::{Flow, Frame};
 use super::program::end_transactions;
 use super::rows::find_cursor;
-use super::variable::{Holder, Variable};
+use super::variable::{Holder, REFCURSOR, Variable};
 use crate::error::Raised;
 use crate::parse::command::Movement;
 use crate::parse::plpgsql::tree::{
@@ -14,11 +14,8 @@ use crate::parse::plpgsql::tree::{
 use crate::sql::open_cursor::{Cursor, SharedCursor, shared_cursor};
 use crate::sql::routine_run::assigned;
 use crate::system::{CursorPosition, CursorRow, now_us};
-use crate::types::{CatalogType, SqlType, Value, value_at};
+use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
-
-/// The type of a cursor variable.
-pub(super) const REFCURSOR: SqlType = SqlType::Catalog(CatalogType::Refcursor);
 
 impl Frame {
     pub(super) async fn open(

@@ -3,9 +3,8 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::cursors::REFCURSOR;
 use super::frame::{Flow, Frame};
-use super::variable::{Holder, Variable, assign, holder_of, null_value};
+use super::variable::{Holder, REFCURSOR, Variable, assign, holder_of, null_value};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{
     Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target, VariableType,

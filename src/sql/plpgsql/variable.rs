@@ -1,6 +1,5 @@
 //! Variables of a run: scalars, and records, whose fields may be of other types each time.
 
-use super::cursors::REFCURSOR;
 use crate::catalog::{Access, Object};
 use crate::error::Raised;
 use crate::parse::names;
@@ -10,9 +9,12 @@ use crate::query::type_name;
 use crate::sql::relation::relation;
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
-use crate::types::{RecordType, SqlType, Value, dimensions};
+use crate::types::{CatalogType, RecordType, SqlType, Value, dimensions};
 use crate::{Error, Result};
 use std::sync::Arc;
+
+/// The type of a cursor variable.
+pub(super) const REFCURSOR: SqlType = SqlType::Catalog(CatalogType::Refcursor);
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq)]

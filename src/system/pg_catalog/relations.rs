@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid,
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, collation_of, default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::session_rows::DATABASE_OWNER_OID;
@@ -306,16 +306,6 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
             },
         ),
     ]);
-}
-
-/// The oid of the collation of a column; 0: it has none.
-fn collation_of(column: &UserColumn) -> i64 {
-    let of_type = || type_facts(&column.ty).collation;
-    let named = column.collation.as_ref().and_then(|name| {
-        let mut known = SYSTEM.collations.iter();
-        known.find(|(_, known)| known.name == *name).map(|(oid, _)| *oid)
-    });
-    named.unwrap_or_else(of_type)
 }
 
 fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
