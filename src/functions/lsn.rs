@@ -40,11 +40,11 @@ fn difference(a: i64, b: i64) -> Numeric {
     Numeric::from_i128(number(a) - number(b), 0)
 }
 
-/// The place so many bytes on. Errors: 22003 outside of 64 bits; 22P03 for NaN.
+/// The place so many bytes on. Errors: 22023 outside of 64 bits.
 fn plus(place: i64, bytes: Numeric) -> Result<i64> {
-    let out_of_range = || Error::NumericOutOfRange {
+    let out_of_range = || Error::InvalidParameter {
         message: "pg_lsn out of range".to_string(),
-        detail: None,
+        hint: None,
     };
     let bytes = bytes.round(0)?.floor().ok_or_else(out_of_range)?;
     let number = i128::from(lsn::number(place)).checked_add(bytes);
