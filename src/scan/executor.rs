@@ -28,6 +28,8 @@ const PAGE_ROWS_MAX: usize = 2048;
 pub(crate) const PAGE_BYTES_MAX: usize = 128 << 10;
 /// Entries at most whose rows are fetched together.
 pub(crate) const ENTRIES_MAX: usize = 1024;
+/// The same where all rows are wanted: sorted by their keys, more of them stand beside each other.
+const ENTRIES_OF_ALL_MAX: usize = 4096;
 /// Entries at least, where the rows of some may be over.
 const ENTRIES_MIN: usize = 64;
 /// Keys fetched by one multi-get call.
@@ -247,7 +249,10 @@ impl PageScan {
                 let ranges = path.ranges().unwrap_or_default();
                 let mut request = request(&path, ranges, keys_only, demand);
                 if rows.is_some() {
-                    request.page_rows_max = request.page_rows_max.min(ENTRIES_MAX);
+                    request.page_rows_max = match demand {
+                        Demand::All => ENTRIES_OF_ALL_MAX,
+                        _ => request.page_rows_max.min(ENTRIES_MAX),
+                    };
                     if path.table.options.expiry.may_be_over() {
                         request.page_rows_max = request.page_rows_max.max(ENTRIES_MIN);
                     }

@@ -18,8 +18,9 @@ use crate::table::committed_row_counts;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
-/// Batches that a chain that collects takes in before it is long.
+/// Batches that a chain that collects takes in before it is long, and rows of them that are fetched one by one.
 const INLINE_BATCHES: usize = 4;
+const INLINE_GETS: usize = 2048;
 /// Rows of a table that are certainly more than that.
 const INLINE_ROWS: u64 = 8192;
 
@@ -28,22 +29,48 @@ pub(super) enum Extent {
     Any,
     /// The same, and none of the steps collects: whoever asks for rows sees to it that they are computed where they may.
     Here,
-    /// No more than what is short; of all of this table, if one is named.
-    Short(Option<Arc<TableDef>>),
+    /// No more than what is short.
+    Short {
+        /// The table of which all is read.
+        whole: Option<Arc<TableDef>>,
+        /// Whether each row is fetched by a key that an index gave.
+        by_gets: bool,
+    },
+}
+
+/// What a chain that collects may take in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inline {
+    pub(super) batches: usize,
+    pub(super) rows: usize,
+}
+
+impl Inline {
+    /// Everything.
+    pub(super) const ALL: Inline = Inline {
+        batches: usize::MAX,
+        rows: usize::MAX,
+    };
 }
 
 impl Extent {
-    /// Batches of which what comes of them is collected.
-    fn collected_max(&self) -> usize {
+    /// What is collected.
+    fn collected_max(&self) -> Inline {
         match self {
-            Extent::Any | Extent::Here => usize::MAX,
-            Extent::Short(_) => INLINE_BATCHES,
+            Extent::Any | Extent::Here => Inline::ALL,
+            Extent::Short { by_gets, .. } => Inline {
+                batches: INLINE_BATCHES,
+                rows: if *by_gets { INLINE_GETS } else { usize::MAX },
+            },
         }
     }
 
     /// Whether it is known to be more before it is read.
     async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
-        let Extent::Short(Some(table)) = self else {
+        let Extent::Short {
+            whole: Some(table), ..
+        } = self
+        else {
             return Ok(false);
         };
         let rows = committed_row_counts(txn, &[table]).await?;
@@ -63,7 +90,7 @@ pub(super) fn stream_run(
     let batches = match run.collects() {
         false => match extent {
             Extent::Here => run.stream(),
-            Extent::Any | Extent::Short(_) => within_allowance(run.stream()),
+            Extent::Any | Extent::Short { .. } => within_allowance(run.stream()),
         },
         true => {
             let (long, txn) = (long(), Arc::clone(&ctx.txn));

@@ -315,7 +315,7 @@ impl ShortPlan {
             Some(ends) => first_rows(ends, ctx, &metrics),
             None => stream::empty().boxed(),
         };
-        let whole_table = access.whole_table();
+        let (whole_table, by_gets) = (access.whole_table(), access.is_by_gets());
         let mut batches = access.batches(ctx, demand, metrics);
         let counts_rows = self.counts_rows(reads_ends);
         if counts_rows {
@@ -325,7 +325,10 @@ impl ShortPlan {
         }
         let extent = match self.keeps_lookups(arrival) || arrival.first_ordered > 0 || reads_ends {
             true => Extent::Any,
-            false => Extent::Short(whole_table.filter(|_| demand == Demand::All && !counts_rows)),
+            false => Extent::Short {
+                whole: whole_table.filter(|_| demand == Demand::All && !counts_rows),
+                by_gets,
+            },
         };
         Ok(Some(stream_run(ctx, (batches, extent), steps, figures, long)))
     }
@@ -360,7 +363,13 @@ impl ShortPlan {
         let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
         Ok(stream_run(
             ctx,
-            (source, Extent::Short(None)),
+            (
+                source,
+                Extent::Short {
+                    whole: None,
+                    by_gets: false,
+                },
+            ),
             steps,
             figures,
             long,

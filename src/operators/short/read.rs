@@ -271,6 +271,11 @@ impl Access<'_> {
         self.path.is_whole().then(|| Arc::clone(&self.path.table))
     }
 
+    /// Whether each row is fetched by a key that an index gave.
+    pub(super) fn is_by_gets(&self) -> bool {
+        self.path.ranges().is_some() && !self.path.covers(&self.read.positions)
+    }
+
     pub(super) fn into_path(self) -> AccessPath {
         self.path
     }

@@ -14,6 +14,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::beside::RunningBeside;
 use super::catalog_lookup::RunningCatalogLookup;
+use super::extent::Inline;
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
 use super::incremental_sort::IncrementalSort;
@@ -342,8 +343,9 @@ async fn finish(steps: &mut [RunningStep], take: Taker<'_>) -> Result<()> {
 pub(super) struct Run {
     source: BoxStream<'static, Result<RecordBatch>>,
     steps: Vec<RunningStep>,
-    /// Batches taken from the source.
+    /// Batches taken from the source, and their rows.
     taken: usize,
+    taken_rows: usize,
     /// The next step to be asked for what it has collected; `None` as long as the source gives.
     finishing: Option<usize>,
     /// What steps and a collected result hold together.
@@ -363,6 +365,7 @@ impl Run {
             source,
             steps,
             taken: 0,
+            taken_rows: 0,
             finishing: None,
             memory: HeldBytes::new(memory),
             figures,
@@ -374,10 +377,9 @@ impl Run {
         self.steps.iter().any(RunningStep::collects)
     }
 
-    /// The next rows of the result; `None` at the end, or when the source gave more than so many batches, or a step holds
-    /// too much.
-    async fn next(&mut self, batches_max: usize) -> Result<Option<RecordBatch>> {
-        while self.taken <= batches_max && self.has_memory(0) && !self.is_long() {
+    /// The next rows of the result; `None` at the end, or when the source gave more than so much, or a step holds too much.
+    async fn next(&mut self, inline: Inline) -> Result<Option<RecordBatch>> {
+        while self.is_within(inline) && self.has_memory(0) && !self.is_long() {
             if self.finishing.is_none()
                 && let Some(done) = self.steps.iter().rposition(RunningStep::is_done)
             {
@@ -393,6 +395,7 @@ impl Run {
                 None => match self.next_of_source().await? {
                     Some(batch) => {
                         self.taken += 1;
+                        self.taken_rows += batch.num_rows();
                         (0, batch)
                     }
                     None => {
@@ -460,17 +463,22 @@ impl Run {
         Ok(Some(batch))
     }
 
-    /// The whole result; `None` when the source gives more than so many batches, or there is not the memory to hold it.
-    pub(super) async fn collect(mut self, batches_max: usize) -> Result<Option<Vec<RecordBatch>>> {
+    /// Whether the source gave no more than so much.
+    fn is_within(&self, inline: Inline) -> bool {
+        self.taken <= inline.batches && self.taken_rows <= inline.rows
+    }
+
+    /// The whole result; `None` when the source gives more than so much, or there is not the memory to hold it.
+    pub(super) async fn collect(mut self, inline: Inline) -> Result<Option<Vec<RecordBatch>>> {
         let (mut result, mut bytes) = (Vec::new(), 0);
-        while let Some(batch) = self.next(batches_max).await? {
+        while let Some(batch) = self.next(inline).await? {
             bytes += batch.get_array_memory_size();
             if !self.has_memory(bytes) {
                 return Ok(None);
             }
             result.push(batch);
         }
-        let is_whole = self.taken <= batches_max && self.has_memory(bytes) && !self.is_long();
+        let is_whole = self.is_within(inline) && self.has_memory(bytes) && !self.is_long();
         Ok(is_whole.then_some(result))
     }
 
@@ -488,7 +496,7 @@ impl Run {
     /// The result.
     pub(super) fn stream(self) -> BoxStream<'static, Result<RecordBatch>> {
         stream::try_unfold(Box::new(self), |mut run| async move {
-            Ok(run.next(usize::MAX).await?.map(|batch| (batch, run)))
+            Ok(run.next(Inline::ALL).await?.map(|batch| (batch, run)))
         })
         .boxed()
     }
