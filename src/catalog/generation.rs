@@ -18,6 +18,18 @@ pub struct Generation {
     /// read in as many places, whatever conditions say of it. (An older release left it out.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<(i64, i64)>,
+    /// As PostgreSQL prints it. (An older release left it out.)
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<ExpressionText>,
+}
+
+/// An expression as `pg_get_expr` prints it.
+#[derive(Debug, Clone, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ExpressionText {
+    /// Each operator in parentheses.
+    pub plain: String,
+    /// Without those that it reads without.
+    pub pretty: String,
 }
 
 /// Computes the generated columns of one table. It is made where expressions are bound, which is above this layer.

@@ -116,7 +116,7 @@ pub use expiry::Expiry;
 use expiry_rule::ExpiryCache;
 pub use extension::ExtensionDef;
 pub use foreign_key::{ForeignKey, ReferentialAction};
-pub use generation::{GeneratedColumns, Generation};
+pub use generation::{ExpressionText, GeneratedColumns, Generation};
 pub use index_options::{INDEX_OPTIONS, IndexOption, IndexVerdict};
 pub use load::version_key;
 pub use lookups::{Answers, Lookups};

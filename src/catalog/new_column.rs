@@ -36,6 +36,7 @@ impl TableDef {
         let mut table = self.clone();
         for NewDynamicColumn { name, ty, domain } in new {
             table.add_column(ColumnDef {
+                collation: None,
                 id: 0,
                 name,
                 ty,

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::type_def::stored_name;
 use super::{
-    CheckConstraint, ColumnDef, ColumnDefault, ForeignKey, Generation, IndexDef, NO_SEQUENCE, Rekeying,
-    Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef, TableOptions,
-    Unverified, UserTypes, ViewDef,
+    CheckConstraint, ColumnDef, ColumnDefault, ExpressionText, ForeignKey, Generation, IndexDef, NO_SEQUENCE,
+    Rekeying, Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef,
+    TableOptions, Unverified, UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -66,6 +66,8 @@ struct ColumnRecord {
     missing: Option<String>,
     hidden: bool,
     dynamic: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    collation: Option<String>,
     comment: Option<String>,
 }
 
@@ -76,11 +78,15 @@ enum DefaultRecord {
     Constant {
         value: Option<String>,
         sql: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<ExpressionText>,
     },
     Expression {
         sql: String,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         sequences: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<ExpressionText>,
     },
     /// Of an older release: counted by column.
     Sequence,
@@ -241,6 +247,7 @@ impl ColumnRecord {
             missing: constant_text(&column.missing),
             hidden: column.hidden,
             dynamic: column.dynamic,
+            collation: column.collation.clone(),
             comment: column.comment.clone(),
         }
     }
@@ -252,6 +259,7 @@ impl ColumnRecord {
             domain.ok_or_else(|| corrupt(format!("domain {oid} is not known")))
         });
         Ok(ColumnDef {
+            collation: self.collation,
             id: self.id,
             name: self.name,
             not_null: self.not_null,
@@ -270,13 +278,15 @@ impl ColumnRecord {
 impl DefaultRecord {
     fn from_def(default: &ColumnDefault) -> DefaultRecord {
         match default {
-            ColumnDefault::Constant { value, sql } => DefaultRecord::Constant {
+            ColumnDefault::Constant { value, sql, text } => DefaultRecord::Constant {
                 value: constant_text(value),
                 sql: sql.clone(),
+                text: text.clone(),
             },
-            ColumnDefault::Expression { sql, sequences } => DefaultRecord::Expression {
+            ColumnDefault::Expression { sql, sequences, text } => DefaultRecord::Expression {
                 sql: sql.clone(),
                 sequences: sequences.clone(),
+                text: text.clone(),
             },
             ColumnDefault::Sequence { oid: NO_SEQUENCE } => DefaultRecord::Sequence,
             ColumnDefault::Sequence { oid } => DefaultRecord::NextValue { sequence: *oid },
@@ -291,11 +301,14 @@ impl DefaultRecord {
 
     fn into_def(self, ty: &SqlType) -> Result<ColumnDefault> {
         Ok(match self {
-            DefaultRecord::Constant { value, sql } => ColumnDefault::Constant {
+            DefaultRecord::Constant { value, sql, text } => ColumnDefault::Constant {
                 value: constant_value(value, ty)?,
                 sql,
+                text,
             },
-            DefaultRecord::Expression { sql, sequences } => ColumnDefault::Expression { sql, sequences },
+            DefaultRecord::Expression { sql, sequences, text } => {
+                ColumnDefault::Expression { sql, sequences, text }
+            }
             DefaultRecord::Sequence => ColumnDefault::Sequence { oid: NO_SEQUENCE },
             DefaultRecord::NextValue { sequence } => ColumnDefault::Sequence { oid: sequence },
             DefaultRecord::Identity { always, sequence } => ColumnDefault::Identity {

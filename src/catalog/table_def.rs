@@ -8,7 +8,7 @@ use arrow::datatypes::FieldRef;
 use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
-use super::generation::{GeneratedColumns, Generation};
+use super::generation::{ExpressionText, GeneratedColumns, Generation};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
 use super::table_options::TableOptions;
@@ -130,6 +130,8 @@ pub struct ColumnDef {
     pub hidden: bool,
     /// Added by a write that named it.
     pub dynamic: bool,
+    /// COLLATE, where it is said: all order text by its bytes. (An older release did not keep it.)
+    pub collation: Option<String>,
     /// COMMENT ON COLUMN.
     pub comment: Option<String>,
 }
@@ -148,10 +150,18 @@ pub enum Unverified {
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum ColumnDefault {
-    /// A constant of the column's type; `sql` as written.
-    Constant { value: Value, sql: String },
+    /// A constant of the column's type; `sql` as written, `text` as PostgreSQL prints it, which older records do not say.
+    Constant {
+        value: Value,
+        sql: String,
+        text: Option<ExpressionText>,
+    },
     /// An expression evaluated at each write (`now()`, …), as SQL text; the oids of the sequences in it, which it names by them.
-    Expression { sql: String, sequences: Vec<u32> },
+    Expression {
+        sql: String,
+        sequences: Vec<u32>,
+        text: Option<ExpressionText>,
+    },
     /// The next value of the sequence with this oid: `nextval('s')`, and so serial.
     Sequence { oid: u32 },
     /// The same for `GENERATED … AS IDENTITY`; `always`: writes may not give a value of their own.

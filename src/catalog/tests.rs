@@ -26,6 +26,7 @@ async fn begin(store: &Arc<dyn Store>) -> Transaction {
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
     ColumnDef {
+        collation: None,
         id,
         name: name.to_string(),
         ty,
@@ -226,6 +227,7 @@ async fn every_kind_of_definition_reads_back() {
             let mut column = column(at as u16 + 1, &format!("c{at}"), ty.clone());
             column.missing = constant(text, ty);
             column.default = Some(ColumnDefault::Constant {
+                text: None,
                 value: constant(text, ty),
                 sql: format!("'{text}'"),
             });
@@ -234,6 +236,7 @@ async fn every_kind_of_definition_reads_back() {
         .collect();
     let id = columns.len() as u16;
     columns[0].default = Some(ColumnDefault::Expression {
+        text: None,
         sql: "now() IS NULL".to_string(),
         sequences: vec![16402],
     });

@@ -90,6 +90,7 @@ impl TableDef {
 
 fn time_column(id: ColumnId, name: String) -> ColumnDef {
     ColumnDef {
+        collation: None,
         id,
         name,
         ty: SqlType::Int8,

@@ -7,11 +7,11 @@ use super::column_cast::{arrow_cast, column_cast};
 pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
-use crate::types::tid;
 use crate::types::{
     CatalogType, FormatSettings, NetworkKind, Numeric, RecordType, SqlType, Value, bits, element_type,
     keeps_all_times,
 };
+use crate::types::{lsn, tid};
 use crate::{Error, Result};
 
 /// The name of [`CAST`]: whoever reads filters may look through it.
@@ -208,6 +208,7 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
     match value {
         Value::Bool(flag) => flag.to_string(),
         Value::Int(number) if *from == SqlType::Catalog(CatalogType::Tid) => tid::text(*number),
+        Value::Int(place) if *from == SqlType::Catalog(CatalogType::PgLsn) => lsn::text(*place),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
         Value::Network(address) => address.cast_text(),

@@ -59,6 +59,7 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod lsn;
 mod money;
 mod network;
 mod normal_form;
@@ -235,6 +236,7 @@ static TABLES: &[&[FunctionDef]] = &[
     text_search::FUNCTIONS,
     text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,
+    lsn::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,
     uuid::FUNCTIONS,

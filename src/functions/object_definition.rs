@@ -9,6 +9,7 @@ use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::cells::elements;
 use crate::system::catalog_version::objects::{path_with_catalog, read};
 use crate::system::catalog_version::routine_text::{self, Shown};
+use crate::system::catalog_version::user_column::form_of_node;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_viewdef};
 use crate::system::pg_catalog::naming::{format_type, split_name};
@@ -95,14 +96,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "pg_get_expr",
         &[T::Catalog(CatalogType::NodeTree), T::Oid],
         T::Text,
-        |b, catalog| b.map2(|text: &str, _: i64| expression(catalog, text)),
+        |b, catalog| b.map2(|node: &str, _: i64| expression(catalog, form_of_node(node, false))),
     )
     .bounded(),
     FunctionDef::catalog(
         "pg_get_expr",
         &[T::Catalog(CatalogType::NodeTree), T::Oid, T::Bool],
         T::Text,
-        |b, catalog| b.map3(|text: &str, _: i64, _: bool| expression(catalog, text)),
+        |b, catalog| {
+            b.map3(|node: &str, _: i64, pretty: bool| expression(catalog, form_of_node(node, pretty)))
+        },
     )
     .bounded(),
     FunctionDef::catalog("pg_get_function_arguments", &[T::Oid], T::Text, |b, catalog| {

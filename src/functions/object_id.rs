@@ -9,7 +9,7 @@ use crate::types::{CatalogType, SqlType, narrow_integer};
 pub fn oid_like(ty: &SqlType) -> bool {
     match ty {
         SqlType::Oid | SqlType::Regclass => true,
-        SqlType::Catalog(CatalogType::Xid8 | CatalogType::Tid) => false,
+        SqlType::Catalog(CatalogType::Xid8 | CatalogType::Tid | CatalogType::PgLsn) => false,
         SqlType::Catalog(_) => ty.arrow_type() == DataType::Int64,
         _ => false,
     }

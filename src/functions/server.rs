@@ -6,11 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
+use crate::error::Raised;
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::catalog_version::updatability::{UPDATES, writes_of};
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
-use crate::types::Numeric;
+use crate::types::{FormatSettings, Numeric, SqlType, TYPES, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -105,6 +106,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_tablespace_size", &[T::Name], T::Int8, null),
     FunctionDef::new("pg_tablespace_size", &[T::Oid], T::Int8, null),
     FunctionDef::new("pg_size_bytes", &[T::Text], T::Int8, |b| b.map1(size_bytes)),
+    FunctionDef::new("pg_column_size", &[T::Any], T::Int4, |b| {
+        b.map_values(|values| {
+            let bytes = values
+                .iter()
+                .zip(b.arguments)
+                .map(|(value, ty)| stored_bytes(value, ty));
+            bytes.sum::<i64>().min(i64::from(i32::MAX)) as i32
+        })
+    }),
     FunctionDef::new("pg_trigger_depth", &[], T::Int4, |b| b.map0(|| 0)),
     FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
@@ -112,6 +122,45 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|bytes| whole_bytes(bytes).map(size_pretty))
     }),
 ];
+
+/// What a value of a type takes in a row of PostgreSQL's, where nothing is compressed: of varying length with one byte before it, or four.
+fn stored_bytes(value: &Value, ty: &SqlType) -> i64 {
+    const ROW_HEADER: i64 = 24;
+    const ARRAY_HEADER: i64 = 20;
+    let varying = |bytes: usize| {
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        bytes + if bytes < 127 { 1 } else { 4 }
+    };
+    let row = TYPES.iter().find(|row| row.oid == ty.oid());
+    if let Some(length) = row.map(|row| i64::from(row.length)).filter(|length| *length > 0) {
+        return length;
+    }
+    match (value, ty) {
+        (Value::Null, _) => 0,
+        (Value::Text(text) | Value::Unknown(text), _) => varying(text.len()),
+        (Value::Bytes(bytes), _) => varying(bytes.len()),
+        (Value::Numeric(number), _) => {
+            // Groups of four digits on either side of the point, and what says where that is.
+            let text = number.to_string();
+            let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+            let whole = whole.trim_start_matches(['-', '0']).len();
+            let fraction = fraction.trim_end_matches('0').len();
+            varying(2 + 2 * (whole.div_ceil(4) + fraction.div_ceil(4)))
+        }
+        (Value::Array(items), SqlType::Array(item)) => {
+            let items = items.iter().map(|value| stored_bytes(value, item));
+            varying(usize::try_from(ARRAY_HEADER + items.sum::<i64>()).unwrap_or(usize::MAX))
+        }
+        (Value::Record(values), SqlType::Record(row)) => {
+            let fields = values.iter().zip(row.fields.iter());
+            ROW_HEADER
+                + fields
+                    .map(|(value, field)| stored_bytes(value, &field.ty))
+                    .sum::<i64>()
+        }
+        (other, _) => varying(other.to_text(&FormatSettings::default()).len()),
+    }
+}
 
 /// Which writes a relation takes, and a column of it.
 fn writes_of_oid(catalog: &CatalogContext, oid: i64, column: Option<usize>) -> i32 {
@@ -206,7 +255,12 @@ fn size_bytes(text: &str) -> Result<i64> {
         unit => {
             let found = UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit));
             let hint = "Valid units are \"bytes\", \"kB\", \"MB\", \"GB\", \"TB\", and \"PB\".";
-            found.ok_or_else(|| fault(Some(hint)))?.1
+            let unknown = || Raised {
+                detail: Some(format!("Invalid size unit: \"{unit}\".")),
+                hint: Some(hint.to_string()),
+                ..Raised::new("22023", format!("invalid size: \"{text}\""))
+            };
+            found.ok_or_else(unknown)?.1
         }
     };
     let bytes = number.times(&Numeric::from_i64(factor))?.round(0)?.floor();

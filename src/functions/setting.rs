@@ -31,6 +31,9 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 
 fn current_setting(catalog: &CatalogContext, name: &str, may_be_missing: bool) -> Result<Option<String>> {
     let settings = &catalog.statement().settings;
+    // What the statement has set itself by now counts.
+    let changed = settings.with_requested();
+    let settings = changed.as_ref().unwrap_or(settings);
     match may_be_missing {
         true => Ok(settings.get(name)),
         false => settings.show(name).map(Some),

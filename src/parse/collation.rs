@@ -9,6 +9,11 @@ const BINARY: [&str; 4] = ["C", "POSIX", "default", "ucs_basic"];
 
 /// Errors: 0A000 for a collation that orders text otherwise.
 pub(crate) fn check(name: &ObjectName) -> Result<()> {
+    read(name).map(drop)
+}
+
+/// The collation of a name; `None`: the database's own. Errors: as [`check`].
+pub(crate) fn read(name: &ObjectName) -> Result<Option<String>> {
     let parts: Vec<_> = name.0.iter().filter_map(|part| part.as_ident()).collect();
     let is_binary = match parts.as_slice() {
         [schema, name] => {
@@ -18,7 +23,10 @@ pub(crate) fn check(name: &ObjectName) -> Result<()> {
         _ => false,
     };
     match is_binary {
-        true => Ok(()),
+        true => Ok(parts
+            .last()
+            .map(|name| name.value.clone())
+            .filter(|name| name != "default")),
         false => Err(Error::unsupported(
             format!("the collation {name}"),
             Some("Text compares by its bytes here, as under COLLATE \"C\"."),

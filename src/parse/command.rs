@@ -121,6 +121,19 @@ impl Command {
         )
     }
 
+    /// What PostgreSQL calls it, where it begins or ends a transaction or a part of one.
+    pub fn transaction_tag(&self) -> Option<&'static str> {
+        Some(match self {
+            Command::Begin { start: false, .. } => "BEGIN",
+            Command::Begin { start: true, .. } => "START TRANSACTION",
+            Command::Commit { .. } => "COMMIT",
+            Command::Rollback { .. } | Command::RollbackTo { .. } => "ROLLBACK",
+            Command::Savepoint { .. } => "SAVEPOINT",
+            Command::Release { .. } => "RELEASE",
+            _ => return None,
+        })
+    }
+
     /// Whether it only locks, so that a transaction that keeps its snapshot takes it behind that.
     pub fn only_locks(&self) -> bool {
         matches!(self, Command::Keep(upkeep) if matches!(upkeep.kind, UpkeepKind::Lock { .. }))

@@ -34,6 +34,7 @@ pub(crate) fn table(types: &[SqlType], directions: &[bool]) -> Arc<TableDef> {
 pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bool]) -> Arc<TableDef> {
     let next_column_id = columns.len() as u16 + 1;
     let columns = columns.iter().enumerate().map(|(at, (name, ty))| ColumnDef {
+        collation: None,
         domain: None,
         id: at as u16 + 1,
         name: (*name).to_string(),

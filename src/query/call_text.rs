@@ -156,16 +156,31 @@ impl Printer<'_, '_> {
                 expr: value,
                 substring_from: Some(from),
                 substring_for,
-                ..
+                special,
+                shorthand,
             } => {
                 let value = self.print(value);
+                let value = match value.ty {
+                    SqlType::Varchar(_) => value.cast(SqlType::Text),
+                    _ if value.untyped.is_some() => value.into_type(&SqlType::Text),
+                    _ => value,
+                };
                 let from = self.print(from);
                 let length = substring_for.as_ref().map(|length| self.print(length));
+                let name = match (*shorthand, *special) {
+                    (true, _) => "substr",
+                    (false, true) => "\"substring\"",
+                    (false, false) => "SUBSTRING",
+                };
+                let (before, behind) = match name {
+                    "SUBSTRING" => (" FROM ", " FOR "),
+                    _ => (", ", ", "),
+                };
                 Printed::call(ty, |text| {
                     let length = length
                         .as_ref()
-                        .map_or(String::new(), |length| format!(" FOR {}", text(length)));
-                    format!("SUBSTRING({} FROM {}{length})", text(&value), text(&from))
+                        .map_or(String::new(), |length| format!("{behind}{}", text(length)));
+                    format!("{name}({}{before}{}{length})", text(&value), text(&from))
                 })
             }
             ast::Expr::Overlay {

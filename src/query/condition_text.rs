@@ -6,65 +6,14 @@
 
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
-use super::binder::{Binder, Clause, Place};
-use super::printed::{Around, Printed, Shape, Side, literal, number, operands};
+use super::binder::{Binder, Place};
+use super::printed::{Around, Printed, Shape, Side, literal, number, operands, quoted};
 use super::printed_query::{ShownRelations, is_more_than_a_call};
-use super::row_query::{RowColumn, RowRelation};
-use crate::Result;
-use crate::catalog::TableDef;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::query::type_name::named_type;
-use crate::system::StatementContext;
 use crate::tree::Expr;
 use crate::types::SqlType;
-
-/// A condition over the columns of a table, plain and pretty. Errors: those of binding the table's columns.
-pub(crate) fn condition_text(
-    ctx: &StatementContext,
-    table: &TableDef,
-    condition: &ast::Expr,
-) -> Result<(String, String)> {
-    let columns = table.visible_columns().map(|column| RowColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        origin: None,
-    });
-    condition_text_over(ctx, columns.collect(), &table.name, condition)
-}
-
-/// The same, over these columns of a relation of this name.
-pub(super) fn condition_text_over(
-    ctx: &StatementContext,
-    columns: Vec<RowColumn>,
-    name: &str,
-    condition: &ast::Expr,
-) -> Result<(String, String)> {
-    let relation = RowRelation {
-        name: name.to_string(),
-        schema: None,
-        columns,
-        dynamic_table: None,
-    };
-    let parameters = Vec::new();
-    let mut binder = Binder::new(ctx, &parameters);
-    let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
-    let place = Place {
-        scope: &scope,
-        outer: None,
-        clause: Clause::Check,
-        windows: &[],
-    };
-    let mut printer = Printer {
-        binder: &mut binder,
-        place,
-        shown: None,
-        indent: 0,
-        has_failed: false,
-    };
-    let printed = printer.print(condition);
-    Ok((printed.plain, printed.pretty))
-}
 
 /// Prints expressions that stand at one place.
 pub(super) struct Printer<'p, 'c> {
@@ -96,9 +45,7 @@ impl Printer<'_, '_> {
             E::CompoundFieldAccess { root, access_chain } if self.shown.is_some() => {
                 self.subscripted(expr, root, access_chain)
             }
-            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. }
-                if self.shown.is_some() =>
-            {
+            E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. } => {
                 self.spelt_call(expr)
             }
             E::Value(value) => self.value(expr, &value.value),
@@ -457,6 +404,7 @@ impl Printer<'_, '_> {
         match &inner.untyped {
             Some(text) => literal(text, &ty),
             None if inner.ty == ty => inner,
+            None if inner.plain == "NULL" => inner.into_type(&ty),
             None => inner.cast(ty),
         }
     }
@@ -528,7 +476,11 @@ impl Printer<'_, '_> {
         let printed: Vec<Printed> = printed
             .into_iter()
             .zip(types)
-            .map(|(argument, ty)| argument.into_type(&ty))
+            .enumerate()
+            .map(|(at, (argument, ty))| match &argument.untyped {
+                Some(text) if takes_any(&name, at) => Printed::word(quoted(text), ty),
+                _ => argument.into_type(&ty),
+            })
             .collect();
         let name = match name.as_str() {
             "coalesce" | "nullif" | "greatest" | "least" => name.to_uppercase(),
@@ -551,6 +503,17 @@ impl Printer<'_, '_> {
             }
             _ => vec![SqlType::Unknown; count],
         }
+    }
+}
+
+/// Whether a function takes an argument of any type, as which a literal has none.
+fn takes_any(name: &str, at: usize) -> bool {
+    match name {
+        "concat" | "json_build_array" | "json_build_object" | "jsonb_build_array" | "jsonb_build_object" => {
+            true
+        }
+        "concat_ws" | "format" => at > 0,
+        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fold};
-use super::condition_text::condition_text_over;
+use super::row_expression_text::condition_text_over;
 use super::row_query::RowColumn;
 use super::scope::{Scope, ScopeColumn};
 use crate::catalog::TypeDef;

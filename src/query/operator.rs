@@ -7,7 +7,7 @@ use crate::functions::Volatility;
 use crate::functions::value_array::value_of_scalar;
 use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
 use crate::tree::{self, BinaryExpr, Expr, Operator, ScalarValue};
-use crate::types::{Numeric, NumericSize, SqlType, Value, comparable_text, numeric_key};
+use crate::types::{CatalogType, Numeric, NumericSize, SqlType, Value, comparable_text, numeric_key};
 use crate::{Error, Result};
 
 /// The operator that matches a text of this type: citext matches what it matches in any case.
@@ -280,7 +280,24 @@ impl Binder<'_> {
         if let Some(bound) = self.date_arithmetic(op, left.clone(), right.clone())? {
             return Ok(bound);
         }
+        if let Some(bound) = self.lsn_arithmetic(op, left.clone(), right.clone())? {
+            return Ok(bound);
+        }
         Err(no_operator(op.symbol(), &left.ty, &right.ty))
+    }
+
+    /// The same of places in a log and bytes.
+    fn lsn_arithmetic(&mut self, op: ArithmeticOp, left: Bound, right: Bound) -> Result<Option<Bound>> {
+        const LSN: SqlType = SqlType::Catalog(CatalogType::PgLsn);
+        let is_lsn = (left.ty == LSN, right.ty == LSN);
+        let name = match (op, is_lsn) {
+            (ArithmeticOp::Subtract, (true, true)) => "pg_lsn_mi",
+            (ArithmeticOp::Subtract, (true, false)) if right.ty.is_number() => "pg_lsn_mii",
+            (ArithmeticOp::Add, (true, false)) if right.ty.is_number() => "pg_lsn_pli",
+            (ArithmeticOp::Add, (false, true)) if left.ty.is_number() => "numeric_pl_pg_lsn",
+            _ => return Ok(None),
+        };
+        self.resolve_function(name, vec![left, right]).map(Some)
     }
 
     /// An untyped operand takes the other's type, or interval beside a date or time of which `'1 day'` is added.

@@ -185,12 +185,8 @@ pub(super) fn literal(text: &str, ty: &SqlType) -> Printed {
     }
 }
 
-fn quoted(text: &str) -> String {
-    let quoted = text.replace('\'', "''");
-    match quoted.contains('\\') {
-        true => format!("E'{}'", quoted.replace('\\', "\\\\")),
-        false => format!("'{quoted}'"),
-    }
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "''"))
 }
 
 /// Both operands as PostgreSQL's operator takes them.

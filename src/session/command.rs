@@ -386,6 +386,7 @@ impl Session {
                     });
                 }
                 self.portals.clear();
+                self.align_cursors();
                 self.forget_statements();
                 self.reset(None)?;
                 self.unlisten(None);

@@ -8,7 +8,7 @@ use super::transaction::Block;
 use super::{Portal, PortalState, PreparedStatement, Reply, Session};
 use crate::error::{CursorFault, DuplicateKind};
 use crate::parse::command::{Command, CursorOptions, Movement};
-use crate::sql::{Description, Statement, check_cursor_query, not_a_query};
+use crate::sql::{Description, Statement, check_cursor_query, not_a_query, shared_cursor};
 use crate::system::{CursorPosition, CursorRow, Parameters, now_us};
 use crate::types::WireFormat;
 use crate::{Error, Result};
@@ -69,6 +69,7 @@ impl Session {
         };
         rows.is_binary = options.binary;
         let txn = rows.txn.take();
+        let shared = rows.cursor().cloned();
         let description = Description {
             parameters: Vec::new(),
             columns: Some(rows.columns.clone()),
@@ -81,6 +82,10 @@ impl Session {
             is_scrollable: rows.is_scrollable(),
             created_us: now_us(),
         };
+        let row = Arc::new(row);
+        if let Some(cursor) = shared {
+            self.shared.open_cursors.insert(Arc::clone(&row), cursor, true);
+        }
         let format = if options.binary {
             WireFormat::Binary
         } else {
@@ -91,10 +96,7 @@ impl Session {
             parameters: Parameters::default(),
             formats: vec![format; rows.columns.len()].into(),
             state: PortalState::Streaming(rows),
-            declared: Some(Declared {
-                row: Arc::new(row),
-                is_held: false,
-            }),
+            declared: Some(Declared { row, is_held: false }),
             number: self.next_portal_number(),
         };
         self.portals.insert(name.to_string(), portal);
@@ -136,7 +138,10 @@ impl Session {
             PortalState::Ready => None,
         };
         let position = match cursor {
-            Some(cursor) => cursor.position(name)?,
+            Some(cursor) => match cursor.try_lock() {
+                Ok(cursor) => cursor.position(name)?,
+                Err(_) => return Err(Error::internal("a cursor that is at work")),
+            },
             // Nobody knows of what rows those of a portal of the protocol are made.
             None => CursorPosition::unknown(name),
         };
@@ -188,14 +193,16 @@ impl Session {
         // A portal of the protocol becomes a cursor that goes forward.
         let mut rows = rows.into_cursor(&settings);
         let is_row_told = matches!(movement, Movement::Forward(0) | Movement::Relative(0)) && only_move;
-        let Some(cursor) = rows.cursor_mut() else {
+        let Some(cursor) = rows.cursor().cloned() else {
             return Err(Error::internal("a cursor's rows are no cursor"));
         };
+        let mut cursor = cursor.lock_owned().await;
         let left = match is_row_told {
             true => Ok(Some(0)),
             false => interrupt.guard(deadline, cursor.begin(movement, only_move)).await,
         };
         let stands = u64::from(is_row_told && cursor.is_on_row());
+        drop(cursor);
         let left = match left {
             Ok(left) => left,
             Err(error) => {
@@ -225,10 +232,12 @@ impl Session {
         match name {
             Some(name) => {
                 self.portals.remove(name).ok_or_else(|| undefined_cursor(name))?;
+                self.align_cursors();
                 Ok("CLOSE CURSOR")
             }
             None => {
                 self.portals.clear();
+                self.align_cursors();
                 Ok("CLOSE CURSOR ALL")
             }
         }
@@ -266,9 +275,10 @@ impl Session {
             let is_wanted = |declared: &Declared| declared.row.is_holdable && !declared.is_held;
             if portal.declared.as_ref().is_some_and(is_wanted)
                 && let PortalState::Streaming(rows) = &mut portal.state
-                && let Some(cursor) = rows.cursor_mut()
+                && let Some(cursor) = rows.cursor()
             {
-                self.interrupt.guard(deadline, cursor.hold()).await?;
+                let holding = async { cursor.lock().await.hold().await };
+                self.interrupt.guard(deadline, holding).await?;
             }
         }
         Ok(())
@@ -283,6 +293,54 @@ impl Session {
             }
             None => false,
         });
+        self.align_cursors();
+    }
+
+    /// Closes the cursors that bodies may use and that are the session's no more.
+    pub(super) fn align_cursors(&self) {
+        let is_own = |name: &String| {
+            self.portals
+                .get(name)
+                .is_some_and(|portal| portal.declared.is_some())
+        };
+        let cursors = &self.shared.open_cursors;
+        cursors.retain(|cursor| cursor.is_pinned || (cursor.is_session && is_own(&cursor.row.name)));
+    }
+
+    /// The cursors that bodies have opened are the session's, and those that they have closed are not.
+    pub(super) fn adopt_cursors(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let cursors = &shared.open_cursors;
+        let is_open = |name: &String, portal: &Portal| portal.declared.is_none() || cursors.contains(name);
+        self.portals.retain(|name, portal| is_open(name, portal));
+        if self.transaction.block == Block::None {
+            return self.align_cursors();
+        }
+        for opened in cursors.take_new() {
+            let Some(cursor) = shared_cursor(opened.rows) else {
+                continue;
+            };
+            let columns = match cursor.try_lock() {
+                Ok(cursor) => Arc::clone(cursor.columns()),
+                Err(_) => continue,
+            };
+            let description = Description {
+                parameters: Vec::new(),
+                columns: Some(Arc::clone(&columns)),
+            };
+            let portal = Portal {
+                statement: Arc::new(PreparedStatement::new(None, description)),
+                parameters: Parameters::default(),
+                formats: vec![WireFormat::Text; columns.len()].into(),
+                state: PortalState::Streaming(RowStream::of_cursor(columns, cursor)),
+                declared: Some(Declared {
+                    row: Arc::clone(&opened.row),
+                    is_held: false,
+                }),
+                number: self.next_portal_number(),
+            };
+            self.portals.insert(opened.row.name.clone(), portal);
+        }
     }
 }
 

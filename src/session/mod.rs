@@ -5,9 +5,9 @@
 //! `complete` it. Whatever fails, `fail` is called once for each error that is reported. Several statements of one
 //! message, or of one pipeline, stand between `open_implicit` and `close_implicit` and are one transaction.
 
+mod code_run;
 mod command;
 mod copy;
-mod cursor;
 mod cursors;
 mod instance;
 mod point_read;

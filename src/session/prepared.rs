@@ -204,6 +204,7 @@ impl Session {
     /// Forgets a portal and stops what is left of it; one that does not exist is no error.
     pub fn close_portal(&mut self, name: &str) {
         self.portals.remove(name);
+        self.align_cursors();
     }
 
     pub(super) fn next_portal_number(&mut self) -> u64 {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::StreamExt;
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::cursor::Cursor;
 use super::{Interrupt, PreparedStatement};
 use crate::parse::command::Movement;
 use crate::scan::{OutputColumn, Rows, RowsStream};
+use crate::sql::{Cursor, SharedCursor};
 use crate::system::{CursorRow, Parameters, Settings, StatementMemory};
 use crate::txn::Transaction;
 use crate::types::WireFormat;
@@ -49,14 +50,14 @@ enum Source {
     /// The statement itself.
     Stream(RowsStream),
     /// A cursor on its query's rows.
-    Cursor(Box<Cursor>),
+    Cursor(SharedCursor),
 }
 
 impl Source {
     async fn next(&mut self, wanted: usize) -> Result<Option<Rows>> {
         match self {
             Source::Stream(stream) => stream.next().await.transpose(),
-            Source::Cursor(cursor) => cursor.next(wanted).await,
+            Source::Cursor(cursor) => cursor.lock().await.next(wanted).await,
         }
     }
 }
@@ -137,10 +138,10 @@ impl RowStream {
     }
 
     /// What a cursor gives.
-    pub(super) fn of_cursor(columns: Arc<[OutputColumn]>, cursor: Cursor) -> RowStream {
+    pub(super) fn of_cursor(columns: Arc<[OutputColumn]>, cursor: SharedCursor) -> RowStream {
         let stream = futures::stream::empty().boxed();
         RowStream {
-            source: Source::Cursor(Box::new(cursor)),
+            source: Source::Cursor(cursor),
             ..RowStream::new(columns, stream, RowsTag::Counted("FETCH"))
         }
     }
@@ -150,21 +151,13 @@ impl RowStream {
         if let Source::Stream(stream) = self.source {
             let memory = self.memory.clone().unwrap_or_else(|| settings.statement_memory());
             let cursor = Cursor::of_stream(stream, &self.columns, Arc::clone(settings), memory);
-            self.source = Source::Cursor(Box::new(cursor));
+            self.source = Source::Cursor(Arc::new(Mutex::new(cursor)));
         }
         self
     }
 
     /// The cursor that the rows are of.
-    pub(super) fn cursor_mut(&mut self) -> Option<&mut Cursor> {
-        match &mut self.source {
-            Source::Cursor(cursor) => Some(cursor),
-            Source::Stream(_) => None,
-        }
-    }
-
-    /// The cursor that the rows are of.
-    pub(super) fn cursor(&self) -> Option<&Cursor> {
+    pub(super) fn cursor(&self) -> Option<&SharedCursor> {
         match &self.source {
             Source::Cursor(cursor) => Some(cursor),
             Source::Stream(_) => None,
@@ -173,7 +166,8 @@ impl RowStream {
 
     /// Whether the cursor that the rows are of can go back.
     pub(super) fn is_scrollable(&self) -> bool {
-        self.cursor().is_some_and(Cursor::is_scrollable)
+        let cursor = self.cursor().map(|cursor| cursor.try_lock());
+        cursor.is_some_and(|cursor| cursor.is_ok_and(|cursor| cursor.is_scrollable()))
     }
 
     pub(super) fn of_batches(
@@ -261,7 +255,7 @@ impl RowStream {
     /// What is behind where FETCH and MOVE left it is next. Errors: the query's.
     pub async fn go_on(&mut self) -> Result<()> {
         if let Source::Cursor(cursor) = &mut self.source {
-            let left = cursor.begin(Movement::ForwardAll, false).await?;
+            let left = cursor.lock().await.begin(Movement::ForwardAll, false).await?;
             self.fetch(left);
             self.tag = RowsTag::Counted("SELECT");
         }

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use tokio::time::Instant;
 
 use super::statement_run::Run;
@@ -106,6 +107,10 @@ impl Session {
             position: self.position_of(statement)?,
         };
         let reply = match self.transaction.block {
+            Block::None if statement.parsed.runs_code() => self.run_code(&run).boxed().await?,
+            Block::Implicit if self.transaction.is_pipeline && statement.parsed.runs_code() => {
+                self.run_code(&run).boxed().await?
+            }
             Block::None => match self.read_point(&run).await? {
                 Some(reply) => reply,
                 None => self.run_alone(&run).await?,
@@ -121,6 +126,7 @@ impl Session {
         {
             self.dropped();
         }
+        self.adopt_cursors();
         self.apply_requested_settings()?;
         if let Reply::Done { .. } = reply {
             self.end_statement();
@@ -169,6 +175,7 @@ impl Session {
             let name = std::mem::take(&mut rows.cursor_name);
             portal.state = super::PortalState::Streaming(rows);
             self.portals.insert(name, *portal);
+            self.adopt_cursors();
             return Ok(tag);
         }
         let txn = rows.txn.take();
@@ -231,7 +238,12 @@ impl Session {
     }
 
     /// What a run runs in. The rows of a query that come later, when the block has written more, are those of its beginning.
-    fn context_of(&self, run: &Run<'_>, txn: &Arc<Transaction>, catalog: Arc<Catalog>) -> StatementContext {
+    pub(super) fn context_of(
+        &self,
+        run: &Run<'_>,
+        txn: &Arc<Transaction>,
+        catalog: Arc<Catalog>,
+    ) -> StatementContext {
         let parsed = &run.statement.parsed;
         let in_block = self.transaction.block != Block::None;
         let txn = match in_block && parsed.command.is_none() && parsed.kind == StatementKind::Read {
@@ -286,6 +298,7 @@ impl Session {
             cursors: self.cursor_rows(),
             cursor_position: None,
             variables: None,
+            transaction_control: None,
             calls: 0,
             call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,
@@ -426,7 +439,7 @@ impl Session {
 
 /// Whether a statement outside a block fails with this as one in a block would: it keeps its snapshot, in which a row is not as it is now.
 /// Where a definition came between, or what it only read was written, it may begin again: nobody has seen anything of it.
-fn ends_alone(txn: &Transaction, error: &Error) -> bool {
+pub(super) fn ends_alone(txn: &Transaction, error: &Error) -> bool {
     match error {
         Error::Conflict { key } => txn.keeps_snapshot() && is_data(key),
         _ => false,
@@ -465,13 +478,13 @@ impl Session {
 }
 
 /// The runs of one statement: what the earlier ones left in the session is taken back before the next.
-struct Attempts {
+pub(super) struct Attempts {
     before: RunMark,
     was_too_old: bool,
 }
 
 impl Attempts {
-    fn of(session: &Session) -> Attempts {
+    pub(super) fn of(session: &Session) -> Attempts {
         session.shared.sequences.begin_statement();
         Attempts {
             before: session.mark_run(),
@@ -480,7 +493,7 @@ impl Attempts {
     }
 
     /// Whether the statement that failed so begins anew; if it does, it has left nothing in the session.
-    fn may_begin_again(&mut self, session: &Session, error: &Error) -> bool {
+    pub(super) fn may_begin_again(&mut self, session: &Session, error: &Error) -> bool {
         let is_again = match error {
             Error::Conflict { .. } | Error::ReadConflict => true,
             Error::SnapshotTooOld => !std::mem::replace(&mut self.was_too_old, true),

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use tokio::time::Instant;
 
-use super::cursor::Cursor;
 use super::rows::{RowStream, RowsTag};
 use super::{CopyFrom, CopyTo, Reply};
 use crate::scan::OutputColumn;
-use crate::sql::{self, OpenedCursor, Outcome, Statement};
+use crate::sql::{self, Cursor, OpenedCursor, Outcome, Statement};
 use crate::system::{CursorPosition, Parameters, Settings, StatementContext, StatementMemory};
 use crate::{Error, Result};
 
@@ -70,7 +70,7 @@ impl Run<'_> {
             (Ran::Opened(opened), Some(CursorSetup { scroll, settings })) => {
                 let columns = Arc::clone(&opened.columns);
                 let cursor = Cursor::new(opened, *scroll, Arc::clone(settings), Arc::clone(memory));
-                let mut rows = RowStream::of_cursor(columns, cursor);
+                let mut rows = RowStream::of_cursor(columns, Arc::new(Mutex::new(cursor)));
                 rows.memory = Some(Arc::clone(memory));
                 return Ok(Reply::Rows(rows));
             }

@@ -45,6 +45,8 @@ pub(super) struct TransactionState {
     snapshot: Option<SharedSnapshot>,
     /// Something was dropped, whose keys are to be removed after the commit.
     drops: bool,
+    /// Of an implicit block: it is a pipeline's, and the bodies of procedures may end it.
+    pub(super) is_pipeline: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -61,6 +63,11 @@ pub(super) enum Block {
 }
 
 impl TransactionState {
+    /// What has begun by now.
+    pub(super) fn at_hand(&self) -> Option<&Arc<Transaction>> {
+        self.active.as_ref().map(|active| &active.txn)
+    }
+
     /// Whether there is a savepoint.
     pub(super) fn is_in_savepoint(&self) -> bool {
         !self.savepoints.is_empty()
@@ -192,6 +199,7 @@ impl Session {
                 self.shared.roll_back_to(shared);
                 self.portals
                     .retain(|_, portal| portal.number < kept || portal.is_held());
+                self.align_cursors();
             }
             Block::Failed => {}
         }
@@ -296,6 +304,7 @@ impl Session {
         self.shared.roll_back_to(savepoint.shared);
         let portals_made = savepoint.portals_made;
         self.portals.retain(|_, portal| portal.number < portals_made);
+        self.align_cursors();
         self.transaction.block = Block::Explicit;
         Ok(())
     }
@@ -489,7 +498,7 @@ impl Session {
         }
     }
 
-    fn open(&mut self, block: Block, modes: Modes) {
+    pub(super) fn open(&mut self, block: Block, modes: Modes) {
         self.transaction = TransactionState {
             block,
             modes,
@@ -506,13 +515,7 @@ impl Session {
             return Ok(None);
         }
         self.require_block(&format!("{statement} AND CHAIN"))?;
-        let settings = self.settings();
-        let is_on = |name: &str| settings.get(name).map(|value| value == "on");
-        Ok(Some(Modes {
-            isolation: Some(settings.isolation.name()),
-            read_only: is_on("transaction_read_only"),
-            deferrable: is_on("transaction_deferrable"),
-        }))
+        Ok(Some(self.modes_in_force()))
     }
 
     /// Commits whatever is open. The transaction is over either way, and portals with it.
@@ -565,7 +568,7 @@ impl Session {
         self.run_in_block(&run).await.map(|_| ())
     }
 
-    fn rollback_transaction(&mut self) {
+    pub(super) fn rollback_transaction(&mut self) {
         let state = std::mem::take(&mut self.transaction);
         if let Some(active) = state.active {
             active.txn.roll_back();

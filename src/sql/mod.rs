@@ -10,6 +10,7 @@ mod effort;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
+mod open_cursor;
 mod plpgsql;
 #[cfg(test)]
 mod read_fields;
@@ -41,6 +42,7 @@ pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
 pub(crate) use explain::columns_of as explain_columns;
+pub(crate) use open_cursor::{Cursor, SharedCursor, shared_cursor};
 pub(crate) use routine::call_routine;
 use statement::KeptPlan;
 pub use statement::{Statement, parse};
@@ -194,7 +196,7 @@ async fn execute_query(
 }
 
 /// The rows, once all are there. Errors: the stream's; 53100, 53200.
-async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
+pub(in crate::sql) async fn held_back(ctx: &StatementContext, mut rows: RowsStream) -> Result<RowsStream> {
     let mut kept = Spool::new(Arc::clone(&ctx.settings), Arc::clone(&ctx.memory), 0);
     while let Some(rows) = rows.try_next().await? {
         kept.push(rows.into_batch()?).await?;

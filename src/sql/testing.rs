@@ -170,6 +170,7 @@ impl Client {
             prepared: Arc::default(),
             cursors: Arc::default(),
             cursor_position: None,
+            transaction_control: None,
             variables: None,
             calls: 0,
             call_routine: crate::sql::call_routine,

@@ -8,8 +8,8 @@ use futures::future::BoxFuture;
 
 use super::plan_cache::{ConstantTypes, KeptBasis, PlanBasis};
 use super::{
-    CommonRows, CursorPosition, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState, SessionState,
-    Settings, StatementMemory, Variables,
+    CommonRows, CursorPosition, CursorRow, IndexBuilds, Jobs, PreparedList, RoutineCall, ServerState,
+    SessionState, Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
     Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, ObjectKind, Relation, RelationName,
@@ -88,29 +88,14 @@ pub struct StatementContext {
     pub cursor_position: Option<Arc<CursorPosition>>,
     /// The variables of the function that it is a statement of.
     pub variables: Option<Arc<Variables>>,
+    /// How it ends its transaction; `None`: it shares that with others, and cannot.
+    pub transaction_control: Option<Arc<TransactionControl>>,
     /// How many functions it is inside of.
     pub calls: usize,
     /// Runs a function that a user made, which is above this layer.
     pub call_routine: RoutineCaller,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
     pub compile_generated: fn(&StatementContext, &TableDef) -> Result<Arc<dyn GeneratedColumns>>,
-}
-
-/// A cursor as `pg_cursors` tells of it.
-#[derive(Debug, Clone)]
-pub struct CursorRow {
-    /// Its name.
-    pub name: String,
-    /// The text of DECLARE.
-    pub statement: Arc<str>,
-    /// WITH HOLD.
-    pub is_holdable: bool,
-    /// BINARY.
-    pub is_binary: bool,
-    /// Whether it can go back.
-    pub is_scrollable: bool,
-    /// When it was made: microseconds since 1970 UTC.
-    pub created_us: i64,
 }
 
 impl StatementContext {

@@ -18,6 +18,7 @@ mod index_builds;
 pub(crate) mod interrupt;
 mod jobs;
 pub mod key_advice;
+mod open_cursors;
 pub mod pg_catalog;
 pub mod plan_cache;
 mod prepared_list;
@@ -35,10 +36,11 @@ pub(crate) mod settings;
 pub(crate) mod small_scans;
 mod spill;
 pub(crate) mod statement_memory;
+mod transaction_control;
 
 pub use channels::Notification;
 pub use common_rows::CommonRows;
-pub use context::{CursorRow, Notice, Parameters, RoutineCaller, StatementContext};
+pub use context::{Notice, Parameters, RoutineCaller, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{DeferredCause, DeferredCheck, ReferenceCheck, UniqueCheck};
@@ -47,6 +49,7 @@ pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
 pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
+pub use open_cursors::{CursorRow, CursorRowsAtHand, OpenCursor, OpenCursors};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
@@ -58,3 +61,6 @@ pub use settings::{
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;
+pub use transaction_control::{
+    AskedOfSession, Counted, TransactionAtHand, TransactionControl, TransactionRequest,
+};

@@ -11,6 +11,7 @@ use super::copy_progress::CopyAtHand;
 use super::deferred_constraints::{DeferredConstraints, DeferredMark};
 use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
+use super::open_cursors::OpenCursors;
 use super::session_random::SessionRandom;
 use super::session_sequences::SessionSequences;
 use crate::Result;
@@ -45,6 +46,8 @@ pub struct SessionState {
     pub sequences: SessionSequences,
     /// What its transaction has left to be asked of constraints. Who leaves something touches the session.
     pub deferred: DeferredConstraints,
+    /// Its cursors.
+    pub open_cursors: OpenCursors,
     /// What random() gives.
     pub random: SessionRandom,
     /// The COPY that it runs.
@@ -137,6 +140,7 @@ impl SessionState {
             channels: all_channels.session(process_id),
             sequences: SessionSequences::default(),
             deferred: DeferredConstraints::default(),
+            open_cursors: OpenCursors::default(),
             random: SessionRandom::default(),
             copy: Arc::default(),
             all_locks,

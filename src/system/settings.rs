@@ -398,6 +398,30 @@ impl Settings {
         changed.show(name)
     }
 
+    /// The settings with the changes that were asked for and are not applied yet; `None` where there are none.
+    pub fn with_requested(&self) -> Option<Settings> {
+        let requested = self.requested.lock().map(|requested| requested.clone());
+        let requested = requested.unwrap_or_default();
+        let mut changed = (!requested.is_empty()).then(|| self.clone())?;
+        for change in requested {
+            // It was taken once, and is a value that the setting can have.
+            let _ = changed.set(&change.name, &[change.value]);
+        }
+        Some(changed)
+    }
+
+    /// How many changes were asked for.
+    pub fn requested_mark(&self) -> usize {
+        self.requested.lock().map_or(0, |requested| requested.len())
+    }
+
+    /// Forgets what was asked for since.
+    pub fn forget_requested(&self, mark: usize) {
+        if let Ok(mut requested) = self.requested.lock() {
+            requested.truncate(mark);
+        }
+    }
+
     /// Collects `set_config`'s changes apart from those of the settings it was cloned from.
     pub fn detach(&mut self) {
         self.requested = Arc::default();

@@ -20,6 +20,7 @@ use crate::types::{ColumnEncoder, FormatSettings, SqlType, Value, WireFormat};
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
     ColumnDef {
+        collation: None,
         domain: None,
         id,
         name: name.to_string(),

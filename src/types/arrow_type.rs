@@ -63,6 +63,7 @@ impl SqlType {
                 | CatalogType::Xid
                 | CatalogType::Cid
                 | CatalogType::Tid
+                | CatalogType::PgLsn
                 | CatalogType::Xid8,
             ) => DataType::Int64,
             SqlType::Catalog(CatalogType::OidVector) => list_of(DataType::Int64),

@@ -24,6 +24,7 @@ impl Value {
             SqlType::Array(_) | SqlType::Int2Vector | SqlType::Catalog(CatalogType::OidVector) => {
                 Value::Array(read_array(bytes, element_type(ty), parameter)?)
             }
+            SqlType::Catalog(CatalogType::PgLsn) => Value::Int(lsn(fixed(bytes).ok_or_else(damaged)?)),
             SqlType::Catalog(CatalogType::Tid) => {
                 Value::Int(super::tid::from_bytes(fixed(bytes).ok_or_else(damaged)?))
             }
@@ -304,4 +305,8 @@ fn read_elements(
         }
     }
     Ok(elements)
+}
+
+fn lsn(bytes: [u8; 8]) -> i64 {
+    super::lsn::of_number(u64::from_be_bytes(bytes))
 }

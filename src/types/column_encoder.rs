@@ -60,6 +60,7 @@ pub(super) enum Source {
     Date(Date32Array),
     Money(Int64Array),
     Tid(Int64Array),
+    Lsn(Int64Array),
     Time(Time64MicrosecondArray),
     Timestamp(TimestampMicrosecondArray),
     TimestampTz(TimestampMicrosecondArray),
@@ -220,6 +221,7 @@ impl Source {
             SqlType::Catalog(CatalogType::OidVector) => {
                 Source::of_vector(&SqlType::Oid, array, format, settings)?
             }
+            SqlType::Catalog(CatalogType::PgLsn) => Source::Lsn(array.as_primitive().clone()),
             SqlType::Catalog(CatalogType::Tid) => Source::Tid(array.as_primitive().clone()),
             SqlType::Catalog(_) if ty.arrow_type() == DataType::Int64 => {
                 Source::Oid(array.as_primitive().clone())
@@ -293,6 +295,7 @@ impl Source {
             Source::Network(array, kind) => Scalar::Network(*kind, array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Money(array) => Scalar::Money(array.value(row)),
+            Source::Lsn(array) => Scalar::Lsn(array.value(row)),
             Source::Tid(array) => Scalar::Tid(array.value(row)),
             Source::Time(array) => Scalar::Time(array.value(row)),
             Source::Timestamp(array) => Scalar::Timestamp(array.value(row)),

@@ -60,7 +60,11 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             // Constants of these types are text here, so text must be assignable to them.
             let is_carried = matches!(
                 ty,
-                SqlType::Json | SqlType::Jsonb | SqlType::TsVector | SqlType::TsQuery
+                SqlType::Json
+                    | SqlType::Jsonb
+                    | SqlType::TsVector
+                    | SqlType::TsQuery
+                    | SqlType::Catalog(CatalogType::Refcursor)
             );
             let parses = kind == Kind::Cast || is_carried;
             return parses.then(|| Value::parse(&text, ty, settings));
@@ -85,7 +89,9 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             _ => None,
         },
         // What is one is told by its own type: no other becomes it.
-        SqlType::Catalog(CatalogType::Tid) => matches!(value, Value::Int(_)).then_some(Ok(value)),
+        SqlType::Catalog(CatalogType::Tid | CatalogType::PgLsn) => {
+            matches!(value, Value::Int(_)).then_some(Ok(value))
+        }
         SqlType::Catalog(CatalogType::Xid8) => match value {
             Value::Int(_) => to_integer(value, "xid8", (0, i64::MAX), kind),
             _ => None,

@@ -41,6 +41,7 @@ mod json;
 mod json_fault;
 pub(crate) mod json_path;
 pub(crate) mod letter_case;
+pub(crate) mod lsn;
 mod mac_address;
 pub(crate) mod money;
 mod network;

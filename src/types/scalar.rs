@@ -5,7 +5,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
     ByteaOutput, CatalogType, FormatSettings, Interval, NetworkKind, Numeric, NumericBytes, SqlType, bits,
-    datetime_output, digits, floats, interval_output, money, network, text_search, tid,
+    datetime_output, digits, floats, interval_output, lsn, money, network, text_search, tid,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -38,6 +38,8 @@ pub enum Scalar<'a> {
     Money(i64),
     /// tid: the number of a row
     Tid(i64),
+    /// A place in a log.
+    Lsn(i64),
     /// numeric: `unscaled` is the value times 10 to the power of `scale`.
     Decimal128 {
         /// See above.
@@ -117,6 +119,7 @@ impl Scalar<'_> {
             Scalar::Decimal128 { unscaled, scale } => digits::put_decimal128(out, unscaled, scale),
             Scalar::Money(cents) => money::put(out, cents),
             Scalar::Tid(number) => tid::put(out, number),
+            Scalar::Lsn(place) => out.extend_from_slice(lsn::text(place).as_bytes()),
             Scalar::Numeric(number) => number.put_text(out),
             Scalar::FormerNumeric(digits, scale) => {
                 with_former(digits, scale, |number| number.put_text(out));
@@ -151,6 +154,7 @@ impl Scalar<'_> {
             Scalar::Int8(value) | Scalar::Money(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Oid(value) => out.extend_from_slice(&(value as u32).to_be_bytes()),
             Scalar::Tid(number) => out.extend_from_slice(&tid::to_bytes(number)),
+            Scalar::Lsn(place) => out.extend_from_slice(&lsn::number(place).to_be_bytes()),
             Scalar::Float4(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Float8(value) => out.extend_from_slice(&value.to_be_bytes()),
             Scalar::Decimal128 { unscaled, scale } => put_numeric(out, unscaled, scale),

@@ -192,7 +192,9 @@ pub enum CatalogType {
     Regdictionary,
     /// Utf8: a path in the form in which it prints.
     JsonPath,
-    /// Utf8.
+    /// Utf8: the name of a cursor.
+    Refcursor,
+    /// Int64: a place in a log, less 2^63.
     PgLsn,
     /// Utf8: an array of any type, as text.
     AnyArray,

@@ -46,6 +46,7 @@ impl Value {
                 Value::Text(TransactionSnapshot::parse(text, &ty.to_string())?.to_string())
             }
             SqlType::Catalog(CatalogType::Tid) => Value::Int(tid::parse(text)?),
+            SqlType::Catalog(CatalogType::PgLsn) => Value::Int(super::lsn::parse(text)?),
             SqlType::Catalog(CatalogType::Xid8) => Value::Int(parse_signed(text, ty, 0, i64::MAX)?),
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)

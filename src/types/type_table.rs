@@ -301,6 +301,7 @@ pub static TYPES: &[TypeRow] = &[
         "regdictionary",
         4,
     ),
+    catalog_row(CatalogType::Refcursor, (1790, 2201), "refcursor", "refcursor", -1),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
     network_row(NetworkKind::Inet, (869, 1041), -1),
     network_row(NetworkKind::Cidr, (650, 651), -1),

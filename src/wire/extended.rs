@@ -207,7 +207,7 @@ impl Responder {
     async fn execute(&mut self, name: &str, rows_max: i32, alone: bool) -> Result<()> {
         let mut portal = self.session.take_portal(name)?;
         if !alone {
-            self.session.open_implicit();
+            self.session.open_pipeline();
         }
         let rows_max = usize::try_from(rows_max).ok().filter(|rows_max| *rows_max > 0);
         let state = std::mem::replace(&mut portal.state, PortalState::Done { rows: false });

@@ -19,6 +19,7 @@ use crate::types::{SqlType, Value};
 
 fn column(id: u16, name: &str) -> ColumnDef {
     ColumnDef {
+        collation: None,
         id,
         name: name.to_string(),
         ty: SqlType::Int8,

@@ -87,6 +87,9 @@ struct Member {
     position: Option<usize>,
 }
 
+/// By relation and columns: what a row costs that these lead to. `None`: they lead nowhere.
+type Reached = HashMap<(usize, Vec<usize>), Option<f64>>;
+
 struct Search {
     estimates: Vec<Estimate>,
     /// Columns that are equal.
@@ -95,8 +98,7 @@ struct Search {
     others: Vec<usize>,
     /// Keys of a join at most that narrow what is read.
     keys_max: f64,
-    /// By relation and columns: what a row costs that these lead to. `None`: they lead nowhere.
-    reached: RefCell<HashMap<(usize, Vec<usize>), Option<f64>>>,
+    reached: RefCell<Reached>,
 }
 
 /// The best way to a set of relations.

@@ -17,7 +17,7 @@ impl Reader<'_> {
             self.expect_character(';')?;
             Kind::Move { cursor, direction }
         } else if self.word("close") {
-            let cursor = self.name()?;
+            let cursor = self.cursor_name()?;
             self.expect_character(';')?;
             Kind::Close { cursor }
         } else {
@@ -27,13 +27,8 @@ impl Reader<'_> {
     }
 
     fn open(&mut self) -> Result<Kind> {
-        let cursor = self.name()?;
-        let forward_only = self.word("no");
-        if forward_only {
-            self.expect("scroll")?;
-        } else {
-            self.word("scroll");
-        }
+        let cursor = self.cursor_name()?;
+        let scroll = self.scroll()?;
         let source = if self.word("for") {
             if self.word("execute") {
                 let ends = |token: &Token| match token {
@@ -57,9 +52,29 @@ impl Reader<'_> {
         };
         Ok(Kind::Open {
             cursor,
-            forward_only,
+            scroll,
             source,
         })
+    }
+
+    /// The variable of a cursor, which may be an argument by its number.
+    fn cursor_name(&mut self) -> Result<String> {
+        match self.peek().cloned() {
+            Some(Token::Parameter(name)) => {
+                self.at += 1;
+                Ok(name)
+            }
+            _ => self.name(),
+        }
+    }
+
+    /// [NO] SCROLL.
+    pub(super) fn scroll(&mut self) -> Result<Option<bool>> {
+        if self.word("no") {
+            self.expect("scroll")?;
+            return Ok(Some(false));
+        }
+        Ok(self.word("scroll").then_some(true))
     }
 
     /// `(1, b := 2)`.
@@ -158,6 +173,6 @@ impl Reader<'_> {
         if !self.word("from") {
             self.word("in");
         }
-        Ok((direction, self.name()?))
+        Ok((direction, self.cursor_name()?))
     }
 }

@@ -33,22 +33,22 @@ impl Reader<'_> {
             };
             self.expect_character(';')?;
             DeclarationKind::Alias(of)
-        } else if let Some(forward_only) = self.begins_cursor() {
-            self.cursor(forward_only)?
+        } else if self.begins_cursor() {
+            self.cursor()?
         } else {
             self.variable()?
         };
         Ok(Declaration { line, name, kind })
     }
 
-    /// Whether CURSOR is declared; within: whether it only goes on.
-    fn begins_cursor(&mut self) -> Option<bool> {
-        let forward_only = self.word("no");
-        self.word("scroll");
-        self.word("cursor").then_some(forward_only)
+    /// Whether [[NO] SCROLL] CURSOR is declared.
+    fn begins_cursor(&mut self) -> bool {
+        self.is_word("no") || self.is_word("scroll") || self.is_word("cursor")
     }
 
-    fn cursor(&mut self, forward_only: bool) -> Result<DeclarationKind> {
+    fn cursor(&mut self) -> Result<DeclarationKind> {
+        let scroll = self.scroll()?;
+        self.expect("cursor")?;
         let mut arguments = Vec::new();
         if self.character('(') {
             loop {
@@ -68,7 +68,7 @@ impl Reader<'_> {
         Ok(DeclarationKind::Cursor {
             arguments,
             query,
-            forward_only,
+            scroll,
         })
     }
 

@@ -40,7 +40,10 @@ impl Reader<'_> {
     }
 
     fn foreach(&mut self, label: Option<String>) -> Result<Kind> {
-        let target = self.target()?;
+        let mut targets = vec![self.target()?];
+        while self.character(',') {
+            targets.push(self.target()?);
+        }
         let slice = match self.word("slice") {
             true => self.count()?,
             false => 0,
@@ -52,7 +55,7 @@ impl Reader<'_> {
         let body = self.loop_body(label.as_ref())?;
         Ok(Kind::ForEach {
             label,
-            target,
+            targets,
             slice,
             array,
             body,

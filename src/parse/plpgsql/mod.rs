@@ -82,10 +82,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_names_its_line() {
-        let error = read("BEGIN\n COMMIT;\nEND").unwrap_err();
-        assert_eq!(error.sqlstate(), "0A000");
-        assert!(error.to_string().contains("line 2"), "{error}");
+    fn ends_of_transactions_are_read() {
+        let read = statements("BEGIN COMMIT; ROLLBACK AND CHAIN; COMMIT AND NO CHAIN; END");
+        let ends = read.iter().map(|statement| match statement.kind {
+            Kind::EndTransaction { commits, chain } => (commits, chain),
+            _ => panic!("{statement:?}"),
+        });
+        assert_eq!(
+            ends.collect::<Vec<_>>(),
+            [(true, false), (false, true), (true, false)]
+        );
+    }
+
+    #[test]
+    fn what_does_not_read_is_a_syntax_error() {
+        assert_eq!(read("BEGIN COMMIT WORK; END").unwrap_err().sqlstate(), "42601");
         assert_eq!(read("BEGIN IF x THEN END").unwrap_err().sqlstate(), "42601");
         assert_eq!(read("").unwrap_err().to_string(), "syntax error at end of input");
     }

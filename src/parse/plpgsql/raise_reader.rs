@@ -5,6 +5,22 @@ use super::scanner::Token;
 use super::tree::{Fragment, Kind, Level, Raise};
 use crate::Result;
 
+/// What GET DIAGNOSTICS tells of the last statement.
+const CURRENT_ITEMS: &[&str] = &["row_count", "pg_context"];
+/// What GET STACKED DIAGNOSTICS tells of the error that is handled.
+const STACKED_ITEMS: &[&str] = &[
+    "returned_sqlstate",
+    "message_text",
+    "pg_exception_detail",
+    "pg_exception_hint",
+    "pg_exception_context",
+    "column_name",
+    "constraint_name",
+    "pg_datatype_name",
+    "table_name",
+    "schema_name",
+];
+
 impl Reader<'_> {
     /// What stands behind RAISE.
     pub(super) fn raise(&mut self) -> Result<Kind> {
@@ -121,22 +137,17 @@ impl Reader<'_> {
                 return Err(self.syntax_error());
             }
             let item = self.word_or_error()?;
-            let known: &[&str] = match stacked {
-                true => &[
-                    "returned_sqlstate",
-                    "message_text",
-                    "pg_exception_detail",
-                    "pg_exception_hint",
-                    "pg_exception_context",
-                    "column_name",
-                    "constraint_name",
-                    "pg_datatype_name",
-                    "table_name",
-                    "schema_name",
-                ],
-                false => &["row_count", "pg_context"],
+            let (own, other, which) = match stacked {
+                true => (STACKED_ITEMS, CURRENT_ITEMS, "STACKED"),
+                false => (CURRENT_ITEMS, STACKED_ITEMS, "CURRENT"),
             };
-            if !known.contains(&item.as_str()) {
+            if other.contains(&item.as_str()) {
+                return Err(syntax(format!(
+                    "diagnostics item {} is not allowed in GET {which} DIAGNOSTICS",
+                    item.to_uppercase()
+                )));
+            }
+            if !own.contains(&item.as_str()) {
                 self.at -= 1;
                 return Err(syntax(format!(
                     "unrecognized GET DIAGNOSTICS item at or near \"{item}\""

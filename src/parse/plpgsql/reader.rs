@@ -356,8 +356,13 @@ impl<'t> Reader<'t> {
         }
         let mut subscripts = Vec::new();
         while self.character('[') {
-            subscripts.push(self.text_until(|token| *token == Token::Character(']'))?.text);
+            let subscript = self.text_until(|token| *token == Token::Character(']'))?.text;
+            subscripts.push(format!("[{subscript}]"));
             self.at += 1;
+            while self.character('.') {
+                let field = self.name()?.replace('"', "\"\"");
+                subscripts.push(format!(".\"{field}\""));
+            }
         }
         Ok(Target { parts, subscripts })
     }
@@ -406,10 +411,8 @@ pub(super) fn type_of(text: &str) -> Result<WrittenType> {
 }
 
 pub(super) fn undefined_condition(name: &str) -> Error {
-    Error::UndefinedObject {
-        kind: "exception condition",
-        name: name.to_string(),
-    }
+    let message = format!("unrecognized exception condition \"{name}\"");
+    crate::error::Raised::new("42704", message).into()
 }
 
 pub(super) fn syntax(message: impl std::convert::Into<String>) -> Error {

@@ -5,9 +5,6 @@ use super::scanner::Token;
 use super::tree::{Fragment, Into, Kind, Source, Statement};
 use crate::Result;
 
-/// What cannot be said in a body here.
-const UNSUPPORTED: [(&str, &str); 2] = [("commit", "COMMIT"), ("rollback", "ROLLBACK")];
-
 impl Reader<'_> {
     /// A statement with its semicolon.
     pub(super) fn statement(&mut self) -> Result<Kind> {
@@ -31,10 +28,8 @@ impl Reader<'_> {
             let value = self.until_semicolon()?;
             return Ok(Kind::Assign { target, value });
         }
-        for (word, what) in UNSUPPORTED {
-            if self.is_word(word) {
-                return Err(self.unsupported(what));
-            }
+        if self.is_word("commit") || self.is_word("rollback") {
+            return self.end_of_transaction();
         }
         if let Some(kind) = self.of_cursor()? {
             return Ok(kind);
@@ -60,7 +55,7 @@ impl Reader<'_> {
         if self.word("perform") {
             return self.until_semicolon().map(Kind::Perform);
         }
-        if self.is_word("call") {
+        if self.is_word("call") || self.is_word("do") {
             return self.until_semicolon().map(Kind::Call);
         }
         if self.word("execute") {
@@ -75,6 +70,21 @@ impl Reader<'_> {
             return Ok(Kind::Null);
         }
         self.sql()
+    }
+
+    /// COMMIT or ROLLBACK, [AND [NO] CHAIN].
+    fn end_of_transaction(&mut self) -> Result<Kind> {
+        let commits = self.word("commit");
+        if !commits {
+            self.expect("rollback")?;
+        }
+        let mut chain = false;
+        if self.word("and") {
+            chain = !self.word("no");
+            self.expect("chain")?;
+        }
+        self.expect_character(';')?;
+        Ok(Kind::EndTransaction { commits, chain })
     }
 
     fn assertion(&mut self) -> Result<Kind> {

@@ -66,7 +66,8 @@ pub enum DeclarationKind {
     Cursor {
         arguments: Vec<(String, WrittenType)>,
         query: Fragment,
-        forward_only: bool,
+        /// [NO] SCROLL.
+        scroll: Option<bool>,
     },
 }
 
@@ -111,7 +112,7 @@ pub struct Fragment {
 pub struct Target {
     /// The variable, with its block's label or its field.
     pub parts: Vec<String>,
-    /// Subscripts, each an expression.
+    /// What of it: `[1]`, `[2:3]`, `."field"`.
     pub subscripts: Vec<String>,
 }
 
@@ -246,7 +247,7 @@ pub enum Kind {
     /// FOREACH over the items of an array, or over its parts of so many dimensions.
     ForEach {
         label: Option<String>,
-        target: Target,
+        targets: Vec<Target>,
         slice: usize,
         array: Fragment,
         body: Vec<Statement>,
@@ -272,8 +273,10 @@ pub enum Kind {
     },
     /// PERFORM, without the word.
     Perform(Fragment),
-    /// CALL.
+    /// CALL, or DO.
     Call(Fragment),
+    /// COMMIT, or ROLLBACK.
+    EndTransaction { commits: bool, chain: bool },
     /// Any statement of SQL.
     Sql { text: String, into: Option<Into> },
     /// EXECUTE.
@@ -290,7 +293,7 @@ pub enum Kind {
     /// OPEN.
     Open {
         cursor: String,
-        forward_only: bool,
+        scroll: Option<bool>,
         source: OpenSource,
     },
     /// FETCH.
@@ -334,7 +337,10 @@ impl Kind {
             Kind::Raise(_) => "RAISE",
             Kind::Assert { .. } => "ASSERT",
             Kind::Perform(_) => "PERFORM",
+            Kind::Call(call) if begins_with_do(&call.text) => "DO",
             Kind::Call(_) => "CALL",
+            Kind::EndTransaction { commits: true, .. } => "COMMIT",
+            Kind::EndTransaction { .. } => "ROLLBACK",
             Kind::Sql { .. } => "SQL statement",
             Kind::Execute { .. } => "EXECUTE",
             Kind::Diagnostics { stacked: true, .. } => "GET STACKED DIAGNOSTICS",
@@ -346,6 +352,11 @@ impl Kind {
             Kind::Null => "NULL",
         }
     }
+}
+
+fn begins_with_do(text: &str) -> bool {
+    let word = text.trim_start().get(..2);
+    word.is_some_and(|word| word.eq_ignore_ascii_case("do"))
 }
 
 /// The level of RAISE.

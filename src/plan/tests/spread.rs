@@ -58,6 +58,7 @@ pub(super) fn spread(random: &mut StdRng, table: &mut TableDef) -> Option<bool> 
         name: "spread".to_string(),
         ty: SqlType::Int8,
         default: Some(ColumnDefault::Generated(Generation {
+            text: None,
             sql: String::new(),
             inputs,
             // Whether they are known to be few.

@@ -527,6 +527,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     table.columns[at].name.clone_from(&new);
     expiry::follow_rename(table, &old, &new);
     index_expression::print(ctx, table, id)?;
+    generation::print(ctx, table, id)?;
     check::rename_column(ctx, table, id, (&old, &new))
 }
 

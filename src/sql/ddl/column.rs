@@ -56,11 +56,14 @@ pub(super) async fn read(
         },
         None => {
             query::warn_of_digits(ctx, &column.data_type);
-            let bytes = bounded.as_ref().map(|(data_type, _)| data_type);
-            stored_type(ctx, bytes.unwrap_or(&column.data_type))?
+            stored_type(
+                ctx,
+                bounded.as_ref().map_or(&column.data_type, |(bytes, _)| bytes),
+            )?
         }
     };
     let def = ColumnDef {
+        collation: None,
         id: 0,
         name,
         ty,
@@ -162,7 +165,7 @@ async fn read_option(
                 Some("Write GENERATED ALWAYS AS (...) STORED."),
             ));
         }
-        ColumnOption::Collation(name) => collation::check(name)?,
+        ColumnOption::Collation(name) => collate(&mut new.def, name)?,
         ColumnOption::Check(check) => new.checks.push(NewCheck::of(check, constraint)),
         ColumnOption::ForeignKey(key) => {
             let column = Ident::with_quote('"', &new.def.name);
@@ -258,4 +261,16 @@ fn syntax(message: String) -> Error {
         message,
         hint: None,
     }
+}
+
+/// COLLATE. Errors: 42804 for a type that has no order of texts; 0A000 for another than that of bytes.
+fn collate(def: &mut ColumnDef, name: &sqlparser::ast::ObjectName) -> Result<()> {
+    if !def.ty.innermost().is_string() {
+        return Err(Error::DatatypeMismatch {
+            message: format!("collations are not supported by type {}", def.ty.full_base_name()),
+            hint: None,
+        });
+    }
+    def.collation = collation::read(name)?;
+    Ok(())
 }

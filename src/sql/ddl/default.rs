@@ -48,7 +48,8 @@ pub(super) async fn read(
             .assign(ty, column, &ctx.format_settings())
             .map_err(as_default_error)?;
         let sql = without_own_cast(ctx, expr, ty).to_string();
-        return Ok(Some(ColumnDefault::Constant { value, sql }));
+        let text = Some(query::default_text(ctx, expr, ty)?);
+        return Ok(Some(ColumnDefault::Constant { value, sql, text }));
     }
     let (expr, sequences) = with_sequences_by_oid(ctx, expr)?;
     match dml::check_default(ctx, &expr) {
@@ -62,6 +63,7 @@ pub(super) async fn read(
             _ => ColumnDefault::Expression {
                 sql: expr.to_string(),
                 sequences,
+                text: Some(query::default_text(ctx, &expr, ty)?),
             },
         })),
     }

@@ -14,7 +14,7 @@ use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
-use crate::query::Clause;
+use crate::query::{self, Clause};
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -34,10 +34,12 @@ pub(super) fn read(
     let inputs = inputs(&expr, columns)?;
     dml::check_generation(ctx, (table, columns), column, &expr, &inputs)?;
     let values = few_values(&expr, columns).filter(|_| column.ty.is_integer());
+    let text = query::generation_text(ctx, (table, columns), &expr, &column.ty)?;
     Ok(ColumnDefault::Generated(Generation {
         sql: expr.to_string(),
         inputs,
         values,
+        text: Some(text),
     }))
 }
 
@@ -127,7 +129,12 @@ fn key_expression(
     Ok(hidden(
         columns,
         sql.clone(),
-        Generation { sql, inputs, values },
+        Generation {
+            sql,
+            inputs,
+            values,
+            text: None,
+        },
         ty,
     ))
 }
@@ -167,6 +174,7 @@ pub(super) fn bucket(columns: &[ColumnDef], key: Option<&[KeyColumn]>, buckets: 
                     sql,
                     inputs,
                     values: Some((0, i64::from(buckets) - 1)),
+                    text: None,
                 },
                 SqlType::Int2,
             ))
@@ -223,6 +231,25 @@ pub(super) fn drop_expression(
     }
 }
 
+/// Prints the expressions anew that name a column, which has another name or type.
+pub(super) fn print(ctx: &StatementContext, table: &mut TableDef, id: ColumnId) -> Result<()> {
+    for at in 0..table.columns.len() {
+        let column = &table.columns[at];
+        let Some(generation) = column.generation().filter(|known| known.inputs.contains(&id)) else {
+            continue;
+        };
+        if column.hidden {
+            continue;
+        }
+        let expr = dml::parse_expression(&generation.sql)?;
+        let text = query::generation_text(ctx, (&table.name, &table.columns), &expr, &column.ty)?;
+        if let Some(ColumnDefault::Generated(generation)) = &mut table.columns[at].default {
+            generation.text = Some(text);
+        }
+    }
+    Ok(())
+}
+
 /// Writes a column's new name into the expressions that name it. Errors: `Corrupt`.
 pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result<()> {
     for column in &mut table.columns {
@@ -240,6 +267,7 @@ pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result
 
 fn hidden(columns: &[ColumnDef], name: String, generation: Generation, ty: SqlType) -> ColumnDef {
     ColumnDef {
+        collation: None,
         id: columns.iter().map(|column| column.id).max().unwrap_or(0) + 1,
         name,
         ty,

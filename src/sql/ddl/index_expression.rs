@@ -118,7 +118,12 @@ fn bucket_column(table: &mut TableDef, key: &Key, count: u16) -> Result<ColumnId
     inputs.dedup();
     let sql = format!("hash32({}) % {count}", texts.join(", "));
     let values = Some((0, i64::from(count) - 1));
-    let generation = Generation { sql, inputs, values };
+    let generation = Generation {
+        sql,
+        inputs,
+        values,
+        text: None,
+    };
     let id = hidden_column(table, generation, &format!("bucket({count})"), SqlType::Int2)?;
     // A hash is never NULL, whatever is hashed.
     let column = table.columns.iter_mut().find(|column| column.id == id);
@@ -173,7 +178,17 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
     let sql = expr.to_string();
     let values = few_values(&expr, &table.columns);
-    let column = hidden_column(table, Generation { sql, inputs, values }, &pretty_text, ty)?;
+    let column = hidden_column(
+        table,
+        Generation {
+            sql,
+            inputs,
+            values,
+            text: None,
+        },
+        &pretty_text,
+        ty,
+    )?;
     Ok(IndexExpression {
         column,
         text,
@@ -206,7 +221,17 @@ fn condition_column(
     let sql = format!("CASE WHEN {expr} THEN true END");
     let name = format!("WHERE {pretty_text}");
     let values = None;
-    let column = hidden_column(table, Generation { sql, inputs, values }, &name, SqlType::Bool)?;
+    let column = hidden_column(
+        table,
+        Generation {
+            sql,
+            inputs,
+            values,
+            text: None,
+        },
+        &name,
+        SqlType::Bool,
+    )?;
     Ok(IndexExpression {
         column,
         text,
@@ -245,6 +270,7 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
         true => format!("{name} ({})", table.next_column_id),
     };
     table.add_column(ColumnDef {
+        collation: None,
         id: table.next_column_id,
         name,
         ty,

@@ -87,6 +87,7 @@ fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
     let comment = |name: &str| view.column_comments.get(name).cloned();
     let column = |(name, ty): &(String, String)| {
         let def = ColumnDef {
+            collation: None,
             id: 0,
             name: name.clone(),
             ty: type_by_format(&ctx.catalog.types, ty),

@@ -27,6 +27,7 @@ pub(super) fn check_no_system_column(name: &str) -> Result<()> {
 /// A column that is no more than its name and type.
 pub(super) fn plain_column(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
     ColumnDef {
+        collation: None,
         id,
         name,
         ty,

@@ -67,6 +67,7 @@ pub(super) async fn set_type(
     let retyped = &mut change.table.columns[at];
     retyped.domain = domain;
     retyped.default = default;
+    retyped.collation = None;
     retyped.ty = ty;
     if !stays {
         retyped.missing = Value::Null;
@@ -100,7 +101,7 @@ async fn retyped_default(
     ty: &SqlType,
 ) -> Result<Option<ColumnDefault>> {
     match &column.default {
-        Some(ColumnDefault::Constant { sql, value }) => {
+        Some(ColumnDefault::Constant { sql, value, .. }) => {
             let label = column.ty.enum_type().map(|_| label_sql(value, &column.ty));
             let expr = dml::parse_expression(label.as_ref().unwrap_or(sql))?;
             if !becomes(&column.ty, ty) {

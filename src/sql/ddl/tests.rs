@@ -69,6 +69,7 @@ async fn keys_defaults_and_constraints_are_read() {
     assert_eq!(
         default(0),
         Some(ColumnDefault::Constant {
+            text: None,
             value: Value::Int(-1),
             sql: "-1".to_string()
         })
@@ -81,7 +82,10 @@ async fn keys_defaults_and_constraints_are_read() {
             oid: 1..
         })
     ));
-    let Some(ColumnDefault::Constant { value, .. }) = default(4) else {
+    let Some(ColumnDefault::Constant {
+        text: None, value, ..
+    }) = default(4)
+    else {
         panic!("{:?}", default(4))
     };
     assert_eq!(

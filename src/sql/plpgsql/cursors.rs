@@ -1,67 +1,112 @@
-//! Cursor variables: OPEN, FETCH, MOVE and CLOSE. A cursor is the run's own: it is over when the function is.
+//! Cursor variables: OPEN, FETCH, MOVE and CLOSE, and loops over cursors. A cursor is one of the session's: who gets its name goes on with it.
 
-use super::frame::Frame;
-use super::open_cursor::OpenCursor;
-use super::variable::Holder;
+use std::sync::Arc;
+
+use super::frame::{Flow, Frame};
+use super::program::end_transactions;
+use super::rows::find_cursor;
+use super::variable::{Holder, REFCURSOR, Variable};
 use crate::error::Raised;
-use crate::parse::plpgsql::tree::{CursorArgument, DeclarationKind, Direction, Fragment, Into, OpenSource};
+use crate::parse::command::Movement;
+use crate::parse::plpgsql::tree::{
+    CursorArgument, DeclarationKind, Direction, Fragment, Into, OpenSource, Statement, Target,
+};
+use crate::sql::open_cursor::{Cursor, SharedCursor, shared_cursor};
 use crate::sql::routine_run::assigned;
-use crate::types::{SqlType, Value};
+use crate::system::{CursorPosition, CursorRow, now_us};
+use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
 impl Frame {
-    pub(super) async fn open(&mut self, cursor: &str, forward_only: bool, source: &OpenSource) -> Result<()> {
-        let at = self.cursor_variable(cursor)?;
-        let name = match self.portal_of(at) {
-            Some(name) if self.open_cursors().contains_key(&name) => {
-                return Err(Raised::new("42P03", format!("cursor \"{name}\" already in use")).into());
+    pub(super) async fn open(
+        &mut self,
+        cursor: &str,
+        scroll: Option<bool>,
+        source: &OpenSource,
+    ) -> Result<()> {
+        match source {
+            OpenSource::Query(query) => {
+                let (at, name) = self.portal_to_open(cursor)?;
+                let opened = self.open_fragment(&query.text, scroll).await?;
+                self.opened(at, name, opened, &query.text);
             }
-            Some(name) => name,
-            None => {
-                self.cursors_opened += 1;
-                format!("<unnamed portal {}>", self.cursors_opened)
-            }
-        };
-        let ran = match source {
-            OpenSource::Query(query) => self.run_fragment("", &query.text).await?,
             OpenSource::Dynamic { text, using } => {
+                let (at, name) = self.portal_to_open(cursor)?;
                 let (text, using) = self.dynamic(text, using).await?;
-                self.run_dynamic(&text, using).await?
+                let opened = self.open_dynamic(&text, using, scroll).await?;
+                self.opened(at, name, opened, &text);
             }
             OpenSource::Bound(arguments) => {
                 let given = self.in_order(cursor, arguments)?;
-                self.cursor(cursor, &given).await?
+                self.open_bound(cursor, &given).await?;
             }
-        };
-        if ran.columns.is_empty() {
-            let word = match source {
-                OpenSource::Query(query) => query.text.split_whitespace().next().unwrap_or_default(),
-                _ => "non-SELECT",
-            };
-            let message = format!("cannot open {} query as cursor", word.to_uppercase());
-            return Err(Raised::new("42P11", message).into());
         }
-        let columns = super::rows::columns_of(&ran);
-        let declared = super::rows::find_cursor(&self.program.body.block, cursor);
-        let declared_forward = matches!(
-            declared,
-            Some(DeclarationKind::Cursor {
-                forward_only: true,
-                ..
-            })
-        );
-        let only_goes_on = forward_only || declared_forward;
-        let opened = OpenCursor::new(ran, columns, only_goes_on, self.program.scrolls);
+        Ok(())
+    }
+
+    /// Opens a cursor that was declared with its query; answers its name.
+    async fn open_bound(&mut self, cursor: &str, given: &[&Fragment]) -> Result<String> {
+        let program = Arc::clone(&self.program);
+        let Some(DeclarationKind::Cursor {
+            arguments,
+            query,
+            scroll,
+        }) = find_cursor(&program.body.block, cursor)
+        else {
+            return Err(Raised::new("42601", "cursor FOR loop must use a bound cursor variable").into());
+        };
+        let (at, name) = self.portal_to_open(cursor)?;
+        let (names, variables) = (self.names.len(), self.variables.len());
+        for ((argument, ty), value) in arguments.iter().zip(given) {
+            let (value, from) = self.evaluate(value).await?;
+            let ty = super::variable::type_of(&self.ctx, ty)?;
+            let value = assigned(&self.ctx, value, &from, &ty)?;
+            self.declare(
+                argument,
+                Some(&cursor.to_string()),
+                Variable::of(Holder::Scalar { ty, value }),
+            );
+        }
+        let opened = self.open_fragment(&query.text, *scroll).await;
+        self.names.truncate(names);
+        self.variables.truncate(variables);
+        self.opened(at, name.clone(), opened?, &query.text);
+        Ok(name)
+    }
+
+    /// The variable of a cursor that is to be opened, and the name that it gets. Errors: 42P03 for one in use.
+    fn portal_to_open(&self, cursor: &str) -> Result<(usize, String)> {
+        let at = self.cursor_variable(cursor)?;
+        let cursors = &self.ctx.session.open_cursors;
+        match self.portal_of(at) {
+            Some(name) if cursors.contains(&name) => {
+                Err(Raised::new("42P03", format!("cursor \"{name}\" already in use")).into())
+            }
+            Some(name) => Ok((at, name)),
+            None => Ok((at, cursors.next_name())),
+        }
+    }
+
+    /// It is open: its variable holds its name.
+    fn opened(&mut self, at: usize, name: String, cursor: Cursor, text: &str) {
         if let Holder::Scalar { value, .. } = &mut self.variables[at].holder {
             *value = Value::Text(name.clone());
         }
-        self.open_cursors().insert(name, opened);
-        Ok(())
+        let row = CursorRow {
+            name,
+            statement: text.into(),
+            is_holdable: false,
+            is_binary: false,
+            is_scrollable: cursor.is_scrollable(),
+            created_us: now_us(),
+        };
+        let rows: SharedCursor = Arc::new(tokio::sync::Mutex::new(cursor));
+        self.ctx.session.open_cursors.insert(Arc::new(row), rows, false);
     }
 
     /// The arguments of a cursor that was declared, in its order. Errors: 42601.
     fn in_order<'a>(&self, cursor: &str, given: &'a [CursorArgument]) -> Result<Vec<&'a Fragment>> {
-        let declared = super::rows::find_cursor(&self.program.body.block, cursor);
+        let declared = find_cursor(&self.program.body.block, cursor);
         let Some(DeclarationKind::Cursor { arguments, .. }) = declared else {
             return Err(Raised::new("42601", format!("syntax error at or near \"{cursor}\"")).into());
         };
@@ -100,73 +145,127 @@ impl Frame {
     }
 
     pub(super) async fn fetch(&mut self, cursor: &str, direction: &Direction, into: &Into) -> Result<()> {
-        let (name, mut open) = self.taken(cursor)?;
-        let moved = self.moved(&mut open, direction).await;
-        let row = open.row();
-        let columns = open.columns().to_vec();
-        self.open_cursors().insert(name, open);
-        let found = moved? > 0;
-        self.assign_columns(&into.targets, &columns, row.filter(|_| found))?;
+        let open = self.shared(cursor)?;
+        let movement = self.movement(direction).await?;
+        let mut open = open.lock().await;
+        let row = next_row(&mut open, movement).await?;
+        let columns = open.names_and_types();
+        drop(open);
+        let found = row.is_some();
+        self.assign_columns(&into.targets, &columns, row)?;
         self.row_count = i64::from(found);
         self.set_found(found);
         Ok(())
     }
 
     pub(super) async fn move_cursor(&mut self, cursor: &str, direction: &Direction) -> Result<()> {
-        let (name, mut open) = self.taken(cursor)?;
-        let moved = self.moved(&mut open, direction).await;
-        self.open_cursors().insert(name, open);
-        self.row_count = moved?;
-        self.set_found(self.row_count > 0);
+        let open = self.shared(cursor)?;
+        let movement = self.movement(direction).await?;
+        let passed = open.lock().await.pass(movement).await?;
+        self.row_count = i64::try_from(passed).unwrap_or(i64::MAX);
+        self.set_found(passed > 0);
         Ok(())
     }
 
     pub(super) fn close(&mut self, cursor: &str) -> Result<()> {
-        self.taken(cursor).map(|_| ())
+        let name = self.portal_named(cursor)?;
+        match self.ctx.session.open_cursors.remove(&name) {
+            true => Ok(()),
+            false => Err(Error::UndefinedCursor { name }),
+        }
     }
 
-    /// Goes there; how many rows it has passed.
-    async fn moved(&mut self, open: &mut OpenCursor, direction: &Direction) -> Result<i64> {
-        let at = i64::try_from(open.at).unwrap_or(i64::MAX);
-        let by = match direction {
-            Direction::Next | Direction::Forward(None) => 1,
-            Direction::Prior | Direction::Backward(None) => -1,
-            Direction::First => return open.go_to(&self.ctx.memory, 1).await.map(i64::from),
-            Direction::Absolute(number) => {
-                let number = self.count_of(number).await?;
-                let number = match number < 0 {
-                    true => {
-                        open.go_to(&self.ctx.memory, i64::MAX).await?;
-                        i64::try_from(open.at).unwrap_or(i64::MAX) + number
-                    }
-                    false => number,
-                };
-                return open.go_to(&self.ctx.memory, number).await.map(i64::from);
+    /// A loop over a cursor that was declared with its query.
+    pub(super) async fn for_cursor(
+        &mut self,
+        label: Option<&String>,
+        targets: &[Target],
+        (cursor, arguments): (&str, &[Fragment]),
+        body: &[Statement],
+    ) -> Result<Flow> {
+        let given: Vec<CursorArgument> = arguments
+            .iter()
+            .map(|value| CursorArgument {
+                name: None,
+                value: value.clone(),
+            })
+            .collect();
+        if find_cursor(&self.program.body.block, cursor).is_none() {
+            return Err(Raised::new("42601", "cursor FOR loop must use a bound cursor variable").into());
+        }
+        self.in_order(cursor, &given)?;
+        let given: Vec<&Fragment> = arguments.iter().collect();
+        let name = self.open_bound(cursor, &given).await?;
+        if let [target] = targets
+            && self.resolve(&target.parts).is_err()
+        {
+            self.declare(&target.name(), label, Variable::of(Holder::Record(None)));
+        }
+        let looped = self.over_cursor(&name, label, targets, body).await;
+        self.ctx.session.open_cursors.remove(&name);
+        looped
+    }
+
+    async fn over_cursor(
+        &mut self,
+        name: &str,
+        label: Option<&String>,
+        targets: &[Target],
+        body: &[Statement],
+    ) -> Result<Flow> {
+        if self.ctx.transaction_control.is_some() && end_transactions(body) {
+            self.open_named(name)?.lock().await.hold().await?;
+            self.ctx.session.open_cursors.pin(name);
+        }
+        let (mut any, mut result) = (false, Flow::Next);
+        loop {
+            let open = self.open_named(name)?;
+            let mut open = open.lock().await;
+            let row = next_row(&mut open, Movement::Forward(1)).await?;
+            let columns = open.names_and_types();
+            drop(open);
+            let is_last = row.is_none();
+            if !is_last || !any {
+                self.assign_columns(targets, &columns, row)?;
             }
-            Direction::Relative(number) => {
-                let number = self.count_of(number).await?;
-                return open
-                    .go_to(&self.ctx.memory, at.saturating_add(number))
-                    .await
-                    .map(i64::from);
+            if is_last {
+                break;
             }
-            Direction::Last => {
-                open.go_to(&self.ctx.memory, i64::MAX).await?;
-                let last = i64::try_from(open.last()).unwrap_or(i64::MAX);
-                return open.go_to(&self.ctx.memory, last).await.map(i64::from);
+            any = true;
+            if let Some(flow) = self.round(body, label).await? {
+                result = flow;
+                break;
             }
-            Direction::All => i64::MAX,
-            Direction::AllBackward => -at,
-            Direction::Forward(Some(count)) => self.count_of(count).await?,
-            Direction::Backward(Some(count)) => self.count_of(count).await?.saturating_neg(),
+        }
+        self.set_found(any);
+        Ok(result)
+    }
+
+    /// Where the cursor stands that a statement names in WHERE CURRENT OF, by its variable or its own name. Errors: 34000.
+    pub(super) async fn position_of(&self, cursor: &str) -> Result<Arc<CursorPosition>> {
+        let name = match self.cursor_variable(cursor) {
+            Ok(_) => self.portal_named(cursor)?,
+            Err(_) => cursor.to_string(),
         };
-        let is_there = open.go_to(&self.ctx.memory, at.saturating_add(by)).await?;
-        let now = i64::try_from(open.at).unwrap_or(i64::MAX);
-        // The place behind the last row, or before the first, is none.
-        let passed = (now - at).abs() - i64::from(!is_there && now != at);
-        Ok(match by {
-            0 => i64::from(is_there),
-            _ => passed.max(0),
+        let open = self.open_named(&name)?;
+        let open = open.lock().await;
+        open.position(&name).map(Arc::new)
+    }
+
+    async fn movement(&mut self, direction: &Direction) -> Result<Movement> {
+        Ok(match direction {
+            Direction::Next | Direction::Forward(None) => Movement::Forward(1),
+            Direction::Prior | Direction::Backward(None) => Movement::Forward(-1),
+            Direction::First => Movement::Absolute(1),
+            Direction::Last => Movement::Absolute(-1),
+            Direction::Absolute(number) => Movement::Absolute(self.count_of(number).await?),
+            Direction::Relative(number) => Movement::Relative(self.count_of(number).await?),
+            Direction::All => Movement::ForwardAll,
+            Direction::AllBackward => Movement::BackwardAll,
+            Direction::Forward(Some(count)) => Movement::Forward(self.count_of(count).await?),
+            Direction::Backward(Some(count)) => {
+                Movement::Forward(self.count_of(count).await?.saturating_neg())
+            }
         })
     }
 
@@ -182,9 +281,7 @@ impl Frame {
     fn cursor_variable(&self, cursor: &str) -> Result<usize> {
         let (at, _) = self.resolve(&[cursor.to_string()])?;
         match &self.variables[at].holder {
-            Holder::Scalar {
-                ty: SqlType::Text, ..
-            } => Ok(at),
+            Holder::Scalar { ty: REFCURSOR, .. } => Ok(at),
             _ => Err(Raised::new(
                 "42804",
                 format!("variable \"{cursor}\" must be of type cursor or refcursor"),
@@ -203,15 +300,39 @@ impl Frame {
         }
     }
 
-    /// The open cursor of a variable, taken out of those that are open. Errors: 22004, 34000.
-    fn taken(&mut self, cursor: &str) -> Result<(String, OpenCursor)> {
+    /// The name that a variable holds. Errors: 22004.
+    fn portal_named(&self, cursor: &str) -> Result<String> {
         let at = self.cursor_variable(cursor)?;
-        let Some(name) = self.portal_of(at) else {
-            return Err(Raised::new("22004", format!("cursor variable \"{cursor}\" is null")).into());
-        };
-        match self.open_cursors().remove(&name) {
-            Some(open) => Ok((name, open)),
-            None => Err(Error::UndefinedCursor { name }),
-        }
+        let null = || Raised::new("22004", format!("cursor variable \"{cursor}\" is null")).into();
+        self.portal_of(at).ok_or_else(null)
     }
+
+    /// The open cursor of a variable. Errors: 22004, 34000.
+    fn shared(&self, cursor: &str) -> Result<SharedCursor> {
+        self.open_named(&self.portal_named(cursor)?)
+    }
+
+    fn open_named(&self, name: &str) -> Result<SharedCursor> {
+        let rows = self.ctx.session.open_cursors.rows(name);
+        rows.and_then(shared_cursor)
+            .ok_or_else(|| Error::UndefinedCursor {
+                name: name.to_string(),
+            })
+    }
+}
+
+/// The first row that a movement gives.
+async fn next_row(cursor: &mut Cursor, movement: Movement) -> Result<Option<Vec<Value>>> {
+    if cursor.begin(movement, false).await? == Some(0) {
+        return Ok(None);
+    }
+    let Some(rows) = cursor.next(1).await? else {
+        return Ok(None);
+    };
+    let batch = rows.into_batch()?;
+    let columns = batch.columns().iter().zip(cursor.columns().iter());
+    columns
+        .map(|(array, column)| value_at(array, 0, &column.ty))
+        .collect::<Result<Vec<Value>>>()
+        .map(Some)
 }

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::frame::{Flow, Frame};
-use super::variable::{Holder, Variable, assign, holder_of, null_value};
+use super::variable::{Holder, REFCURSOR, Variable, assign, holder_of, null_value};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{
     Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target, VariableType,
@@ -63,7 +63,7 @@ impl Frame {
             }
             DeclarationKind::Cursor { .. } => {
                 let name = Value::Text(declaration.name.clone());
-                let text = Variable::of(Holder::new(SqlType::Text, name));
+                let text = Variable::of(Holder::new(REFCURSOR, name));
                 self.declare(&declaration.name, label, text);
                 Ok(())
             }
@@ -232,11 +232,11 @@ impl Frame {
             } => return self.for_rows(label.as_ref(), targets, source, body).await,
             Kind::ForEach {
                 label,
-                target,
+                targets,
                 slice,
                 array,
                 body,
-            } => return self.foreach(label.as_ref(), (target, *slice), array, body).await,
+            } => return self.foreach(label.as_ref(), (targets, *slice), array, body).await,
             _ => {}
         }
         Ok(Flow::Next)
@@ -252,13 +252,14 @@ impl Frame {
             Kind::Assert { condition, message } => self.assertion(condition, message.as_ref()).await?,
             Kind::Perform(query) => self.perform(query).await?,
             Kind::Call(call) => self.call(call).await?,
+            Kind::EndTransaction { commits, chain } => self.end_transaction(*commits, *chain).await?,
             Kind::Sql { text, into } => self.sql(text, into.as_ref()).await?,
             Kind::Execute { text, into, using } => self.execute(text, into.as_ref(), using).await?,
             Kind::Open {
                 cursor,
-                forward_only,
+                scroll,
                 source,
-            } => self.open(cursor, *forward_only, source).await?,
+            } => self.open(cursor, *scroll, source).await?,
             Kind::Fetch {
                 cursor,
                 direction,
@@ -281,69 +282,34 @@ impl Frame {
             self.variables[at].holder = other;
             return Ok(());
         }
-        let evaluated = match target.subscripts.as_slice() {
-            [] => self.evaluate(value).await,
-            subscripts => self.with_item(target, subscripts, value).await,
+        let evaluated = match target.subscripts.is_empty() {
+            true => self.evaluate_plain(value, "assignment source").await,
+            false => self.with_part(target, value).await,
         };
-        let assigned = match evaluated {
-            Ok((value, from)) => self.assign_to(target, value, &from),
-            Err(error) => Err(error),
-        };
-        assigned.map_err(|error| match super::fragment::is_of_analysis(&error) {
-            true => error,
-            false => error.within(format!(
-                "PL/pgSQL assignment \"{} := {}\"",
+        let (value, from) = evaluated.map_err(|error| match self.tells_of(&error, &value.text) {
+            true => error.within(format!(
+                "PL/pgSQL assignment \"{}{} := {}\"",
                 target.name(),
+                target.subscripts.concat(),
                 value.text
             )),
-        })
+            false => error,
+        })?;
+        self.assign_to(target, value, &from)
     }
 
-    /// The array with another item, as UPDATE would have it.
-    async fn with_item(
-        &mut self,
-        target: &Target,
-        subscripts: &[String],
-        value: &Fragment,
-    ) -> Result<(Value, SqlType)> {
-        let (at, _) = self.resolve(&target.parts)?;
-        let [subscript] = subscripts else {
-            return Err(Error::unsupported(
-                "an assignment to an item of several dimensions in PL/pgSQL",
-                Some("Assign the whole array."),
-            ));
-        };
-        let place = Fragment {
-            text: subscript.clone(),
-        };
-        let text = format!("SELECT {}", place.text);
-        let mut ran = self.run_text(&text).await?;
-        let place = ran.rows.next().await?.and_then(|row| row.into_iter().next());
-        let (item, from) = self.evaluate(value).await?;
-        let Holder::Scalar { ty, value: held } = &self.variables[at].holder else {
-            return Err(Error::unsupported("an item of a record", None));
-        };
-        let (Some(item_type), Some(Value::Int(place))) = (ty.item_type().cloned(), place) else {
-            return Err(Error::DatatypeMismatch {
-                message: "array subscript must have type integer".to_string(),
-                hint: None,
-            });
-        };
-        let item = assigned(&self.ctx, item, &from, &item_type)?;
-        let mut items = match held {
-            Value::Array(items) => items.clone(),
-            _ => Vec::new(),
-        };
-        let place = usize::try_from(place)
-            .ok()
-            .and_then(|place| place.checked_sub(1))
-            .filter(|place| *place < MAX_ITEMS)
-            .ok_or_else(|| Error::unsupported("an item before the first of an array", None))?;
-        if items.len() <= place {
-            items.resize(place + 1, Value::Null);
-        }
-        items[place] = item;
-        Ok((Value::Array(items), ty.clone()))
+    /// The whole of what the variable holds, with a part of it replaced, as UPDATE would have it.
+    async fn with_part(&mut self, target: &Target, value: &Fragment) -> Result<(Value, SqlType)> {
+        let mut ran = self.run_assignment(target, &value.text).await?;
+        let ty = ran
+            .columns
+            .first()
+            .map_or(SqlType::Unknown, |column| column.ty.clone());
+        let row = ran.rows.next().await?;
+        Ok((
+            row.and_then(|row| row.into_iter().next()).unwrap_or(Value::Null),
+            ty,
+        ))
     }
 
     /// Gives a variable, or a field, a value.
@@ -489,7 +455,7 @@ impl Frame {
     async fn foreach(
         &mut self,
         label: Option<&String>,
-        (target, slice): (&Target, usize),
+        (targets, slice): (&[Target], usize),
         array: &Fragment,
         body: &[Statement],
     ) -> Result<Flow> {
@@ -508,11 +474,30 @@ impl Frame {
             let message = format!("slice dimension ({slice}) is out of the valid range 0..{dimensions}");
             return Err(Raised::new("2202E", message).into());
         }
+        self.check_loop_variable(targets, slice)?;
         let ty = if slice > 0 { &ty } else { &item };
         let (mut any, mut result) = (false, Flow::Next);
         for value in parts(items, dimensions - slice) {
             any = true;
-            self.assign_to(target, value, ty)?;
+            match (targets, value) {
+                ([target], value) => self.assign_to(target, value, ty)?,
+                (targets, value) => {
+                    let columns = match ty {
+                        SqlType::Record(row) => {
+                            let fields = row.fields.iter();
+                            fields
+                                .map(|field| (field.name.clone(), field.ty.clone()))
+                                .collect()
+                        }
+                        ty => vec![(String::new(), ty.clone())],
+                    };
+                    let values = match value {
+                        Value::Record(values) => values,
+                        value => vec![value],
+                    };
+                    self.assign_columns(targets, &columns, Some(values))?;
+                }
+            }
             if let Some(flow) = self.round(body, label).await? {
                 result = flow;
                 break;
@@ -520,6 +505,25 @@ impl Frame {
         }
         self.set_found(any);
         Ok(result)
+    }
+
+    /// Errors: 42804 for a variable that no item, or no slice, goes into.
+    fn check_loop_variable(&self, targets: &[Target], slice: usize) -> Result<()> {
+        let [target] = targets else {
+            return Ok(());
+        };
+        let (at, field) = self.resolve(&target.parts)?;
+        let is_array = match &self.variables[at].holder {
+            Holder::Scalar { ty, .. } if field.is_none() => ty.item_type().is_some(),
+            _ if field.is_some() => return Ok(()),
+            _ => false,
+        };
+        let message = match (slice, is_array) {
+            (0, true) => "FOREACH loop variable must not be of an array type",
+            (1.., false) => "FOREACH ... SLICE loop variable must be of an array type",
+            _ => return Ok(()),
+        };
+        Err(Raised::new("42804", message).into())
     }
 
     /// Runs a text that no body keeps, with the variables that it names.
@@ -530,9 +534,6 @@ impl Frame {
         self.run_made("", text).await
     }
 }
-
-/// An array that a body fills item by item is no longer than this.
-const MAX_ITEMS: usize = 1 << 20;
 
 /// How many dimensions an array of these items has.
 fn dimensions(items: &[Value]) -> usize {

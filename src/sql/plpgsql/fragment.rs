@@ -1,22 +1,59 @@
 //! Expressions and statements of a body: each becomes a statement of the engine, in which the names of variables stand for parameters. The
 //! same as long as the variables that it may name are of the same types.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::frame::{Frame, unassigned};
 use super::prepared::{Prepared, only_statement};
 use super::variable::{Field, Holder};
 use crate::error::Raised;
-use crate::parse::plpgsql::tree::Fragment;
-use crate::sql::routine_run::statement_run::{Ran, run_statement};
+use crate::parse::plpgsql::tree::{Fragment, Target};
+use crate::sql::Statement;
+use crate::sql::open_cursor::Cursor;
+use crate::sql::routine_run::statement_run::{Ran, open_statement};
 use crate::system::{Variable, Variables};
-use crate::types::{SqlType, Value};
+use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 
 impl Frame {
     /// Runs a fragment with `before` in front of it. `&str`s stand where the body keeps them.
     pub(super) async fn run_fragment(&mut self, before: &str, text: &str) -> Result<Ran> {
+        let statement = self.bind_fragment(before, text)?;
+        self.ctx.cursor_position = match &statement.parsed.current_of {
+            Some(cursor) => Some(self.position_of(cursor).await?),
+            None => None,
+        };
+        let ran = self.run_entered(&statement, reads_anew(before, text), true).await;
+        self.ctx.variables = None;
+        self.ctx.cursor_position = None;
+        ran
+    }
+
+    /// Computes the whole of a variable with a part of it replaced.
+    pub(super) async fn run_assignment(&mut self, target: &Target, value: &str) -> Result<Ran> {
+        let place = value.as_ptr() as usize;
+        let prepared = self
+            .program
+            .prepared(place, || Ok(Prepared::of_assignment(target, value)))?;
+        let (variables, values) = self.visible(&prepared)?;
+        let (variables, statement) = prepared.statement(variables)?;
+        self.ctx.variables = Some(variables);
+        self.bind(values);
+        let ran = self.run_entered(&statement, value.contains('('), true).await;
+        self.ctx.variables = None;
+        ran
+    }
+
+    /// Opens a cursor over a fragment.
+    pub(super) async fn open_fragment(&mut self, text: &str, scroll: Option<bool>) -> Result<Cursor> {
+        let statement = self.bind_fragment("", text)?;
+        let opened = self.open_entered(&statement, scroll).await;
+        self.ctx.variables = None;
+        opened
+    }
+
+    /// The statement of a fragment, with the variables that it may name as what it runs with.
+    fn bind_fragment(&mut self, before: &str, text: &str) -> Result<Arc<Statement>> {
         let place = text.as_ptr() as usize;
         let prepared = self
             .program
@@ -24,19 +61,43 @@ impl Frame {
         let (variables, values) = self.visible(&prepared)?;
         let (variables, statement) = prepared.statement(variables)?;
         self.ctx.variables = Some(variables);
-        self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
-        self.ctx.parameters = values.into_iter().map(|(value, _)| value).collect();
-        let ran = run_statement(&mut self.ctx, &statement).await;
-        self.ctx.variables = None;
-        ran
+        self.bind(values);
+        Ok(statement)
     }
 
-    /// Runs the text of EXECUTE with these parameters.
+    fn bind(&mut self, values: Vec<(Value, SqlType)>) {
+        self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
+        self.ctx.parameters = values.into_iter().map(|(value, _)| value).collect();
+    }
+
+    /// Runs the text of EXECUTE with these parameters: of several statements the last is what it gives.
     pub(super) async fn run_dynamic(&mut self, text: &str, using: Vec<(Value, SqlType)>) -> Result<Ran> {
+        let mut last = Ran::nothing();
+        for statement in crate::sql::parse(text)? {
+            while last.rows.next().await?.is_some() {}
+            self.bind(using.clone());
+            last = self.run_entered(&Arc::new(statement), true, false).await?;
+        }
+        Ok(last)
+    }
+
+    /// The same, opening a cursor.
+    pub(super) async fn open_dynamic(
+        &mut self,
+        text: &str,
+        using: Vec<(Value, SqlType)>,
+        scroll: Option<bool>,
+    ) -> Result<Cursor> {
         let statement = Arc::new(only_statement(text)?);
-        self.ctx.parameter_types = using.iter().map(|(_, ty)| ty.clone()).collect();
-        self.ctx.parameters = using.into_iter().map(|(value, _)| value).collect();
-        run_statement(&mut self.ctx, &statement).await
+        self.bind(using);
+        self.open_entered(&statement, scroll).await
+    }
+
+    async fn open_entered(&mut self, statement: &Arc<Statement>, scroll: Option<bool>) -> Result<Cursor> {
+        self.enter(true).await?;
+        let opened = open_statement(&mut self.ctx, statement).await?;
+        let (settings, memory) = (Arc::clone(&self.ctx.settings), Arc::clone(&self.ctx.memory));
+        Ok(Cursor::new(opened, scroll, settings, memory))
     }
 
     /// The variables that a text may name, and their values: the arguments first, which it may name by number.
@@ -84,11 +145,16 @@ impl Frame {
                         add(None, &name.name, &value, &ty);
                     }
                 }
-                Holder::Record(None) => {
-                    if is_named_with_field(words, &name.name) {
-                        return Err(unassigned(&name.name));
-                    }
+                // All of it is NULL; what its fields are nobody knows.
+                Holder::Record(None) if prepared.rows.contains(&name.name) => {
+                    add(
+                        None,
+                        &name.name,
+                        &Value::Null,
+                        &SqlType::Catalog(CatalogType::Record),
+                    );
                 }
+                Holder::Record(None) => return Err(unassigned(&name.name)),
             }
         }
         let variables = Variables {
@@ -100,12 +166,36 @@ impl Frame {
 
     /// The value of an expression. Errors: 42601 for several columns, 21000 for several rows.
     pub(super) async fn evaluate(&mut self, expression: &Fragment) -> Result<(Value, SqlType)> {
+        let evaluated = self.evaluate_plain(expression, "query").await;
+        evaluated.map_err(|error| match self.tells_of(&error, &expression.text) {
+            true => error.within(format!("SQL expression \"{}\"", expression.text)),
+            false => error,
+        })
+    }
+
+    /// Whether CONTEXT names the expression that failed: what is computed of variables alone fails without.
+    pub(super) fn tells_of(&self, error: &Error, text: &str) -> bool {
+        if is_of_analysis(error) || error.context().is_some() {
+            return false;
+        }
+        let words = Prepared::new(text.to_string()).words;
+        let is_query = words.contains("select") || words.contains("from");
+        is_query || !self.names.iter().any(|known| words.contains(&known.name))
+    }
+
+    /// The same; who calls it says what failed. `what`: as a message names it.
+    pub(super) async fn evaluate_plain(
+        &mut self,
+        expression: &Fragment,
+        what: &str,
+    ) -> Result<(Value, SqlType)> {
         if let Some(value) = self.plain_value(&expression.text) {
             return Ok(value);
         }
         let mut ran = self.run_fragment("SELECT ", &expression.text).await?;
         let [column] = ran.columns.as_slice() else {
-            return Err(Raised::new("42601", format!("query returned {} columns", ran.columns.len())).into());
+            let message = format!("{what} returned {} columns", ran.columns.len());
+            return Err(Raised::new("42601", message).into());
         };
         let ty = column.ty.clone();
         let value = ran.rows.next().await?;
@@ -149,9 +239,9 @@ impl Frame {
     }
 }
 
-/// Whether a field of the record may be named: its own name is one of the words.
-fn is_named_with_field(words: &BTreeSet<String>, record: &str) -> bool {
-    words.contains(record)
+/// Whether a fragment may read what others have committed meanwhile: an expression over variables alone does not.
+fn reads_anew(before: &str, text: &str) -> bool {
+    before.is_empty() || text.contains('(')
 }
 
 /// Whether an error was met before the statement ran: its CONTEXT has no line of the statement's.

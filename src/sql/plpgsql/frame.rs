@@ -1,10 +1,9 @@
 //! `Frame`: one run of a body: its variables and their names, what it has given so far, the errors that it handles.
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use super::name_in_context;
-use super::open_cursor::OpenCursor;
 use super::program::Program;
 use super::variable::{Holder, Variable};
 use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
@@ -66,10 +65,8 @@ pub(super) struct Frame {
     pub(super) returned: Option<Vec<Value>>,
     /// Errors that handlers are at, the innermost last.
     pub(super) handled: Vec<Error>,
-    /// The cursors that are open, by their names. (Rows on their way are not shared among threads.)
-    pub(super) cursors: Mutex<HashMap<String, OpenCursor>>,
-    /// How many were opened without a name.
-    pub(super) cursors_opened: usize,
+    /// How many transactions had been ended when it entered the one at hand.
+    pub(super) transactions_seen: u64,
     /// Whether the error on its way says where it was met.
     pub(super) is_located: bool,
 }
@@ -77,7 +74,9 @@ pub(super) struct Frame {
 impl Frame {
     /// Of the code of a DO.
     pub(super) fn of_block(ctx: StatementContext, program: Arc<Program>) -> Frame {
+        let control = ctx.transaction_control.as_ref();
         let mut frame = Frame {
+            transactions_seen: control.map_or(0, |control| control.ended()),
             ctx,
             program,
             name: "inline_code_block".to_string(),
@@ -93,8 +92,6 @@ impl Frame {
             rows: VecDeque::new(),
             returned: None,
             handled: Vec::new(),
-            cursors: Mutex::default(),
-            cursors_opened: 0,
             is_located: false,
         };
         frame.found = frame.declare(
@@ -249,10 +246,6 @@ impl Frame {
                 .map_or(Value::Null, |(value, _)| value)
         };
         self.outputs.iter().map(value).collect()
-    }
-
-    pub(super) fn open_cursors(&mut self) -> &mut HashMap<String, OpenCursor> {
-        self.cursors.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn set_found(&mut self, found: bool) {

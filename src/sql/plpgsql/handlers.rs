@@ -5,17 +5,29 @@ use std::sync::Arc;
 use super::frame::{Flow, Frame};
 use super::variable::{Holder, Variable};
 use crate::parse::plpgsql::tree::{Block, Condition};
+use crate::system::TransactionControl;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Frame {
     /// The statements of a block that has handlers.
     pub(super) async fn guarded(&mut self, block: &Block, _line: usize) -> Result<Flow> {
+        // Its savepoint is one of the transaction at hand.
+        self.enter(false).await?;
+        let guard = self
+            .ctx
+            .transaction_control
+            .as_ref()
+            .map(TransactionControl::guard);
         let savepoint = self.ctx.txn.savepoint();
         let shared = self.ctx.session.mark();
+        let cursors = self.ctx.session.open_cursors.mark();
         let catalog = Arc::clone(&self.ctx.catalog);
+        let (settings, requested) = (Arc::clone(&self.ctx.settings), self.ctx.settings.requested_mark());
         let (names, variables) = (self.names.len(), self.variables.len());
-        let error = match self.statements(&block.statements).await {
+        let ran = self.statements(&block.statements).await;
+        drop(guard);
+        let error = match ran {
             Ok(flow) => return Ok(flow),
             Err(error) => error,
         };
@@ -33,7 +45,11 @@ impl Frame {
         };
         self.ctx.txn.rollback_to(savepoint);
         self.ctx.session.roll_back_to(shared);
+        self.ctx.session.open_cursors.roll_back_to(cursors);
         self.ctx.catalog = catalog;
+        self.ctx.settings = settings;
+        self.ctx.settings.forget_requested(requested);
+        self.undone().await?;
         self.is_located = false;
         self.names.truncate(names);
         self.variables.truncate(variables);

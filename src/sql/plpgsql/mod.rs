@@ -7,12 +7,12 @@ mod flow;
 mod fragment;
 mod frame;
 mod handlers;
-mod open_cursor;
 mod prepared;
 mod program;
 mod raise;
 mod returned;
 mod rows;
+mod transactions;
 mod variable;
 
 use std::sync::Arc;

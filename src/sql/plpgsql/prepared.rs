@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sqlparser::ast;
+
 use crate::error::StatementFault;
+use crate::parse::plpgsql::tree::Target;
+use crate::parse::subscript_assignment::with_root;
 use crate::sql::Statement;
 use crate::system::Variables;
 use crate::{Error, Result};
@@ -18,9 +22,21 @@ pub(super) struct Prepared {
     /// The statement, for these variables.
     statement: Mutex<Option<(Arc<Variables>, Arc<Statement>)>>,
     text: String,
+    /// Of an assignment to a part of a variable: its name.
+    assigned: Option<Vec<String>>,
 }
 
 impl Prepared {
+    /// Of `name[1] := value`: a query of the whole that the variable holds, with the part replaced.
+    pub(super) fn of_assignment(target: &Target, value: &str) -> Prepared {
+        let text = format!("{}{} {value}", target.name(), target.subscripts.concat());
+        Prepared {
+            text: format!("UPDATE t SET a{} = {value}", target.subscripts.concat()),
+            assigned: Some(target.parts.clone()),
+            ..Prepared::new(text)
+        }
+    }
+
     /// Of the text of a statement.
     pub(super) fn new(text: String) -> Prepared {
         // A text that stands between quotes names nothing.
@@ -36,6 +52,7 @@ impl Prepared {
             words,
             statement: Mutex::default(),
             text,
+            assigned: None,
         }
     }
 
@@ -47,7 +64,11 @@ impl Prepared {
         {
             return Ok((Arc::clone(known), Arc::clone(statement)));
         }
-        let made = (Arc::new(variables), Arc::new(only_statement(&self.text)?));
+        let statement = match &self.assigned {
+            None => only_statement(&self.text)?,
+            Some(parts) => part_assignment(&self.text, parts)?,
+        };
+        let made = (Arc::new(variables), Arc::new(statement));
         *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
         Ok(made)
     }
@@ -82,6 +103,32 @@ fn bare_words(text: &str) -> BTreeSet<String> {
         rest = after;
     }
     words
+}
+
+/// SELECT of what an UPDATE's only assignment computes, of a variable where it names a column. Errors: 42601.
+fn part_assignment(update: &str, parts: &[String]) -> Result<Statement> {
+    let updated = only_statement(update)?;
+    let mut selected = crate::sql::parse("SELECT NULL")?;
+    let value = match &updated.parsed.ast {
+        ast::Statement::Update(update) => update.assignments.first().map(|assignment| &assignment.value),
+        _ => None,
+    };
+    let (Some(value), Some(selected)) = (value, selected.pop()) else {
+        return Err(Error::internal("an assignment that is none"));
+    };
+    let names = parts.iter().map(|part| ast::Ident::with_quote('"', part.clone()));
+    let variable = match parts {
+        [name] => ast::Expr::Identifier(ast::Ident::with_quote('"', name.clone())),
+        _ => ast::Expr::CompoundIdentifier(names.collect()),
+    };
+    let value = with_root(value, variable);
+    let mut parsed = selected.parsed;
+    if let ast::Statement::Query(query) = &mut parsed.ast
+        && let ast::SetExpr::Select(select) = query.body.as_mut()
+    {
+        select.projection = vec![ast::SelectItem::UnnamedExpr(value)];
+    }
+    Ok(Statement::new(parsed))
 }
 
 /// The statement of a text. Errors: 42601 for several.

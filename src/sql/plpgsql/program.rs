@@ -18,8 +18,6 @@ use crate::system::StatementContext;
 #[derive(Debug)]
 pub(in crate::sql) struct Program {
     pub(super) body: Body,
-    /// Whether a cursor of it goes back to rows that it has passed.
-    pub(super) scrolls: bool,
     /// What fragments have become, by where they stand in memory.
     prepared: Mutex<HashMap<usize, Arc<Prepared>>>,
 }
@@ -46,7 +44,6 @@ impl Program {
         checks.block(&body.block, &Around::default())?;
         check_syntax_of_block(&body.block)?;
         Ok(Program {
-            scrolls: scrolls(&body.block),
             body,
             prepared: Mutex::default(),
         })
@@ -86,18 +83,16 @@ fn check_types(ctx: &StatementContext, block: &Block) -> Result<()> {
         .try_for_each(|handler| each_block(&handler.statements, &mut |inner| check_types(ctx, inner)))
 }
 
-/// Whether FETCH or MOVE in a block goes back.
-fn scrolls(block: &Block) -> bool {
-    let handlers = block.handlers.iter().map(|handler| handler.statements.as_slice());
-    let mut all = std::iter::once(block.statements.as_slice()).chain(handlers);
-    all.any(go_back)
-}
-
-fn go_back(statements: &[Statement]) -> bool {
+/// Whether one of them may end the transaction.
+pub(super) fn end_transactions(statements: &[Statement]) -> bool {
     statements.iter().any(|statement| match &statement.kind {
-        Kind::Fetch { direction, .. } | Kind::Move { direction, .. } => direction.may_go_back(),
-        Kind::Block(inner) => scrolls(inner),
-        kind => bodies(kind).into_iter().any(go_back),
+        Kind::EndTransaction { .. } | Kind::Call(_) => true,
+        Kind::Block(inner) => {
+            let mut handlers = inner.handlers.iter();
+            end_transactions(&inner.statements)
+                || handlers.any(|handler| end_transactions(&handler.statements))
+        }
+        kind => bodies(kind).into_iter().any(end_transactions),
     })
 }
 
@@ -264,6 +259,7 @@ fn fragments(kind: &Kind) -> Vec<(bool, &Fragment)> {
         Kind::Block(_)
         | Kind::Loop { .. }
         | Kind::Sql { .. }
+        | Kind::EndTransaction { .. }
         | Kind::Diagnostics { .. }
         | Kind::Close { .. }
         | Kind::Null => Vec::new(),
@@ -279,6 +275,7 @@ impl Checks<'_> {
     fn block(&self, block: &Block, around: &Around) -> Result<()> {
         let mut around = around.clone();
         around.blocks.extend(block.label.clone());
+        check_declarations(block)?;
         self.statements(&block.statements, &around)?;
         let mut handlers = block.handlers.iter();
         handlers.try_for_each(|handler| self.statements(&handler.statements, &around))
@@ -378,13 +375,32 @@ impl Checks<'_> {
     }
 }
 
+/// Errors: 42601 for a name twice; 22004 for a variable that must not be NULL and is.
+fn check_declarations(block: &Block) -> Result<()> {
+    for (at, declaration) in block.declarations.iter().enumerate() {
+        let name = &declaration.name;
+        if block.declarations[..at].iter().any(|other| other.name == *name) {
+            return Err(fault(&format!("duplicate declaration at or near \"{name}\"")));
+        }
+        if let DeclarationKind::Variable {
+            not_null: true,
+            default: None,
+            ..
+        } = &declaration.kind
+        {
+            let message =
+                format!("variable \"{name}\" must have a default value, since it's declared NOT NULL");
+            return Err(Raised::new("22004", message).into());
+        }
+    }
+    Ok(())
+}
+
 fn check_label(label: Option<&String>, is_continue: bool, around: &Around) -> Result<()> {
     let Some(label) = label else {
-        let word = if is_continue { "CONTINUE" } else { "EXIT" };
         return match around.loops.is_empty() {
-            true => Err(fault(&format!(
-                "{word} cannot be used outside a loop, unless it has a label"
-            ))),
+            true if is_continue => Err(fault("CONTINUE cannot be used outside a loop")),
+            true => Err(fault("EXIT cannot be used outside a loop, unless it has a label")),
             false => Ok(()),
         };
     };

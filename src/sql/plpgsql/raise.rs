@@ -109,10 +109,7 @@ impl Frame {
                 rest.next();
                 text.push('%');
             } else if let Some(argument) = arguments.next() {
-                let value = self
-                    .text_of(argument)
-                    .await
-                    .map_err(|error| error.within(format!("SQL expression \"{}\"", argument.text)))?;
+                let value = self.text_of(argument).await?;
                 text.push_str(value.as_deref().unwrap_or("<NULL>"));
             }
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::frame::Frame;
-use super::open_cursor::bytes_of;
 use super::variable::{Field, Holder};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Fragment, Source};
@@ -147,6 +146,20 @@ impl Frame {
         self.set_found(count > 0);
         Ok(())
     }
+}
+
+/// What a value in memory takes besides its bytes.
+const VALUE_BYTES: usize = 48;
+
+/// What a row in memory takes.
+fn bytes_of(row: &[Value]) -> usize {
+    let bytes = |value: &Value| match value {
+        Value::Text(text) => text.len(),
+        Value::Bytes(bytes) => bytes.len(),
+        Value::Array(items) | Value::Record(items) => VALUE_BYTES * items.len(),
+        _ => 0,
+    };
+    row.iter().map(|value| VALUE_BYTES + bytes(value)).sum()
 }
 
 /// Errors: 42804 for columns of other types than the function's.

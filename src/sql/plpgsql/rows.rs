@@ -2,6 +2,7 @@
 
 use super::fragment::is_of_analysis;
 use super::frame::{Flow, Frame};
+use super::transactions::is_transaction_command;
 use super::variable::{Holder, assign_row};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, DeclarationKind, Fragment, Into, Kind, Source, Statement, Target};
@@ -99,6 +100,9 @@ impl Frame {
     }
 
     pub(super) async fn sql(&mut self, text: &str, into: Option<&Into>) -> Result<()> {
+        if is_transaction_command(text) {
+            return Err(Raised::new("0A000", "unsupported transaction command in PL/pgSQL").into());
+        }
         let ran = async {
             let ran = self.run_fragment("", text).await?;
             self.take(ran, into).await
@@ -192,6 +196,9 @@ impl Frame {
         using: &[Fragment],
     ) -> Result<()> {
         let (text, using) = self.dynamic(text, using).await?;
+        if is_transaction_command(&text) {
+            return Err(Raised::new("0A000", "EXECUTE of transaction commands is not implemented").into());
+        }
         let ran = async {
             let mut ran = self.run_dynamic(&text, using).await?;
             if into.is_none() {
@@ -211,7 +218,10 @@ impl Frame {
             self.variables[self.found] = found;
             taken
         };
-        ran.await.map_err(|error| in_statement(error, &text))
+        ran.await.map_err(|error| match is_no_destination(&error) {
+            true => error,
+            false => in_statement(error, &text),
+        })
     }
 
     /// The text of EXECUTE and the values of USING. Errors: 22004 for NULL.
@@ -242,38 +252,10 @@ impl Frame {
                 let ran = self.run_dynamic(&text, using).await;
                 ran.map_err(|error| in_statement(error, &text))
             }
-            Source::Cursor { name, arguments } => {
-                let given: Vec<&Fragment> = arguments.iter().collect();
-                self.cursor(name, &given).await
+            Source::Cursor { name, .. } => {
+                Err(Error::internal(format!("a query that is the cursor \"{name}\"")))
             }
         }
-    }
-
-    /// The rows of a cursor that was declared.
-    pub(super) async fn cursor(&mut self, name: &str, given: &[&Fragment]) -> Result<Ran> {
-        let program = std::sync::Arc::clone(&self.program);
-        let declared = find_cursor(&program.body.block, name);
-        let Some(DeclarationKind::Cursor { arguments, query, .. }) = declared else {
-            return Err(Error::unsupported(
-                format!("a loop over the cursor variable \"{name}\""),
-                Some("Write the query into the loop: FOR row IN SELECT ... LOOP."),
-            ));
-        };
-        if arguments.len() != given.len() {
-            return Err(Raised::new("42601", format!("cursor \"{name}\" has other arguments")).into());
-        }
-        let (names, variables) = (self.names.len(), self.variables.len());
-        for ((argument, ty), value) in arguments.iter().zip(given) {
-            let (value, from) = self.evaluate(value).await?;
-            let ty = super::variable::type_of(&self.ctx, ty)?;
-            let value = crate::sql::routine_run::assigned(&self.ctx, value, &from, &ty)?;
-            let variable = super::variable::Variable::of(Holder::Scalar { ty, value });
-            self.declare(argument, Some(&name.to_string()), variable);
-        }
-        let ran = self.run_fragment("", &query.text).await;
-        self.names.truncate(names);
-        self.variables.truncate(variables);
-        ran
     }
 
     pub(super) async fn for_rows(
@@ -284,14 +266,22 @@ impl Frame {
         body: &[Statement],
     ) -> Result<Flow> {
         let (names, variables) = (self.names.len(), self.variables.len());
-        let ran = self.rows_of(source).await?;
-        if let (Source::Cursor { .. }, [target]) = (source, targets)
-            && self.resolve(&target.parts).is_err()
-        {
-            let record = super::variable::Variable::of(Holder::Record(None));
-            self.declare(&target.name(), label, record);
+        let is_known = |target: &Target| self.resolve(&target.parts).is_ok();
+        if !matches!(source, Source::Cursor { .. }) && !targets.iter().all(is_known) {
+            self.is_located = true;
+            let message =
+                "loop variable of loop over rows must be a record variable or list of scalar variables";
+            return Err(Raised::new("42601", message).into());
         }
-        let looped = self.over_rows(ran, label, targets, body).await;
+        let looped = match source {
+            Source::Cursor { name, arguments } => {
+                self.for_cursor(label, targets, (name, arguments), body).await
+            }
+            source => {
+                let ran = self.rows_of(source).await?;
+                self.over_rows(ran, label, targets, body).await
+            }
+        };
         self.names.truncate(names);
         self.variables.truncate(variables);
         looped
@@ -305,6 +295,7 @@ impl Frame {
         body: &[Statement],
     ) -> Result<Flow> {
         let columns = columns_of(&ran);
+        let _writing = self.held_for(&mut ran, body).await?;
         let (mut any, mut result) = (false, Flow::Next);
         while let Some(row) = ran.rows.next().await? {
             any = true;

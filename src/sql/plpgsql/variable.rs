@@ -9,9 +9,12 @@ use crate::query::type_name;
 use crate::sql::relation::relation;
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
-use crate::types::{RecordType, SqlType, Value};
+use crate::types::{CatalogType, RecordType, SqlType, Value, dimensions};
 use crate::{Error, Result};
 use std::sync::Arc;
+
+/// The type of a cursor variable.
+pub(super) const REFCURSOR: SqlType = SqlType::Catalog(CatalogType::Refcursor);
 
 /// A field of a record.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,17 +66,23 @@ impl Holder {
     pub(super) fn whole(&self) -> Option<(Value, SqlType)> {
         match self {
             Holder::Scalar { ty, value } => Some((value.clone(), ty.clone())),
+            // A row of a type that was given nothing is NULL.
+            Holder::Row(fields) if fields.iter().all(|field| field.value == Value::Null) => {
+                Some((Value::Null, row_type(fields)))
+            }
             Holder::Row(fields) | Holder::Record(Some(fields)) => {
-                let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
-                let ty = SqlType::Record(Arc::new(RecordType::anonymous(columns)));
                 let values = fields.iter().map(|field| field.value.clone());
-                Some((Value::Record(values.collect()), ty))
+                Some((Value::Record(values.collect()), row_type(fields)))
             }
             Holder::Record(None) => None,
         }
     }
 }
 
+fn row_type(fields: &[Field]) -> SqlType {
+    let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
+    SqlType::Record(Arc::new(RecordType::anonymous(columns)))
+}
 impl Variable {
     /// One that takes whatever it is given.
     pub(super) fn of(holder: Holder) -> Variable {
@@ -97,7 +106,7 @@ impl Variable {
 pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Holder> {
     let written = match ty {
         VariableType::Record => return Ok(Holder::Record(None)),
-        VariableType::Cursor => return Ok(Holder::new(SqlType::Text, Value::Null)),
+        VariableType::Cursor => return Ok(Holder::new(REFCURSOR, Value::Null)),
         VariableType::Written(written) => written,
     };
     match written {
@@ -199,6 +208,10 @@ pub(super) fn assign(
     let not_null = variable.not_null;
     match &mut variable.holder {
         Holder::Scalar { ty, value: held } => {
+            // An array has as many dimensions as what it is given.
+            if let (SqlType::Array(_), 1..) = (&*ty, dimensions_of(&value)) {
+                *ty = ty.with_dimensions(dimensions_of(&value));
+            }
             let value = assigned(ctx, value, from, ty)?;
             if not_null && value == Value::Null {
                 return Err(null_value(name));
@@ -229,6 +242,14 @@ pub(super) fn assign(
             message: "cannot assign non-composite value to a record variable".to_string(),
             hint: None,
         }),
+    }
+}
+
+/// How many dimensions a value shows as an array's; 0 where it shows none.
+fn dimensions_of(value: &Value) -> usize {
+    match value {
+        Value::Unknown(text) | Value::Text(text) => dimensions(text),
+        value => value.dimensions(),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::sql::Outcome;
 use crate::sql::routine_run::statement_run::see_definitions;
 use crate::sql::routine_run::{element_of, inner_context};
 use crate::system::{RoutineCall, StatementContext};
+use crate::txn::Savepoint;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -50,7 +51,7 @@ pub(in crate::sql) async fn execute_call(
     let columns = output_columns(ctx, &routine, &call.types);
     let savepoint = ctx.txn.savepoint();
     let given = call_routine(ctx, call).await;
-    let given = given.inspect_err(|_| ctx.txn.rollback_to(savepoint))?;
+    let given = given.inspect_err(|_| undo_to(ctx, savepoint))?;
     if columns.is_empty() {
         return Ok(Outcome::Done {
             tag: "CALL".to_string(),
@@ -58,6 +59,13 @@ pub(in crate::sql) async fn execute_call(
     }
     let row = given.into_iter().next().unwrap_or_default();
     rows_of(columns, row)
+}
+
+/// What a body did that failed is undone, unless it has ended the transaction.
+fn undo_to(ctx: &StatementContext, savepoint: Savepoint) {
+    if !ctx.txn.is_over() {
+        ctx.txn.rollback_to(savepoint);
+    }
 }
 
 /// Of each argument that is written in a CALL whether the procedure takes it.
@@ -136,10 +144,13 @@ pub(in crate::sql) async fn execute_block(
         }
     }
     let savepoint = ctx.txn.savepoint();
-    let mut inner = inner_context(ctx);
+    let mut inner = StatementContext {
+        transaction_control: ctx.transaction_control.clone(),
+        ..inner_context(ctx)
+    };
     see_definitions(&mut inner).await?;
     let ran = crate::sql::plpgsql::run_block(inner, code).await;
-    ran.inspect_err(|_| ctx.txn.rollback_to(savepoint))?;
+    ran.inspect_err(|_| undo_to(ctx, savepoint))?;
     Ok(Outcome::Done {
         tag: "DO".to_string(),
     })

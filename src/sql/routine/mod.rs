@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 
 use super::plpgsql;
 use super::routine_run::inner_context;
-use crate::catalog::{Language, RoutineDef, Volatile};
+use crate::catalog::{Language, RoutineDef, RoutineKind, Volatile};
 use crate::error::Limit;
 use crate::system::{CALLS_MAX, RoutineCall, Settings, StatementContext};
 use crate::types::Value;
@@ -60,7 +60,12 @@ fn context_of(ctx: &StatementContext, routine: &RoutineDef) -> Result<StatementC
         // It sees what the statement around it sees.
         Volatile::Stable | Volatile::Immutable => Arc::clone(&ctx.reading().txn),
     };
+    let may_end = is_own
+        && routine.kind == RoutineKind::Procedure
+        && routine.language == Language::Plpgsql
+        && !routine.security_definer;
     Ok(StatementContext {
+        transaction_control: ctx.transaction_control.clone().filter(|_| may_end),
         txn,
         settings: match is_own {
             true => inner.settings.clone(),

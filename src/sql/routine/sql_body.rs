@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{RoutineDef, RoutineResult, RoutineType};
+use crate::catalog::{BodyKind, RoutineDef, RoutineResult, RoutineType};
+use crate::error::Raised;
+use crate::parse::command::Command;
 use crate::parse::parameters;
 use crate::query::{RoutineBody, concrete_type, wrong_result};
 use crate::scan::OutputColumn;
@@ -24,6 +26,7 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
     ctx.variables = Some(Arc::new(variables(&routine, &call.types)));
     ctx.parameter_types = call.types.clone().into();
     ctx.parameters = call.arguments.into();
+    check_commands(&routine, &statements)?;
     let mut rows = Vec::new();
     for (at, statement) in statements.iter().enumerate() {
         let in_function = |error: Error| {
@@ -43,6 +46,20 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
         rows = vec![vec![Value::Null]];
     }
     Ok(rows)
+}
+
+/// Errors: 0A000 for what begins or ends transactions.
+fn check_commands(routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
+    let mut commands = statements
+        .iter()
+        .filter_map(|statement| statement.parsed.command.as_ref());
+    match commands.find_map(Command::transaction_tag) {
+        None => Ok(()),
+        Some(tag) => {
+            let refused = Raised::new("0A000", format!("{tag} is not allowed in an SQL function"));
+            Err(Error::from(refused).within(format!("SQL function \"{}\" during startup", routine.name)))
+        }
+    }
 }
 
 /// Has all rows computed, which nobody wants.
@@ -150,6 +167,15 @@ pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &Rou
         ..inner_context(ctx)
     };
     let statements = statements(routine)?;
+    if routine.body_kind == BodyKind::Atomic {
+        let mut commands = statements
+            .iter()
+            .filter_map(|statement| statement.parsed.command.as_ref());
+        if let Some(tag) = commands.find_map(Command::transaction_tag) {
+            let message = format!("{tag} is not yet supported in unquoted SQL function body");
+            return Err(Raised::new("0A000", message).into());
+        }
+    }
     let mut last: Option<Arc<[OutputColumn]>> = None;
     for statement in statements.iter() {
         let given = types.iter().cloned().map(Some).collect::<Vec<_>>();

@@ -3,14 +3,19 @@
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
-use futures::TryStreamExt;
+use arrow::datatypes::Schema;
+use futures::{StreamExt, TryStreamExt};
+use sqlparser::ast;
 
-use crate::parse::StatementKind;
-use crate::parse::command::Command;
+use crate::error::Raised;
+use crate::functions::value_array::array_of;
+use crate::parse::command::{Command, Modes};
 use crate::parse::definition::UpkeepKind;
-use crate::scan::{OutputColumn, RowsStream};
-use crate::sql::{Outcome, Statement, execute_here, raise_warnings};
-use crate::system::{Settings, StatementContext};
+use crate::parse::{ParsedStatement, StatementKind};
+use crate::query::CursorRows;
+use crate::scan::{OutputColumn, Rows, RowsStream};
+use crate::sql::{OpenedCursor, Outcome, Statement, execute_here, held_back, open_cursor, raise_warnings};
+use crate::system::{Settings, StatementContext, TransactionRequest};
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -33,6 +38,23 @@ pub(in crate::sql) struct RanRows {
 }
 
 impl RanRows {
+    /// All of them, of which none was asked for.
+    fn into_stream(self) -> RowsStream {
+        let waiting = futures::stream::iter(self.waiting.map(|batch| Ok(Rows::Columns(batch))));
+        match self.stream {
+            Some(stream) => waiting.chain(stream).boxed(),
+            None => waiting.boxed(),
+        }
+    }
+
+    /// Reads what there still is, so that no transaction is needed for it. Errors: the query's; 53100, 53200.
+    pub(in crate::sql) async fn hold(&mut self, ctx: &StatementContext) -> Result<()> {
+        if let Some(stream) = self.stream.take() {
+            self.stream = Some(held_back(ctx, stream).await?);
+        }
+        Ok(())
+    }
+
     /// The next row.
     pub(in crate::sql) async fn next(&mut self) -> Result<Option<Vec<Value>>> {
         loop {
@@ -67,9 +89,15 @@ pub(in crate::sql) async fn run_statement(
     statement: &Arc<Statement>,
 ) -> Result<Ran> {
     let parsed = &statement.parsed;
-    if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
-        run_session_command(ctx, command)?;
+    if let Some(changed) = ctx.settings.with_requested() {
+        ctx.settings = Arc::new(changed);
+    }
+    if let Some(Command::SetTransaction { modes }) = &parsed.command {
+        set_transaction(ctx, modes).await?;
         return Ok(Ran::nothing());
+    }
+    if let Some(command) = parsed.command.as_ref().filter(|command| !command.is_of_sql()) {
+        return run_session_command(ctx, command);
     }
     if let Some(Command::Copy(_)) = &parsed.command {
         return Err(Error::unsupported(
@@ -81,17 +109,7 @@ pub(in crate::sql) async fn run_statement(
     if let Some(name) = &write {
         ctx.settings.require_writable(true, name)?;
     }
-    let reads = parsed.command.is_none() && parsed.kind == StatementKind::Read;
-    let run = StatementContext {
-        text: Arc::clone(&parsed.text),
-        hints: parsed.hints.clone(),
-        lookups: Arc::default(),
-        txn: match reads {
-            true => Arc::new(ctx.txn.as_it_is()),
-            false => Arc::clone(&ctx.txn),
-        },
-        ..ctx.clone()
-    };
+    let run = run_context(ctx, parsed);
     raise_warnings(&run, statement);
     let outcome = Box::pin(execute_here(&run, statement)).await?;
     if write.is_some() {
@@ -129,6 +147,46 @@ pub(in crate::sql) async fn run_statement(
     }
 }
 
+/// What a statement of a function runs in.
+fn run_context(ctx: &StatementContext, parsed: &ParsedStatement) -> StatementContext {
+    let reads = parsed.command.is_none() && parsed.kind == StatementKind::Read;
+    StatementContext {
+        text: Arc::clone(&parsed.text),
+        hints: parsed.hints.clone(),
+        lookups: Arc::default(),
+        txn: match reads {
+            true => Arc::new(ctx.txn.as_it_is()),
+            false => Arc::clone(&ctx.txn),
+        },
+        ..ctx.clone()
+    }
+}
+
+/// Opens a cursor over a statement's rows. Errors: 42P11 for one that gives none, or writes; the query's.
+pub(in crate::sql) async fn open_statement(
+    ctx: &mut StatementContext,
+    statement: &Arc<Statement>,
+) -> Result<OpenedCursor> {
+    let parsed = &statement.parsed;
+    let is_query = matches!(parsed.ast, ast::Statement::Query(_)) && parsed.command.is_none();
+    if is_query && parsed.kind.write().is_none() {
+        let run = run_context(ctx, parsed);
+        return Box::pin(open_cursor(&run, statement)).await;
+    }
+    let ran = run_statement(ctx, statement).await?;
+    if ran.columns.is_empty() {
+        let word = parsed.text.split_whitespace().next().unwrap_or_default();
+        let message = format!("cannot open {} query as cursor", word.to_uppercase());
+        return Err(Raised::new("42P11", message).into());
+    }
+    Ok(OpenedCursor {
+        columns: ran.columns.into(),
+        keys: Arc::default(),
+        locks_rows: false,
+        rows: CursorRows::Stream(ran.rows.into_stream()),
+    })
+}
+
 /// The catalog as the transaction has it by now.
 pub(in crate::sql) async fn see_definitions(ctx: &mut StatementContext) -> Result<()> {
     *ctx = ctx.clone().seeing_definitions().await?;
@@ -136,7 +194,8 @@ pub(in crate::sql) async fn see_definitions(ctx: &mut StatementContext) -> Resul
 }
 
 impl Ran {
-    fn nothing() -> Ran {
+    /// What a statement gives that has no rows.
+    pub(in crate::sql) fn nothing() -> Ran {
         Ran {
             columns: Vec::new(),
             rows: RanRows {
@@ -151,20 +210,32 @@ impl Ran {
 }
 
 /// SET and RESET, of those that only a session runs.
-fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<()> {
+fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<Ran> {
     let (name, value, local) = match command {
         Command::Set {
             name,
             values: Some(values),
             local,
         } => (name, values.join(", "), *local),
-        Command::Satisfied { .. } => return Ok(()),
+        Command::Satisfied { .. } => return Ok(Ran::nothing()),
+        Command::Show { name: Some(name) } => return shown(ctx, name),
+        Command::Listen { channel } => {
+            ctx.session.touch();
+            return ctx.session.channels.listen(channel).map(|()| Ran::nothing());
+        }
+        Command::Unlisten { channel } => {
+            ctx.session.touch();
+            match channel {
+                Some(channel) => ctx.session.channels.unlisten(channel),
+                None => ctx.session.channels.unlisten_all(),
+            }
+            return Ok(Ran::nothing());
+        }
         Command::Notify { channel, payload } => {
             ctx.session.touch();
-            return ctx
-                .session
-                .channels
-                .notify(channel, payload, ctx.settings.notify_queue_bytes_max);
+            let bytes_max = ctx.settings.notify_queue_bytes_max;
+            let notified = ctx.session.channels.notify(channel, payload, bytes_max);
+            return notified.map(|()| Ran::nothing());
         }
         other => {
             return Err(Error::unsupported(
@@ -177,19 +248,88 @@ fn run_session_command(ctx: &mut StatementContext, command: &Command) -> Result<
     let mut settings = Settings::clone(&ctx.settings);
     settings.set(name, std::slice::from_ref(&value))?;
     ctx.settings = Arc::new(settings);
+    Ok(Ran::nothing())
+}
+
+/// SHOW of one setting.
+fn shown(ctx: &StatementContext, name: &str) -> Result<Ran> {
+    let column = OutputColumn {
+        name: name.to_string(),
+        ty: SqlType::Text,
+        table_oid: 0,
+        attribute: 0,
+    };
+    let value = array_of(&[Value::Text(ctx.settings.show(name)?)], &SqlType::Text)?;
+    let schema = Schema::new(vec![column.ty.field(&column.name, true)]);
+    let batch = RecordBatch::try_new(Arc::new(schema), vec![value]).map_err(Error::arrow)?;
+    Ok(Ran {
+        columns: vec![column],
+        rows: RanRows {
+            stream: None,
+            waiting: vec![batch].into_iter(),
+            batch: None,
+            types: vec![SqlType::Text],
+        },
+        written: None,
+    })
+}
+
+/// SET TRANSACTION. Errors: 25001 for a mode that differs, where the transaction has been in use.
+async fn set_transaction(ctx: &mut StatementContext, modes: &Modes) -> Result<()> {
+    const NAMES: [&str; 3] = [
+        "transaction_isolation",
+        "transaction_read_only",
+        "transaction_deferrable",
+    ];
+    let mut settings = Settings::clone(&ctx.settings);
+    if let Some(control) = &ctx.transaction_control {
+        let set = control
+            .ask(TransactionRequest::SetModes(modes.clone()))
+            .await?
+            .settings;
+        for name in NAMES {
+            if let Some(value) = set.get(name) {
+                settings.set_internal(name, &value)?;
+            }
+        }
+        ctx.settings = Arc::new(settings);
+        return Ok(());
+    }
+    let is_on = |name: &str| settings.get(name).is_some_and(|value| value == "on");
+    let refused = |message: &str| {
+        Err(Error::TransactionState {
+            state: "25001",
+            message: message.to_string(),
+        })
+    };
+    if modes
+        .isolation
+        .is_some_and(|isolation| isolation != settings.isolation.name())
+    {
+        return refused("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+    }
+    if modes.read_only == Some(false) && is_on("transaction_read_only") {
+        return refused("transaction read-write mode must be set before any query");
+    }
+    if modes
+        .deferrable
+        .is_some_and(|deferrable| deferrable != is_on("transaction_deferrable"))
+    {
+        return refused("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
+    }
+    if modes.read_only == Some(true) {
+        settings.set_internal("transaction_read_only", "on")?;
+        ctx.settings.request_change("transaction_read_only", "on", true)?;
+        ctx.settings = Arc::new(settings);
+    }
     Ok(())
 }
 
 fn command_name(command: &Command) -> &'static str {
     match command {
-        Command::Begin { .. } => "BEGIN",
-        Command::Commit { .. } => "COMMIT",
-        Command::Rollback { .. } => "ROLLBACK",
-        Command::Savepoint { .. } | Command::Release { .. } | Command::RollbackTo { .. } => "SAVEPOINT",
         Command::Show { .. } => "SHOW",
         Command::Prepare { .. } | Command::Execute { .. } | Command::Deallocate { .. } => "PREPARE",
         Command::Declare { .. } | Command::Fetch { .. } | Command::Close { .. } => "a cursor",
-        Command::Listen { .. } | Command::Unlisten { .. } => "LISTEN",
         Command::Keep(upkeep) if matches!(upkeep.kind, UpkeepKind::Vacuum { .. }) => "VACUUM",
         _ => "a statement of the session",
     }

@@ -21,6 +21,7 @@ pub(in crate::sql) fn inner_context(ctx: &StatementContext) -> StatementContext 
         hints: Default::default(),
         cursor_position: None,
         variables: None,
+        transaction_control: None,
         calls: ctx.calls + 1,
         in_block: true,
         ..ctx.clone()

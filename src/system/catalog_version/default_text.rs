@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::catalog::{Catalog, ColumnDef, ColumnDefault, Generation, SequenceDef, is_temporary_schema};
+use crate::catalog::{
+    Catalog, ColumnDef, ColumnDefault, ExpressionText, Generation, SequenceDef, is_temporary_schema,
+};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::{FormatSettings, SqlType, Value};
 
@@ -15,20 +17,40 @@ pub(super) fn sequences_by_oid(catalog: &Catalog) -> SequencesByOid<'_> {
     sequences.map(|sequence| (sequence.oid(), &**sequence)).collect()
 }
 
-/// The default of a column, or what it is computed of.
-pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> Option<String> {
-    match &column.default {
-        Some(ColumnDefault::Constant { value, sql }) => Some(constant_sql(value, sql, &column.ty)),
-        Some(ColumnDefault::Expression { sql, sequences: used }) => {
-            let named = used.iter().fold(sql.clone(), |sql, oid| {
-                sql.replace(&format!("'{oid}'::REGCLASS"), &sequence_sql(sequences, *oid))
-            });
-            Some(folded(&named))
+/// The default of a column, or what it is computed of. What an older release has not printed stands as it was written.
+pub(super) fn default_text(sequences: &SequencesByOid<'_>, column: &ColumnDef) -> Option<ExpressionText> {
+    let alike = |text: String| ExpressionText {
+        pretty: text.clone(),
+        plain: text,
+    };
+    Some(match column.default.as_ref()? {
+        // The label may have been renamed.
+        ColumnDefault::Constant { value, .. } if column.ty.has_label() => alike(label_sql(value, &column.ty)),
+        ColumnDefault::Constant { text: Some(text), .. } => text.clone(),
+        ColumnDefault::Constant { value, sql, .. } => alike(constant_sql(value, sql, &column.ty)),
+        ColumnDefault::Expression {
+            sql,
+            sequences: used,
+            text,
+        } => {
+            let named = |sql: &str, cast: &str| {
+                used.iter().fold(sql.to_string(), |sql, oid| {
+                    sql.replace(&format!("'{oid}'::{cast}"), &sequence_sql(sequences, *oid))
+                })
+            };
+            match text {
+                None => alike(folded(&named(sql, "REGCLASS"))),
+                Some(text) => ExpressionText {
+                    plain: named(&text.plain, "regclass"),
+                    pretty: named(&text.pretty, "regclass"),
+                },
+            }
         }
-        Some(ColumnDefault::Generated(Generation { sql, .. })) => Some(folded(sql)),
-        Some(ColumnDefault::Sequence { oid }) => Some(format!("nextval({})", sequence_sql(sequences, *oid))),
-        Some(ColumnDefault::Identity { .. } | ColumnDefault::RowId) | None => None,
-    }
+        ColumnDefault::Generated(Generation { text: Some(text), .. }) => text.clone(),
+        ColumnDefault::Generated(Generation { sql, .. }) => alike(folded(sql)),
+        ColumnDefault::Sequence { oid } => alike(format!("nextval({})", sequence_sql(sequences, *oid))),
+        ColumnDefault::Identity { .. } | ColumnDefault::RowId => return None,
+    })
 }
 
 /// Words of the syntax, which PostgreSQL prints in capitals.
@@ -121,8 +143,6 @@ pub(crate) fn label_sql(value: &Value, ty: &SqlType) -> String {
 fn constant_sql(value: &Value, sql: &str, ty: &SqlType) -> String {
     let written_as_string = sql.starts_with('\'') && sql.ends_with('\'');
     match value {
-        // The label may have been renamed.
-        value if ty.has_label() => label_sql(value, ty),
         Value::Null => "NULL".to_string() + "::" + &ty.name(),
         // Without the quotes it is one bit.
         Value::Money(_) => format!("'{}'::money", value.to_text(&FormatSettings::default())),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::default_text::{SequencesByOid, default_text};
-use crate::catalog::{ColumnDef, ColumnDefault, TableDef, TypeDef};
+use crate::catalog::{ColumnDef, ColumnDefault, ExpressionText, TableDef, TypeDef};
 use crate::types::SqlType;
 
 /// A column; its attribute number is its position in the relation, from 1.
@@ -14,8 +14,12 @@ pub(crate) struct UserColumn {
     /// The domain that it is of.
     pub(crate) domain: Option<Arc<TypeDef>>,
     pub(crate) not_null: bool,
+    /// The name of its collation, where that is not its type's.
+    pub(crate) collation: Option<String>,
     /// The default as `pg_get_expr` prints it.
     pub(crate) default: Option<String>,
+    /// The same as `adbin` holds it: both forms, where they differ.
+    pub(crate) default_node: Option<String>,
     /// The sequences that the default takes values of.
     pub(crate) sequences: Vec<u32>,
     /// pg_attribute.attidentity: ``, `a` or `d`.
@@ -35,7 +39,9 @@ impl UserColumn {
             ty,
             domain: None,
             not_null: false,
+            collation: None,
             default: None,
+            default_node: None,
             sequences: Vec::new(),
             identity: "",
             is_generated: false,
@@ -65,11 +71,33 @@ pub(super) fn user_column(
         ty: column.ty.clone(),
         domain: column.domain.clone(),
         not_null: column.is_never_null(),
-        default,
+        collation: column.collation.clone(),
+        default_node: default.as_ref().map(node_text),
+        default: default.map(|default| default.plain),
         sequences: column.sequences_used(),
         identity,
         is_generated: column.generation().is_some(),
         options: added.into_iter().collect(),
         comment: column.comment.clone(),
+    }
+}
+
+/// What stands between the plain and the pretty form of an expression in a node's text.
+const FORMS_APART: char = '\u{1}';
+
+/// An expression as a column of the catalogs holds it.
+fn node_text(text: &ExpressionText) -> String {
+    match text.plain == text.pretty {
+        true => text.plain.clone(),
+        false => format!("{}{FORMS_APART}{}", text.plain, text.pretty),
+    }
+}
+
+/// The form of what [`node_text`] gave that is wanted.
+pub(crate) fn form_of_node(node: &str, pretty: bool) -> &str {
+    match node.split_once(FORMS_APART) {
+        Some((_, form)) if pretty => form,
+        Some((form, _)) => form,
+        None => node,
     }
 }

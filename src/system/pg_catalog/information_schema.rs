@@ -223,6 +223,11 @@ fn columns(source: &Source<'_>, rows: &mut RelationRows) {
     }
 }
 
+/// Where the collation stands that a column says.
+fn collation_schema(column: &UserColumn) -> Option<String> {
+    column.collation.as_ref().map(|_| "pg_catalog".to_string())
+}
+
 fn column_row(
     source: &Source<'_>,
     rows: &mut RelationRows,
@@ -241,6 +246,8 @@ fn column_row(
         ("table_name", text(table)),
         ("column_name", text(&column.name)),
         ("ordinal_position", text(position)),
+        ("collation_schema", collation_schema(column)),
+        ("collation_name", column.collation.clone()),
         (
             "column_default",
             column.default.clone().filter(|_| !column.is_generated),

@@ -1,5 +1,7 @@
 //! The catalogs that objects stand in, by their oids: with the object's own, what `pg_description` and `pg_depend` name it by.
 
+use crate::system::catalog_version::objects::{SYSTEM, UserColumn, type_facts};
+
 /// pg_class.
 pub(crate) const CLASS_CLASS: i64 = 1259;
 /// pg_type.
@@ -22,4 +24,14 @@ pub(super) const DEFAULT_CLASS: i64 = 2604;
 /// Defaults have no number of their own in our catalog: table and attribute make one that is unique among them.
 pub(super) fn default_oid(relation: i64, attribute: usize) -> i64 {
     ((relation << 11) | attribute as i64) & i64::from(u32::MAX)
+}
+
+/// The oid of the collation of a column; 0: it has none.
+pub(super) fn collation_of(column: &UserColumn) -> i64 {
+    let of_type = || type_facts(&column.ty).collation;
+    let named = column.collation.as_ref().and_then(|name| {
+        let mut known = SYSTEM.collations.iter();
+        known.find(|(_, known)| known.name == *name).map(|(oid, _)| *oid)
+    });
+    named.unwrap_or_else(of_type)
 }

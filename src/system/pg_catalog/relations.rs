@@ -7,7 +7,7 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, default_oid,
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, collation_of, default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::session_rows::DATABASE_OWNER_OID;
@@ -296,7 +296,7 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
             "attgenerated",
             text(if column.is_generated && !of_index { "s" } else { "" }),
         ),
-        ("attcollation", text(facts.collation)),
+        ("attcollation", text(collation_of(column))),
         (
             "attoptions",
             if of_index {
@@ -311,7 +311,7 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
 fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for (position, column) in relation.columns.iter().enumerate() {
-            if let Some(default) = &column.default {
+            if let Some(default) = &column.default_node {
                 rows.push(&[
                     ("oid", text(default_oid(relation.oid, position + 1))),
                     ("adrelid", text(relation.oid)),
@@ -354,7 +354,7 @@ fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
                 (
                     "indcollation",
-                    vector(columns.iter().map(|column| type_facts(&column.ty).collation)),
+                    vector(columns.iter().map(|column| collation_of(column))),
                 ),
                 (
                     "indclass",

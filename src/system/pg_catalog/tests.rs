@@ -17,6 +17,7 @@ use crate::types::{NumericSize, SqlType, Value};
 
 fn column(id: u16, name: &str, ty: SqlType, not_null: bool) -> ColumnDef {
     ColumnDef {
+        collation: None,
         domain: None,
         id,
         name: name.to_string(),
@@ -53,6 +54,7 @@ fn catalog() -> Catalog {
     ];
     columns[2].comment = Some("celsius".to_string());
     columns[3].default = Some(ColumnDefault::Constant {
+        text: None,
         value: Value::Int(0),
         sql: "0".to_string(),
     });
@@ -175,6 +177,7 @@ pub(crate) async fn statement() -> StatementContext {
         prepared: Arc::default(),
         cursors: Arc::default(),
         cursor_position: None,
+        transaction_control: None,
         variables: None,
         calls: 0,
         call_routine: |_, _| Box::pin(async { Err(crate::Error::internal("no functions here")) }),

@@ -23,6 +23,7 @@ const ROWS: i32 = 10;
 
 fn column(id: u16, name: &str, ty: SqlType) -> ColumnDef {
     ColumnDef {
+        collation: None,
         domain: None,
         id,
         name: name.to_string(),

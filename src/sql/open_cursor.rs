@@ -1,6 +1,6 @@
-//! `Cursor`: the rows of a DECLARE, and the place among them that FETCH and MOVE change. Rows that can be gone back to are
-//! kept in a `Spool`; of a cursor that said neither SCROLL nor NO SCROLL as long as they are few. `cursors` makes and
-//! moves them, a `RowStream` hands their rows out.
+//! `Cursor`: the rows of a DECLARE or of an OPEN, and the place among them that FETCH and MOVE change. Rows that can be gone back to are
+//! kept in a `Spool`; of a cursor that said neither SCROLL nor NO SCROLL as long as they are few. `session` and `plpgsql` make and
+//! move them; a `RowStream` hands their rows out.
 //!
 //! - The place is 0 before the first row, n on the nth, and one more than there are rows behind the last.
 //! - Rows that are kept end where those that the query still has begin.
@@ -14,15 +14,24 @@ use crate::parse::command::Movement;
 use crate::query::{CursorRows, RowKey};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::sql::OpenedCursor;
-use crate::system::{CursorPosition, Settings, StatementMemory};
-use crate::types::take_rows;
+use crate::system::{CursorPosition, CursorRowsAtHand, Settings, StatementMemory};
+use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
 /// So many bytes of rows are kept of a cursor that did not say SCROLL, should it be asked to go back.
 const UNASKED_BYTES_MAX: usize = 4 << 20;
 
-/// The rows of a DECLARE, and a place among them.
-pub(super) struct Cursor {
+/// A cursor as the session and its bodies share it.
+pub(crate) type SharedCursor = Arc<tokio::sync::Mutex<Cursor>>;
+
+/// The same of what the session's list of cursors keeps.
+pub(crate) fn shared_cursor(rows: CursorRowsAtHand) -> Option<SharedCursor> {
+    rows.downcast().ok()
+}
+
+/// The rows of a cursor, and a place among them.
+pub(crate) struct Cursor {
+    columns: Arc<[OutputColumn]>,
     /// What the query still has; `None` when that is nothing.
     source: Option<CursorRows>,
     /// The rows of tables that its rows are made of.
@@ -58,7 +67,7 @@ enum Scroll {
 impl Cursor {
     /// Before the first row of a query. `scroll`: as DECLARE said it; one that locks rows gives each as it is when it comes by, and goes
     /// forward.
-    pub(super) fn new(
+    pub(crate) fn new(
         opened: OpenedCursor,
         scroll: Option<bool>,
         settings: Arc<Settings>,
@@ -72,6 +81,7 @@ impl Cursor {
         };
         let spool = || Spool::new(Arc::clone(&settings), Arc::clone(&memory), 0);
         Cursor {
+            columns: Arc::clone(&opened.columns),
             source: Some(opened.rows),
             keys: opened.keys,
             locks_rows: opened.locks_rows,
@@ -89,7 +99,7 @@ impl Cursor {
     }
 
     /// Before the first of rows of so many columns, that can only go forward.
-    pub(super) fn of_stream(
+    pub(crate) fn of_stream(
         rows: RowsStream,
         columns: &Arc<[OutputColumn]>,
         settings: Arc<Settings>,
@@ -105,7 +115,7 @@ impl Cursor {
     }
 
     /// Where it stands. `name`: its own.
-    pub(super) fn position(&self, name: &str) -> Result<CursorPosition> {
+    pub(crate) fn position(&self, name: &str) -> Result<CursorPosition> {
         let on = self.last.as_ref().filter(|_| self.is_on_row());
         let keys = on.map(|row| {
             let row = row.clone().into_batch()?;
@@ -120,14 +130,45 @@ impl Cursor {
         })
     }
 
+    /// The columns that are the client's.
+    pub(crate) fn columns(&self) -> &Arc<[OutputColumn]> {
+        &self.columns
+    }
+
+    /// The same as names and types.
+    pub(crate) fn names_and_types(&self) -> Vec<(String, SqlType)> {
+        let columns = self.columns.iter();
+        columns
+            .map(|column| (column.name.clone(), column.ty.clone()))
+            .collect()
+    }
+
+    /// MOVE: passes rows over; answers how many. Errors: as `begin`'s and `next`'s.
+    pub(crate) async fn pass(&mut self, movement: Movement) -> Result<u64> {
+        if matches!(movement, Movement::Forward(0) | Movement::Relative(0)) {
+            return Ok(u64::from(self.is_on_row()));
+        }
+        let mut left = self.begin(movement, true).await?;
+        let mut passed = 0;
+        while left != Some(0) {
+            let wanted = left.map_or(usize::MAX, |left| usize::try_from(left).unwrap_or(usize::MAX));
+            let Some(rows) = self.next(wanted).await? else {
+                break;
+            };
+            passed += rows.num_rows() as u64;
+            left = left.map(|left| left - rows.num_rows() as u64);
+        }
+        Ok(passed)
+    }
+
     /// Whether it can go back.
-    pub(super) fn is_scrollable(&self) -> bool {
+    pub(crate) fn is_scrollable(&self) -> bool {
         self.scroll != Scroll::Never
     }
 
     /// Goes to where the rows that a movement gives begin; answers how many these are at most, `None` for all. `only_moves`: they are
     /// passed over. Errors: 55000, the query's.
-    pub(super) async fn begin(&mut self, movement: Movement, only_moves: bool) -> Result<Option<u64>> {
+    pub(crate) async fn begin(&mut self, movement: Movement, only_moves: bool) -> Result<Option<u64>> {
         let forward = |rows: i64| (false, Some(rows.unsigned_abs()));
         let (backward, left) = match movement {
             Movement::Forward(0) | Movement::Relative(0) => match self.is_on_row() {
@@ -168,13 +209,13 @@ impl Cursor {
     }
 
     /// Whether it stands on a row.
-    pub(super) fn is_on_row(&self) -> bool {
+    pub(crate) fn is_on_row(&self) -> bool {
         self.place > 0 && !self.is_behind_last()
     }
 
     /// The next rows in the direction of the movement, at most `wanted`, which is not 0; `None` behind the last one, where it
     /// then stands. Errors: the query's, 53100, 53200.
-    pub(super) async fn next(&mut self, wanted: usize) -> Result<Option<Rows>> {
+    pub(crate) async fn next(&mut self, wanted: usize) -> Result<Option<Rows>> {
         let rows = match self.backward {
             true => self.next_back(wanted).await?,
             false => self.next_forward(wanted).await?,
@@ -203,7 +244,7 @@ impl Cursor {
     }
 
     /// Reads what the query still has, so that no transaction is needed for it. Errors: the query's, 53100, 53200.
-    pub(super) async fn hold(&mut self) -> Result<()> {
+    pub(crate) async fn hold(&mut self) -> Result<()> {
         if self.source.is_none() && self.rest.is_none() {
             return Ok(());
         }

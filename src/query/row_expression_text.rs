@@ -1,0 +1,114 @@
+//! Expressions over the columns of a row as text, with the conversions that PostgreSQL's catalogs show: conditions, defaults, what generated
+//! columns are computed of. Called where these are defined; `condition_text` prints them.
+
+use sqlparser::ast;
+
+use super::binder::{Binder, Clause, Place};
+use super::coercion::base;
+use super::condition_text::Printer;
+use super::printed::{Printed, literal};
+use super::row_query::{RowColumn, RowRelation};
+use crate::Result;
+use crate::catalog::{ColumnDef, ExpressionText, TableDef};
+use crate::system::StatementContext;
+use crate::types::SqlType;
+
+/// A condition over the columns of a table, plain and pretty. Errors: those of binding the table's columns.
+pub(crate) fn condition_text(
+    ctx: &StatementContext,
+    table: &TableDef,
+    condition: &ast::Expr,
+) -> Result<(String, String)> {
+    let columns = table.visible_columns().map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    condition_text_over(ctx, columns.collect(), &table.name, condition)
+}
+
+/// The default of a column of a type, as `pg_get_expr` prints it. Errors: none that its reading has not met.
+pub(crate) fn default_text(
+    ctx: &StatementContext,
+    default: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    assigned_text(ctx, Vec::new(), "", default, ty)
+}
+
+/// What a generated column of a type is computed of, among these columns. Errors: as [`default_text`].
+pub(crate) fn generation_text(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    expr: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    let visible = columns.iter().filter(|column| !column.hidden);
+    let columns = visible.map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    assigned_text(ctx, columns.collect(), table, expr, ty)
+}
+
+/// An expression that is assigned to a column of a type: a literal is of that.
+fn assigned_text(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    table: &str,
+    expr: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ExpressionText> {
+    let printed = printed_over(ctx, columns, table, expr)?;
+    let printed = match &printed.untyped {
+        Some(text) => literal(text, &base(ty)),
+        None => printed,
+    };
+    Ok(ExpressionText {
+        plain: printed.plain,
+        pretty: printed.pretty,
+    })
+}
+
+/// The same, over these columns of a relation of this name.
+pub(super) fn condition_text_over(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    name: &str,
+    condition: &ast::Expr,
+) -> Result<(String, String)> {
+    let printed = printed_over(ctx, columns, name, condition)?;
+    Ok((printed.plain, printed.pretty))
+}
+
+fn printed_over(
+    ctx: &StatementContext,
+    columns: Vec<RowColumn>,
+    name: &str,
+    expr: &ast::Expr,
+) -> Result<Printed> {
+    let relation = RowRelation {
+        name: name.to_string(),
+        schema: None,
+        columns,
+        dynamic_table: None,
+    };
+    let parameters = Vec::new();
+    let mut binder = Binder::new(ctx, &parameters);
+    let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
+    let place = Place {
+        scope: &scope,
+        outer: None,
+        clause: Clause::Check,
+        windows: &[],
+    };
+    let mut printer = Printer {
+        binder: &mut binder,
+        place,
+        shown: None,
+        indent: 0,
+        has_failed: false,
+    };
+    Ok(printer.print(expr))
+}
