@@ -69,6 +69,14 @@ impl Error {
         }
     }
 
+    /// Whether a relation was named that is there, but not for this part of the statement.
+    pub fn is_invalid_reference(&self) -> bool {
+        match self {
+            Error::At { error, .. } | Error::Advised { error, .. } => error.is_invalid_reference(),
+            error => matches!(error, Error::InvalidFromReference { .. }),
+        }
+    }
+
     /// Whether a column was named that is not there.
     pub fn is_undefined_column(&self) -> bool {
         match self {

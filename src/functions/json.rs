@@ -1,5 +1,6 @@
 //! json and jsonb: taking apart, containment, changes. Values travel as text and are read where they are used.
 
+use arrow::array::ArrayRef;
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
@@ -46,11 +47,27 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .variadic(),
     FunctionDef::new("?", &[T::Jsonb, T::Text], T::Bool, |b| b.map2(has_key)),
-    FunctionDef::new("?|", &[T::Jsonb, T::TextArray], T::Bool, |b| {
-        b.map2(|whole, keys: Vec<Option<&str>>| keys.into_iter().flatten().any(|key| has_key(whole, key)))
+    FunctionDef::new("?|", &[T::Jsonb, T::TextArray], T::Bool, has_any_key),
+    FunctionDef::new("?&", &[T::Jsonb, T::TextArray], T::Bool, has_all_keys),
+    // The operators by the names that PostgreSQL knows them by: for drivers in which `?` is a parameter.
+    FunctionDef::new("jsonb_exists", &[T::Jsonb, T::Text], T::Bool, |b| b.map2(has_key)),
+    FunctionDef::new(
+        "jsonb_exists_any",
+        &[T::Jsonb, T::TextArray],
+        T::Bool,
+        has_any_key,
+    ),
+    FunctionDef::new(
+        "jsonb_exists_all",
+        &[T::Jsonb, T::TextArray],
+        T::Bool,
+        has_all_keys,
+    ),
+    FunctionDef::new("jsonb_contains", &[T::Jsonb, T::Jsonb], T::Bool, |b| {
+        b.map2(contains_document)
     }),
-    FunctionDef::new("?&", &[T::Jsonb, T::TextArray], T::Bool, |b| {
-        b.map2(|whole, keys: Vec<Option<&str>>| keys.into_iter().flatten().all(|key| has_key(whole, key)))
+    FunctionDef::new("jsonb_contained", &[T::Jsonb, T::Jsonb], T::Bool, |b| {
+        b.map2(|part, whole| contains_document(whole, part))
     }),
     FunctionDef::new("json_typeof", &[T::Json], T::Text, |b| b.map1(type_of)),
     FunctionDef::new("jsonb_typeof", &[T::Jsonb], T::Text, |b| b.map1(type_of)),
@@ -95,6 +112,14 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|whole, place| document(&without_item(whole, place)?.to_string(), b))
     }),
 ];
+
+fn has_any_key(b: &Batch) -> Result<ArrayRef> {
+    b.map2(|whole, keys: Vec<Option<&str>>| keys.into_iter().flatten().any(|key| has_key(whole, key)))
+}
+
+fn has_all_keys(b: &Batch) -> Result<ArrayRef> {
+    b.map2(|whole, keys: Vec<Option<&str>>| keys.into_iter().flatten().all(|key| has_key(whole, key)))
+}
 
 /// The text of a document as the result's type keeps it.
 pub(super) fn document(text: &str, batch: &Batch) -> Result<String> {

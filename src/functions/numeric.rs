@@ -126,9 +126,9 @@ fn rounded_type(types: &[SqlType], literals: &[Option<Value>]) -> SqlType {
     }
 }
 
-/// No numeric that is rounded has more digits on either side of the point.
+/// No numeric has more digits on either side of the point: as many digits as PostgreSQL's may have.
 fn within_scales(digits: i32) -> i32 {
-    digits.clamp(-2_000, 2_000)
+    digits.clamp(-131_074, 16_383)
 }
 
 fn abs(number: Numeric) -> Numeric {

@@ -15,7 +15,9 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
 use super::token_reader::is_word;
-use super::{alter, disjunction, like_any, membership, row_assignment, symmetric, trim, with_write};
+use super::{
+    alter, disjunction, like_any, membership, query_operand, row_assignment, symmetric, trim, with_write,
+};
 
 /// What it is based on.
 const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
@@ -25,16 +27,27 @@ const POSTGRESQL: PostgreSqlDialect = PostgreSqlDialect {};
 pub(crate) struct KeyspanDialect {
     /// Whether FOR SYSTEM_TIME may stand behind a table. Words that are names elsewhere begin clauses then, too.
     has_system_time: bool,
+    /// Whether a join may stand between a relation and the ON of the join before it: `a JOIN b JOIN c ON … ON …`. Then the parser takes
+    /// what follows NATURAL JOIN for such, too.
+    nests_joins: bool,
 }
 
 /// The dialect of most statements.
 pub(crate) const KEYSPAN: KeyspanDialect = KeyspanDialect {
     has_system_time: false,
+    nests_joins: false,
+};
+
+/// That of statements whose joins do not read otherwise.
+pub(super) const WITH_NESTED_JOINS: KeyspanDialect = KeyspanDialect {
+    nests_joins: true,
+    ..KEYSPAN
 };
 
 /// That of statements that say FOR SYSTEM_TIME.
 pub(crate) const WITH_SYSTEM_TIME: KeyspanDialect = KeyspanDialect {
     has_system_time: true,
+    ..KEYSPAN
 };
 
 /// Words that name a column of the select list only behind AS.
@@ -107,6 +120,10 @@ impl Dialect for KeyspanDialect {
         self.has_system_time
     }
 
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        !self.nests_joins
+    }
+
     /// `f(name := value)`.
     fn supports_named_fn_args_with_assignment_operator(&self) -> bool {
         true
@@ -164,6 +181,7 @@ impl Dialect for KeyspanDialect {
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         let [first, second] = parser.peek_tokens_ref();
         match &first.token {
+            Token::LParen if second.token == Token::LParen => query_operand::parse_set_operation(parser),
             // The parser would try to read a type first, here and before a name, and throw away the error.
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
                 Some(parser.parse_value().map(Expr::Value))
@@ -179,7 +197,7 @@ impl Dialect for KeyspanDialect {
             Token::Word(word) if word.keyword == Keyword::INTERVAL && second.token == Token::LParen => {
                 Some(parse_interval_of_digits(parser))
             }
-            Token::Word(word) if is_name(word, &second.token) => {
+            Token::Word(word) if is_name(word, &second.token) || names_type(word, &second.token) => {
                 let ident = word.to_ident(first.span);
                 let is_called = second.token == Token::LParen;
                 let is_type = matches!(second.token, Token::SingleQuotedString(_));
@@ -207,7 +225,7 @@ impl Dialect for KeyspanDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         let Token::Word(word) = &parser.peek_token_ref().token else {
-            return None;
+            return query_operand::parse_quantified_values(parser, left);
         };
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
@@ -316,6 +334,11 @@ fn is_name(word: &Word, next: &Token) -> bool {
         CURRENT_DATE | CURRENT_TIME | CURRENT_TIMESTAMP | LOCALTIME | LOCALTIMESTAMP => false,
         keyword => ends_operand && !POSTGRESQL.is_reserved_for_identifier(keyword),
     }
+}
+
+/// Whether a word that the parser has other uses for is a type before a value: `name 'x'`.
+fn names_type(word: &Word, next: &Token) -> bool {
+    word.keyword == Keyword::NAME && matches!(next, Token::SingleQuotedString(_))
 }
 
 /// `[NOT] DISTINCT` behind UNIQUE NULLS of a column, where the parser does not read it.

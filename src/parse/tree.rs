@@ -3,10 +3,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast;
+use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::dialect::{KEYSPAN, WITH_SYSTEM_TIME};
+use super::dialect::{KEYSPAN, KeyspanDialect, WITH_NESTED_JOINS, WITH_SYSTEM_TIME};
+use super::recursive_view;
 use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
 use super::tree_fields::{self, Unread};
@@ -14,7 +16,26 @@ use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let mut parser = Parser::new(dialect_of(&tokens))
+    let tokens = recursive_view::respell(tokens);
+    let dialect = dialect_of(&tokens);
+    let joins = tokens.iter().filter(|token| is_join(&token.token)).count();
+    let again = (joins > 1).then(|| tokens.clone());
+    let refused = match read_tree(dialect, tokens, text) {
+        Ok(tree) => return Ok(tree),
+        Err(refused) => refused,
+    };
+    match again {
+        Some(tokens) => read_tree(&WITH_NESTED_JOINS, tokens, text).map_err(|_| refused),
+        None => Err(refused),
+    }
+}
+
+fn is_join(token: &Token) -> bool {
+    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == Keyword::JOIN)
+}
+
+fn read_tree(dialect: &KeyspanDialect, tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
+    let mut parser = Parser::new(dialect)
         .with_recursion_limit(NESTING_MAX)
         .with_tokens_with_locations(tokens);
     let mut tree = parser

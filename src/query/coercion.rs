@@ -306,6 +306,22 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     implicit(a, b).then(|| base(b))
 }
 
+/// The row of no name in which rows of two types compare that are not the same, whose columns are. `None`: they are something else.
+pub(super) fn row_without_name(left: &SqlType, right: &SqlType) -> Option<SqlType> {
+    let (SqlType::Record(own), SqlType::Record(other)) = (left, right) else {
+        return None;
+    };
+    if own.is_anonymous() || other.is_anonymous() || own == other {
+        return None;
+    }
+    let columns = own
+        .fields
+        .iter()
+        .map(|field| (field.name.clone(), field.ty.clone()));
+    let plain = SqlType::Record(Arc::new(RecordType::anonymous(columns.collect::<Vec<_>>())));
+    (implicit(left, &plain) && implicit(right, &plain)).then_some(plain)
+}
+
 /// The row type that two have in common: the one that has a name, or column by column.
 fn join_rows(a: &RecordType, b: &RecordType) -> Option<SqlType> {
     let (named, other) = match a.is_anonymous() {

@@ -11,6 +11,7 @@ use crate::error::StatementFault;
 use crate::tree::{Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind};
 
 /// A bound FROM item.
+#[derive(Clone)]
 pub(super) struct FromItem {
     pub(super) plan: Plan,
     pub(super) scope: Scope,

@@ -40,7 +40,7 @@ impl Binder<'_> {
         {
             return self.lateral_condition((&left, &join.relation), item, (kind, constraint), outer);
         }
-        let mut right = self.factor(&join.relation, outer)?;
+        let mut right = self.factor_beside(&left, &join.relation, outer)?;
         if matches!(kind, JoinType::Left | JoinType::Full) {
             right.scope.note_may_be_missing();
         }

@@ -2,7 +2,7 @@
 //! PostgreSQL's operator resolution does, or raises `operator does not exist`.
 
 use super::binder::{Binder, Bound};
-use super::coercion::{self, CastContext, Category, base, category, promote, type_name};
+use super::coercion::{self, CastContext, Category, base, category, promote, row_without_name, type_name};
 use crate::functions::Volatility;
 use crate::functions::value_array::value_of_scalar;
 use crate::functions::{self, ArithmeticOp, T, arithmetic, arithmetic_result, compare};
@@ -74,6 +74,9 @@ impl Binder<'_> {
                 return self.unify_numerics(left, right);
             }
             (false, false) => {}
+        }
+        if let Some(plain) = row_without_name(&left.ty, &right.ty) {
+            return Ok((self.coerce(left, &plain)?, self.coerce(right, &plain)?));
         }
         if is_timestamp(&left.ty) && is_integer(&right.ty) {
             let right = self.timestamp_of_milliseconds(right, &left.ty)?;

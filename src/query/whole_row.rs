@@ -44,6 +44,17 @@ impl Binder<'_> {
                 .map(|column| (column.name.clone(), column.bound.clone()))
                 .collect());
         }
+        let (mut outer, mut levels) = (place.outer, 0);
+        while let (Some(around), Some(nearest)) = (outer, place.outer) {
+            if let Some(relation) = around.scope.get_relation(schema, relation) {
+                let columns = relation.columns.iter();
+                return Ok(columns
+                    .map(|column| (column.name.clone(), capture(nearest, levels, &column.bound)))
+                    .collect());
+            }
+            outer = around.parent;
+            levels += 1;
+        }
         match self.variable_named(relation, place) {
             Some(variable) => {
                 let record = self.variable(variable)?;

@@ -2,6 +2,7 @@
 //! `docs/settings.md`. A `Settings` holds every value as text and, typed, those that statements read. Knows nothing of SQL text.
 
 mod choices;
+mod compatibility;
 mod definition;
 mod definitions;
 mod derived;

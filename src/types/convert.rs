@@ -96,6 +96,11 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             Value::Int(_) => to_integer(value, "xid8", (0, i64::MAX), kind),
             _ => None,
         },
+        // Of a whole number of a transaction it is the last 32 bits.
+        SqlType::Catalog(CatalogType::Xid) => match value {
+            Value::Int(number) => Some(Ok(Value::Int(number & i64::from(u32::MAX)))),
+            _ => None,
+        },
         SqlType::Oid | SqlType::Regclass | SqlType::Catalog(_) => match value {
             // An integer below zero is the oid of its bits.
             Value::Int(_) => to_integer(value, "OID", (i64::from(i32::MIN), i64::from(u32::MAX)), kind)

@@ -117,12 +117,8 @@ impl Frame {
     }
 
     pub(super) async fn assertion(&mut self, condition: &Fragment, message: Option<&Fragment>) -> Result<()> {
-        let checks = self.ctx.settings.get("plpgsql.check_asserts");
-        if checks.is_some_and(|checks| matches!(checks.to_lowercase().as_str(), "off" | "false" | "no" | "0"))
-        {
-            return Ok(());
-        }
-        if self.is_true(condition).await? {
+        let are_checked = self.ctx.settings.get("plpgsql.check_asserts");
+        if are_checked.as_deref() == Some("off") || self.is_true(condition).await? {
             return Ok(());
         }
         let message = match message {

@@ -3,11 +3,12 @@
 use std::sync::LazyLock;
 
 use super::definition::SettingDef;
-use super::{own, postgresql};
+use super::{compatibility, own, postgresql};
 
 static DEFINITIONS: LazyLock<Vec<SettingDef>> = LazyLock::new(|| {
     postgresql::SETTINGS
         .iter()
+        .chain(compatibility::SETTINGS)
         .chain(own::SETTINGS)
         .cloned()
         .collect()

@@ -292,6 +292,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Most bytes of temporary files of one statement; -1: as many as all statements may have.",
     ),
     user("temp_tablespaces", "", Text, NO_EFFECT),
+    user(
+        "plpgsql.check_asserts",
+        "on",
+        Bool,
+        "Whether what ASSERT says is asked.",
+    ),
     user("tcp_keepalives_idle", "0", COUNT, NO_EFFECT),
     user("tcp_user_timeout", "0", COUNT, NO_EFFECT),
     user("vacuum_cost_delay", "0", COUNT, NO_EFFECT),

@@ -1,0 +1,137 @@
+//! Settings of PostgreSQL's planner, executor, logs and vacuum that scripts and tools set, and that have no effect here.
+
+use super::definition::SettingKind::{Bool, Enum, Text};
+use super::definition::{
+    COST, COUNT, INT_MAX, KILOBYTES, MILLISECONDS, NO_EFFECT, SettingDef, SettingKind, Unit, number, user,
+};
+
+/// A number that may be -1.
+const COUNT_OR_NONE: SettingKind = number(-1, INT_MAX, Unit::None);
+const COST_OR_NONE: SettingKind = SettingKind::Real {
+    min: -1,
+    max: i64::MAX,
+};
+/// Pages, none at all among them.
+const PAGES_OR_NONE: SettingKind = number(0, INT_MAX, Unit::Pages);
+
+pub(super) static SETTINGS: &[SettingDef] = &[
+    user("backend_flush_after", "0", PAGES_OR_NONE, NO_EFFECT),
+    user("client_connection_check_interval", "0", MILLISECONDS, NO_EFFECT),
+    user("commit_siblings", "5", number(0, 1000, Unit::None), NO_EFFECT),
+    user(
+        "compute_query_id",
+        "auto",
+        Enum(&["auto", "regress", "on", "off"]),
+        NO_EFFECT,
+    ),
+    user("debug_pretty_print", "on", Bool, NO_EFFECT),
+    user("debug_print_parse", "off", Bool, NO_EFFECT),
+    user("debug_print_plan", "off", Bool, NO_EFFECT),
+    user("debug_print_rewritten", "off", Bool, NO_EFFECT),
+    user("enable_async_append", "on", Bool, NO_EFFECT),
+    user("enable_gathermerge", "on", Bool, NO_EFFECT),
+    user("enable_incremental_sort", "on", Bool, NO_EFFECT),
+    user("enable_parallel_append", "on", Bool, NO_EFFECT),
+    user("enable_parallel_hash", "on", Bool, NO_EFFECT),
+    user("enable_partition_pruning", "on", Bool, NO_EFFECT),
+    user("enable_tidscan", "on", Bool, NO_EFFECT),
+    user("exit_on_error", "off", Bool, NO_EFFECT),
+    user(
+        "force_parallel_mode",
+        "off",
+        Enum(&["off", "on", "regress"]),
+        NO_EFFECT,
+    ),
+    user("geqo_effort", "5", number(1, 10, Unit::None), NO_EFFECT),
+    user("geqo_generations", "0", COUNT, NO_EFFECT),
+    user("geqo_pool_size", "0", COUNT, NO_EFFECT),
+    user("geqo_seed", "0", COST, NO_EFFECT),
+    user("geqo_selection_bias", "2", COST, NO_EFFECT),
+    user("geqo_threshold", "12", number(2, INT_MAX, Unit::None), NO_EFFECT),
+    user("gin_pending_list_limit", "4096", KILOBYTES, NO_EFFECT),
+    user("jit_above_cost", "100000", COST_OR_NONE, NO_EFFECT),
+    user("jit_dump_bitcode", "off", Bool, NO_EFFECT),
+    user("jit_expressions", "on", Bool, NO_EFFECT),
+    user("jit_inline_above_cost", "500000", COST_OR_NONE, NO_EFFECT),
+    user("jit_optimize_above_cost", "500000", COST_OR_NONE, NO_EFFECT),
+    user("jit_tuple_deforming", "on", Bool, NO_EFFECT),
+    user("local_preload_libraries", "", Text, NO_EFFECT),
+    user("log_duration", "off", Bool, NO_EFFECT),
+    user(
+        "log_error_verbosity",
+        "default",
+        Enum(&["terse", "default", "verbose"]),
+        NO_EFFECT,
+    ),
+    user("log_executor_stats", "off", Bool, NO_EFFECT),
+    user("log_lock_waits", "off", Bool, NO_EFFECT),
+    user("log_min_error_statement", "error", Text, NO_EFFECT),
+    user("log_parser_stats", "off", Bool, NO_EFFECT),
+    user("log_planner_stats", "off", Bool, NO_EFFECT),
+    user("log_statement_stats", "off", Bool, NO_EFFECT),
+    user("log_temp_files", "-1", COUNT_OR_NONE, NO_EFFECT),
+    user(
+        "maintenance_io_concurrency",
+        "10",
+        number(0, 1000, Unit::None),
+        NO_EFFECT,
+    ),
+    user(
+        "max_parallel_maintenance_workers",
+        "2",
+        number(0, 1024, Unit::None),
+        NO_EFFECT,
+    ),
+    user("max_stack_depth", "2048", KILOBYTES, NO_EFFECT),
+    user("min_parallel_index_scan_size", "64", PAGES_OR_NONE, NO_EFFECT),
+    user("min_parallel_table_scan_size", "1024", PAGES_OR_NONE, NO_EFFECT),
+    user("parallel_leader_participation", "on", Bool, NO_EFFECT),
+    user(
+        "password_encryption",
+        "scram-sha-256",
+        Enum(&["md5", "scram-sha-256"]),
+        NO_EFFECT,
+    ),
+    user("recursive_worktable_factor", "10", COST, NO_EFFECT),
+    user("session_preload_libraries", "", Text, NO_EFFECT),
+    user(
+        "stats_fetch_consistency",
+        "cache",
+        Enum(&["none", "cache", "snapshot"]),
+        NO_EFFECT,
+    ),
+    user("tcp_keepalives_count", "0", COUNT, NO_EFFECT),
+    user("tcp_keepalives_interval", "0", COUNT, NO_EFFECT),
+    user("track_activities", "on", Bool, NO_EFFECT),
+    user("track_counts", "on", Bool, NO_EFFECT),
+    user("track_functions", "none", Enum(&["none", "pl", "all"]), NO_EFFECT),
+    user("track_io_timing", "off", Bool, NO_EFFECT),
+    user("update_process_title", "on", Bool, NO_EFFECT),
+    user(
+        "vacuum_cost_limit",
+        "200",
+        number(1, 10_000, Unit::None),
+        NO_EFFECT,
+    ),
+    user(
+        "vacuum_cost_page_dirty",
+        "20",
+        number(0, 10_000, Unit::None),
+        NO_EFFECT,
+    ),
+    user(
+        "vacuum_cost_page_hit",
+        "1",
+        number(0, 10_000, Unit::None),
+        NO_EFFECT,
+    ),
+    user(
+        "vacuum_cost_page_miss",
+        "2",
+        number(0, 10_000, Unit::None),
+        NO_EFFECT,
+    ),
+    user("vacuum_freeze_min_age", "50000000", COUNT, NO_EFFECT),
+    user("vacuum_freeze_table_age", "150000000", COUNT, NO_EFFECT),
+    user("wal_compression", "off", Text, NO_EFFECT),
+];
