@@ -90,8 +90,8 @@ impl Session {
         let ran = ran.map_err(|error| ctx.jobs.with_done(error))?;
         let reply = run.reply(ran, &ctx.memory)?;
         let interrupt = self.interrupt.clone();
-        if let Some(txn) = self.transaction.at_hand() {
-            let txn = Arc::clone(txn);
+        if let Some(active) = &self.transaction.active {
+            let txn = Arc::clone(&active.txn);
             txn.note_statement(run.statement.parsed.kind.frees_space());
             // Whoever stops it now is still in time.
             interrupt.guard(run.deadline, txn.settle()).await?;

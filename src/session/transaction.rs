@@ -36,7 +36,7 @@ pub enum TransactionStatus {
 #[derive(Debug, Default)]
 pub(super) struct TransactionState {
     pub(super) block: Block,
-    active: Option<Active>,
+    pub(super) active: Option<Active>,
     savepoints: Vec<NamedSavepoint>,
     /// When the transaction began, in microseconds since 1970-01-01 UTC.
     pub(super) started_us: i64,
@@ -63,11 +63,6 @@ pub(super) enum Block {
 }
 
 impl TransactionState {
-    /// What has begun by now.
-    pub(super) fn at_hand(&self) -> Option<&Arc<Transaction>> {
-        self.active.as_ref().map(|active| &active.txn)
-    }
-
     /// Whether there is a savepoint.
     pub(super) fn is_in_savepoint(&self) -> bool {
         !self.savepoints.is_empty()
@@ -120,8 +115,8 @@ fn ends_failed_block(statement: &Statement) -> bool {
 
 /// A transaction whose snapshot is taken.
 #[derive(Debug)]
-struct Active {
-    txn: Arc<Transaction>,
+pub(super) struct Active {
+    pub(super) txn: Arc<Transaction>,
     /// Before its first write.
     origin: Savepoint,
     /// As its last statement saw it.

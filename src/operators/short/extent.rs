@@ -8,7 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
 use super::Long;
 use super::figures::StepFigures;
-use super::run::{Run, RunningStep};
+use super::run::{Inline, Run, RunningStep};
 use crate::catalog::TableDef;
 use crate::operators::allowance::within_allowance;
 use crate::scan::Rows;
@@ -36,21 +36,6 @@ pub(super) enum Extent {
         /// Whether each row is fetched by a key that an index gave.
         by_gets: bool,
     },
-}
-
-/// What a chain that collects may take in.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Inline {
-    pub(super) batches: usize,
-    pub(super) rows: usize,
-}
-
-impl Inline {
-    /// Everything.
-    pub(super) const ALL: Inline = Inline {
-        batches: usize::MAX,
-        rows: usize::MAX,
-    };
 }
 
 impl Extent {

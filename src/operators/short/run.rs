@@ -14,7 +14,6 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::beside::RunningBeside;
 use super::catalog_lookup::RunningCatalogLookup;
-use super::extent::Inline;
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
 use super::incremental_sort::IncrementalSort;
@@ -337,6 +336,21 @@ async fn finish(steps: &mut [RunningStep], take: Taker<'_>) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// What a chain that collects may take in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inline {
+    pub(super) batches: usize,
+    pub(super) rows: usize,
+}
+
+impl Inline {
+    /// Everything.
+    pub(super) const ALL: Inline = Inline {
+        batches: usize::MAX,
+        rows: usize::MAX,
+    };
 }
 
 /// A source's batches on their way through the steps.

@@ -50,16 +50,11 @@ pub(super) async fn read(
     let serial = serial_type(&column.data_type);
     let bounded = type_name::bounded_bytes(&column.data_type);
     let NamedType { ty, domain } = match &serial {
-        Some(ty) => NamedType {
-            ty: ty.clone(),
-            domain: None,
-        },
+        Some(ty) => plain_type(ty),
         None => {
             query::warn_of_digits(ctx, &column.data_type);
-            stored_type(
-                ctx,
-                bounded.as_ref().map_or(&column.data_type, |(bytes, _)| bytes),
-            )?
+            let bytes = bounded.as_ref().map(|(data_type, _)| data_type);
+            stored_type(ctx, bytes.unwrap_or(&column.data_type))?
         }
     };
     let def = ColumnDef {
@@ -260,6 +255,14 @@ fn syntax(message: String) -> Error {
         state: StatementFault::Syntax,
         message,
         hint: None,
+    }
+}
+
+/// A type that is no domain.
+fn plain_type(ty: &SqlType) -> NamedType {
+    NamedType {
+        ty: ty.clone(),
+        domain: None,
     }
 }
 

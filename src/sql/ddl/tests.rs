@@ -1,6 +1,6 @@
 //! Tests of definitions over the memory store: what they leave in the catalog, PostgreSQL's errors and NOTICEs.
 
-use crate::catalog::{Access, ColumnDefault, Object, RelationName, reclaim_dropped};
+use crate::catalog::{Access, ColumnDefault, ExpressionText, Object, RelationName, reclaim_dropped};
 use crate::sql::testing::Client;
 use crate::types::{SqlType, Value};
 
@@ -69,7 +69,10 @@ async fn keys_defaults_and_constraints_are_read() {
     assert_eq!(
         default(0),
         Some(ColumnDefault::Constant {
-            text: None,
+            text: Some(ExpressionText {
+                plain: "'-1'::integer".to_string(),
+                pretty: "'-1'::integer".to_string(),
+            }),
             value: Value::Int(-1),
             sql: "-1".to_string()
         })

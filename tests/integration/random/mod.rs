@@ -108,7 +108,7 @@ impl Oracles {
         for rule in self.rules.clone() {
             run(&mut self.keyspan, &format!("SET {rule}")).await;
             let without = answer(&mut self.keyspan, &sql, Form::General, protocol, ordered).await;
-            for (setting, _) in rule.split_once(" = ") {
+            if let Some((setting, _)) = rule.split_once(" = ") {
                 run(&mut self.keyspan, &format!("RESET {setting}")).await;
             }
             let is_data_error =
