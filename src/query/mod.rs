@@ -38,6 +38,7 @@ mod expression;
 mod finish;
 mod from;
 mod from_item;
+mod from_list;
 mod from_text;
 mod function_call;
 mod function_syntax;

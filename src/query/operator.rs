@@ -51,7 +51,10 @@ impl Binder<'_> {
 
     /// Both operands as expressions that Arrow's comparison orders as PostgreSQL orders the originals.
     pub(super) fn comparable(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<(Expr, Expr)> {
-        let (left, right) = self.unify(symbol, left, right)?;
+        let (left, right) = match row_without_name(&left.ty, &right.ty) {
+            Some(plain) => (self.coerce(left, &plain)?, self.coerce(right, &plain)?),
+            None => self.unify(symbol, left, right)?,
+        };
         let ty = left.ty.clone();
         Ok((
             self.ordering_operand(left, &right.ty)?,
@@ -74,9 +77,6 @@ impl Binder<'_> {
                 return self.unify_numerics(left, right);
             }
             (false, false) => {}
-        }
-        if let Some(plain) = row_without_name(&left.ty, &right.ty) {
-            return Ok((self.coerce(left, &plain)?, self.coerce(right, &plain)?));
         }
         if is_timestamp(&left.ty) && is_integer(&right.ty) {
             let right = self.timestamp_of_milliseconds(right, &left.ty)?;
