@@ -85,10 +85,7 @@ async fn keys_defaults_and_constraints_are_read() {
             oid: 1..
         })
     ));
-    let Some(ColumnDefault::Constant {
-        text: None, value, ..
-    }) = default(4)
-    else {
+    let Some(ColumnDefault::Constant { value, .. }) = default(4) else {
         panic!("{:?}", default(4))
     };
     assert_eq!(
