@@ -38,22 +38,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|whole| texts(whole, Some("jsonb_each_text")))
     })
     .array(T::Text),
-    // A column of json_to_recordset and its kin: document, name of the column, name of the function.
-    FunctionDef::new("record_texts", &[T::Json, T::Text, T::Text], T::Text, |b| {
-        b.map3(|whole, column: &str, function: &str| {
-            let rows = records(whole, function)?.into_iter();
-            let texts = rows.map(|row| row.member(column).and_then(Piece::plain_text));
-            Ok::<_, Error>(texts.collect::<Vec<_>>())
-        })
-    })
-    .array(T::Text),
-    FunctionDef::new("record_values", &[T::Json, T::Text, T::Text], T::Json, |b| {
-        b.map3(|whole, column: &str, function: &str| {
-            let rows = records(whole, function)?.into_iter();
-            Ok::<_, Error>(rows.map(|row| row.member(column)).collect::<Vec<_>>())
-        })
-    })
-    .array(T::Json),
     FunctionDef::new("json_object", &[T::TextArray], T::Json, of_pairs),
     FunctionDef::new("jsonb_object", &[T::TextArray], T::Jsonb, of_pairs),
     FunctionDef::new("json_object", &[T::TextArray, T::TextArray], T::Json, of_lists),
@@ -69,26 +53,6 @@ fn members<'t>(whole: Piece<'t>, function: Option<&str>) -> Result<Vec<(String, 
         (_, Some(function)) => Err(refuse(format!("cannot call {function} on a non-object"))),
         (Kind::Array, None) => Err(refuse("cannot deconstruct an array as an object")),
         (_, None) => Err(refuse("cannot deconstruct a scalar")),
-    }
-}
-
-/// The objects that a function makes rows of; 22023 where there are others.
-fn records<'t>(whole: Piece<'t>, function: &str) -> Result<Vec<Piece<'t>>> {
-    let is_set = function.ends_with("set");
-    match whole.kind() {
-        Kind::Object if !is_set => Ok(vec![whole]),
-        Kind::Array if is_set => whole
-            .items()
-            .map(|row| match row.kind() {
-                Kind::Object => Ok(row),
-                _ => Err(refuse(format!(
-                    "argument of {function} must be an array of objects"
-                ))),
-            })
-            .collect(),
-        Kind::Object => Err(refuse(format!("cannot call {function} on an object"))),
-        Kind::Array => Err(refuse(format!("cannot call {function} on an array"))),
-        _ => Err(refuse(format!("cannot call {function} on a scalar"))),
     }
 }
 

@@ -59,6 +59,7 @@ mod json_path_moment;
 mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
+mod json_record;
 mod lsn;
 mod money;
 mod network;
@@ -206,6 +207,7 @@ static TABLES: &[&[FunctionDef]] = &[
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
+    json_record::FUNCTIONS,
     json_path::FUNCTIONS,
     json_path::OPERATORS,
     money::FUNCTIONS,

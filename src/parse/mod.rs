@@ -42,6 +42,7 @@ mod like;
 mod like_any;
 mod log_text;
 mod membership;
+mod merge_source;
 pub(crate) mod names;
 mod nesting;
 mod number_junk;

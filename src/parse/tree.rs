@@ -8,15 +8,15 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::{KEYSPAN, KeyspanDialect, WITH_NESTED_JOINS, WITH_SYSTEM_TIME};
-use super::recursive_view;
 use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
 use super::tree_fields::{self, Unread};
+use super::{merge_source, recursive_view};
 use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let tokens = recursive_view::respell(tokens);
+    let tokens = merge_source::respell(recursive_view::respell(tokens));
     let dialect = dialect_of(&tokens);
     let joins = tokens.iter().filter(|token| is_join(&token.token)).count();
     let again = (joins > 1).then(|| tokens.clone());

@@ -145,8 +145,12 @@ impl Binder<'_> {
         let document = self.convert(document, &SqlType::Json, CastContext::Explicit)?;
         let mut sets = Vec::with_capacity(columns.len());
         for (name, ty) in columns {
-            let members = match ty {
+            let members = match &ty {
                 SqlType::Json | SqlType::Jsonb => "record_values",
+                SqlType::Array(item) => match item.innermost() {
+                    SqlType::Json | SqlType::Jsonb => "record_json_arrays",
+                    _ => "record_arrays",
+                },
                 _ => "record_texts",
             };
             let [name, function] = [name.as_str(), function].map(|text| Value::Text(text.to_string()));
