@@ -35,7 +35,7 @@ const COLUMNS_QUERY: &str = "SELECT n.nspname AS table_schema, c.relname AS tabl
     CASE WHEN k.place IS NULL THEN 'none' WHEN k.option & 1 = 1 THEN 'DESC' ELSE 'ASC' END AS sort_order, \
     k.place AS key_position, NOT a.attnotnull AS nullable, \
     CASE WHEN a.attgenerated = '' THEN pg_catalog.pg_get_expr(d.adbin, d.adrelid) END AS default_value, \
-    CASE WHEN a.attgenerated = 's' THEN 'ALWAYS AS (' || pg_catalog.pg_get_expr(d.adbin, d.adrelid) || ') STORED' \
+    CASE WHEN a.attgenerated = 's' THEN 'ALWAYS AS (' || pg_catalog.pg_get_expr(d.adbin, d.adrelid, true) || ') STORED' \
     WHEN a.attidentity = 'a' THEN 'ALWAYS AS IDENTITY' \
     WHEN a.attidentity = 'd' THEN 'BY DEFAULT AS IDENTITY' END AS generated, \
     (SELECT option_value FROM pg_catalog.pg_options_to_table(a.attoptions) WHERE option_name = 'dynamic') AS dynamic \
