@@ -57,23 +57,15 @@ impl Error {
         }
     }
 
-    /// The same at the same place, but for a relation of this name that is missing: it is there for other parts of the statement.
-    pub fn out_of_reach(self, name: &str) -> Error {
+    /// The same at the same place, but for a missing relation that is there for other parts of the statement.
+    pub fn out_of_reach(self, is_there: impl Fn(&str) -> bool) -> Error {
         match self {
-            Error::At { error, place } => error.out_of_reach(name).at(place),
-            Error::MissingFrom { relation, .. } if relation == name => Error::InvalidFromReference {
+            Error::At { error, place } => error.out_of_reach(is_there).at(place),
+            Error::MissingFrom { relation, .. } if is_there(&relation) => Error::InvalidFromReference {
                 relation,
                 alias: None,
             },
             error => error,
-        }
-    }
-
-    /// Whether a relation was named that is there, but not for this part of the statement.
-    pub fn is_invalid_reference(&self) -> bool {
-        match self {
-            Error::At { error, .. } | Error::Advised { error, .. } => error.is_invalid_reference(),
-            error => matches!(error, Error::InvalidFromReference { .. }),
         }
     }
 

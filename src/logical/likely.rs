@@ -3,12 +3,11 @@
 
 use super::pinned_column;
 use crate::catalog::TableDef;
+use crate::scan::selectivity::OTHER_ROWS;
 use crate::tree::{Expr, split_conjunction};
 
-/// One row in so many satisfies a condition that pins a column to some values …
+/// One row in so many satisfies a condition that pins a column to some values.
 const PINNED_ROWS: u64 = 20;
-/// … and one in so many any other condition.
-const OTHER_ROWS: u64 = 3;
 /// A column that alone is no unique key has so many values, as PostgreSQL has it where it knows nothing …
 const DISTINCT_VALUES: u64 = 200;
 /// … or, of a large table, one for so many rows.
@@ -25,15 +24,17 @@ pub(crate) fn rows_selected<'a>(rows: u64, conditions: impl IntoIterator<Item = 
 
 /// How many values a column (a position in `TableDef::columns`) of a table of so many rows has.
 pub(crate) fn distinct_values(table: &TableDef, position: usize, rows: u64) -> u64 {
-    match is_unique(table, position) {
+    match holds_unique_key(table, &[position]) {
         true => rows,
         false => rows.min(DISTINCT_VALUES.max(rows / ROWS_A_VALUE)),
     }
 }
 
-/// Whether the column alone is a unique key.
-fn is_unique(table: &TableDef, position: usize) -> bool {
-    let column = table.columns[position].id;
+/// Whether a unique key of the table has none but these columns (positions in `TableDef::columns`).
+pub(crate) fn holds_unique_key(table: &TableDef, columns: &[usize]) -> bool {
     let mut keys = table.all_indexes().filter(|key| key.unique);
-    keys.any(|key| matches!(key.columns.as_slice(), [only] if only.column == column))
+    keys.any(|key| {
+        let mut parts = key.columns.iter();
+        parts.all(|part| columns.iter().any(|at| table.columns[*at].id == part.column))
+    })
 }

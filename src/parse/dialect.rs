@@ -225,7 +225,7 @@ impl Dialect for KeyspanDialect {
         precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
         let Token::Word(word) = &parser.peek_token_ref().token else {
-            return query_operand::parse_quantified_values(parser, left);
+            return None;
         };
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),

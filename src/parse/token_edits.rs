@@ -20,22 +20,32 @@ pub(super) fn open_values(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+fn is_comparison(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq
+    )
+}
+
 /// `(VALUES …)` as `(SELECT * FROM (VALUES …) AS "*VALUES*")`, where an expression may stand: the parser takes it for a function there.
 pub(super) fn select_values(tokens: &mut Vec<TokenWithSpan>) {
-    use Keyword::{AND, ARRAY, ELSE, NOT, OR, RETURNING, SELECT, THEN, WHEN, WHERE};
+    use Keyword::{ALL, AND, ANY, ARRAY, ELSE, NOT, OR, RETURNING, SELECT, SOME, THEN, WHEN, WHERE};
     let is_place = |token: &Token| match token {
         Token::Word(word) => {
             [AND, ARRAY, ELSE, NOT, OR, RETURNING, SELECT, THEN, WHEN, WHERE].contains(&word.keyword)
         }
-        Token::Comma | Token::Eq | Token::Neq | Token::Lt | Token::LtEq | Token::Gt | Token::GtEq => true,
-        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::StringConcat => true,
-        _ => false,
+        Token::Comma | Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::StringConcat => true,
+        other => is_comparison(other),
     };
     let mut at = 1;
     while at + 1 < tokens.len() {
         let is_values = tokens[at].token == Token::LParen
             && keyword_of(tokens.get(at + 1)) == Keyword::VALUES
-            && is_place(&tokens[at - 1].token);
+            && match keyword_of(tokens.get(at - 1)) {
+                // Behind UNION and its like, ALL stands before a query.
+                ALL | ANY | SOME => at > 1 && is_comparison(&tokens[at - 2].token),
+                _ => is_place(&tokens[at - 1].token),
+            };
         if let Some(close) = closing(tokens, at).filter(|_| is_values) {
             let span = tokens[at].span;
             let made = |token: Token| TokenWithSpan { token, span };

@@ -45,11 +45,13 @@ use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
 use super::key_includes;
+use super::merge_source;
 use super::nesting::Nesting;
 use super::operator_name;
 use super::order_operator;
 use super::position::character_position;
 use super::record_columns;
+use super::recursive_view;
 use super::row_expansion;
 use super::row_locks::{self, LockStrength};
 use super::schema_elements;
@@ -152,6 +154,8 @@ struct Reader<'t> {
     has_merge: bool,
     /// It has OVERRIDING.
     has_overriding: bool,
+    /// RECURSIVE was met: it may be a view's.
+    has_recursive: bool,
     /// VALUES stands first in parentheses: it may be a value.
     has_values: bool,
     /// USING was met: it may name a join, or be an order.
@@ -189,6 +193,7 @@ impl<'t> Reader<'t> {
             has_conflict: false,
             has_duplicate: false,
             has_merge: false,
+            has_recursive: false,
             has_overriding: false,
             has_values: false,
             has_using: false,
@@ -320,6 +325,7 @@ impl<'t> Reader<'t> {
         self.has_conflict |= keyword == Keyword::CONFLICT;
         self.has_duplicate |= keyword == Keyword::DUPLICATE;
         self.has_merge |= keyword == Keyword::MERGE;
+        self.has_recursive |= keyword == Keyword::RECURSIVE;
         self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_values |=
             keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
@@ -533,6 +539,10 @@ impl<'t> Reader<'t> {
         }
         if self.has_merge {
             unread_words::take_merge(&mut self.tokens, self.text)?;
+            merge_source::take(&mut self.tokens);
+        }
+        if self.has_recursive {
+            recursive_view::take(&mut self.tokens);
         }
         if self.has_overriding {
             unread_words::take_overriding(&mut self.tokens);

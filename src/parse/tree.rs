@@ -10,34 +10,32 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 use super::dialect::{KEYSPAN, KeyspanDialect, WITH_NESTED_JOINS, WITH_SYSTEM_TIME};
 use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
+use super::token_reader::keyword_of;
 use super::tree_fields::{self, Unread};
-use super::{merge_source, recursive_view};
 use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
 pub(super) fn parse_tree(tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let tokens = merge_source::respell(recursive_view::respell(tokens));
-    let dialect = dialect_of(&tokens);
-    let joins = tokens.iter().filter(|token| is_join(&token.token)).count();
-    let again = (joins > 1).then(|| tokens.clone());
-    let refused = match read_tree(dialect, tokens, text) {
+    let mut parser = parser_of(dialect_of(&tokens), tokens);
+    let refused = match read_tree(&mut parser, text) {
         Ok(tree) => return Ok(tree),
         Err(refused) => refused,
     };
-    match again {
-        Some(tokens) => read_tree(&WITH_NESTED_JOINS, tokens, text).map_err(|_| refused),
-        None => Err(refused),
+    let tokens = parser.into_tokens();
+    let is_join = |token: &&TokenWithSpan| keyword_of(Some(token)) == Keyword::JOIN;
+    match tokens.iter().filter(is_join).count() {
+        0 | 1 => Err(refused),
+        _ => read_tree(&mut parser_of(&WITH_NESTED_JOINS, tokens), text).map_err(|_| refused),
     }
 }
 
-fn is_join(token: &Token) -> bool {
-    matches!(token, Token::Word(word) if word.quote_style.is_none() && word.keyword == Keyword::JOIN)
+fn parser_of(dialect: &KeyspanDialect, tokens: Vec<TokenWithSpan>) -> Parser<'_> {
+    Parser::new(dialect)
+        .with_recursion_limit(NESTING_MAX)
+        .with_tokens_with_locations(tokens)
 }
 
-fn read_tree(dialect: &KeyspanDialect, tokens: Vec<TokenWithSpan>, text: &str) -> Result<ast::Statement> {
-    let mut parser = Parser::new(dialect)
-        .with_recursion_limit(NESTING_MAX)
-        .with_tokens_with_locations(tokens);
+fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
     let mut tree = parser
         .parse_statement()
         .map_err(|error| syntax_error::of_parser(error, text))?;
@@ -46,7 +44,7 @@ fn read_tree(dialect: &KeyspanDialect, tokens: Vec<TokenWithSpan>, text: &str) -
         return Err(syntax_error::near(rest, text));
     }
     if let ControlFlow::Break(unread) = tree_fields::check(&mut tree, ()) {
-        return Err(refusal(unread, &parser, text));
+        return Err(refusal(unread, parser, text));
     }
     match is_incomplete(&tree) && parser.get_current_token().token != Token::RParen {
         true => Err(syntax_error::end_of_input(text)),

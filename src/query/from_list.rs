@@ -97,15 +97,7 @@ impl Binder<'_> {
 
 /// The same error, but for a relation that is missing where it is not seen: it stands before that.
 fn out_of_reach(error: Error, before: &Scope) -> Error {
-    let mut relations = before.relations.iter();
-    relations
-        .try_fold(error, |error, relation| {
-            match error.out_of_reach(&relation.name) {
-                told if told.is_invalid_reference() => Err(told),
-                error => Ok(error),
-            }
-        })
-        .unwrap_or_else(|told| told)
+    error.out_of_reach(|name| before.relations.iter().any(|relation| relation.name == name))
 }
 
 /// Whether a joined item may see what stands before the comma: it is lateral, and no join gives rows of its right side without the left.

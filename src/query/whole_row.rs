@@ -9,6 +9,27 @@ use super::scope::{ScopeColumn, ScopeRelation, capture};
 use crate::tree::{Case, Expr, Operator};
 use crate::{Error, Result};
 
+/// The relation of this name, here or in a query around, and its columns as they are seen here.
+fn relation_seen<'p>(
+    schema: Option<&str>,
+    name: &str,
+    place: Place<'p>,
+) -> Option<(&'p ScopeRelation, Vec<ScopeColumn>)> {
+    if let Some(relation) = place.scope.get_relation(schema, name) {
+        return Some((relation, relation.columns.clone()));
+    }
+    let nearest = place.outer?;
+    let arounds = std::iter::successors(place.outer, |outer| outer.parent).enumerate();
+    let mut found =
+        arounds.filter_map(|(levels, around)| Some((levels, around.scope.get_relation(schema, name)?)));
+    let (levels, relation) = found.next()?;
+    let columns = relation.columns.iter().map(|column| ScopeColumn {
+        name: column.name.clone(),
+        bound: capture(nearest, levels, &column.bound),
+    });
+    Some((relation, columns.collect()))
+}
+
 impl Binder<'_> {
     /// `t.*` where a value stands. Errors: 42P01.
     pub(super) fn row_of_wildcard(&mut self, name: &ast::ObjectName, place: Place<'_>) -> Result<Bound> {
@@ -38,22 +59,9 @@ impl Binder<'_> {
             [schema, relation] | [_, schema, relation] => (Some(schema.as_str()), relation),
             _ => return Err(Error::unsupported(format!("the name {name}"), None)),
         };
-        if let Some(relation) = place.scope.get_relation(schema, relation) {
-            let columns = relation.columns.iter();
-            return Ok(columns
-                .map(|column| (column.name.clone(), column.bound.clone()))
-                .collect());
-        }
-        let (mut outer, mut levels) = (place.outer, 0);
-        while let (Some(around), Some(nearest)) = (outer, place.outer) {
-            if let Some(relation) = around.scope.get_relation(schema, relation) {
-                let columns = relation.columns.iter();
-                return Ok(columns
-                    .map(|column| (column.name.clone(), capture(nearest, levels, &column.bound)))
-                    .collect());
-            }
-            outer = around.parent;
-            levels += 1;
+        if let Some((_, columns)) = relation_seen(schema, relation, place) {
+            let columns = columns.into_iter();
+            return Ok(columns.map(|column| (column.name, column.bound)).collect());
         }
         match self.variable_named(relation, place) {
             Some(variable) => {
@@ -74,23 +82,10 @@ impl Binder<'_> {
         name: &str,
         place: Place<'_>,
     ) -> Result<Option<Bound>> {
-        if let Some(relation) = place.scope.get_relation(schema, name) {
-            let columns = relation.columns.clone();
-            return self.row_of(relation, columns).map(Some);
+        match relation_seen(schema, name, place) {
+            Some((relation, columns)) => self.row_of(relation, columns).map(Some),
+            None => Ok(None),
         }
-        let (mut outer, mut levels) = (place.outer, 0);
-        while let (Some(around), Some(nearest)) = (outer, place.outer) {
-            if let Some(relation) = around.scope.get_relation(schema, name) {
-                let columns = relation.columns.iter().map(|column| ScopeColumn {
-                    name: column.name.clone(),
-                    bound: capture(nearest, levels, &column.bound),
-                });
-                return self.row_of(relation, columns.collect()).map(Some);
-            }
-            outer = around.parent;
-            levels += 1;
-        }
-        Ok(None)
     }
 
     /// The row of a relation whose columns are seen as these.

@@ -8,6 +8,9 @@ use crate::table::EntryReader;
 use crate::txn::Transaction;
 use crate::{Error, Result};
 
+/// So many rows are fetched in whatever order.
+const FEW_ROWS: usize = 64;
+
 /// The rows of a page of entries.
 pub(crate) struct RowsOfEntries {
     reader: EntryReader,
@@ -32,17 +35,15 @@ impl RowsOfEntries {
     ) -> Result<()> {
         let keys = self.entries.iter();
         let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
-        let mut keys: Vec<(Vec<u8>, usize)> = keys
-            .enumerate()
-            .map(|(entry, key)| Ok((key?, entry)))
-            .collect::<Result<_>>()?;
+        let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         // Rows that stand beside each other are found one after the other.
-        keys.sort_unstable();
-        let mut places = vec![0; keys.len()];
-        for (place, (_, entry)) in keys.iter().enumerate() {
-            places[*entry] = place;
-        }
-        let keys: Vec<Vec<u8>> = keys.into_iter().map(|(key, _)| key).collect();
+        let (keys, places) = match keys.len() > FEW_ROWS {
+            true => in_order(keys),
+            false => {
+                let places = (0..keys.len()).collect();
+                (keys, places)
+            }
+        };
         rows.clear();
         let (values, over) = txn.get_many_and_over(&keys).await?;
         for at in places {
@@ -63,4 +64,15 @@ impl RowsOfEntries {
             .fetch_add(rows.size_bytes() as u64, Ordering::Relaxed);
         Ok(())
     }
+}
+
+/// The keys in their order, and for each of them as they came its place there.
+fn in_order(keys: Vec<Vec<u8>>) -> (Vec<Vec<u8>>, Vec<usize>) {
+    let mut keys: Vec<(Vec<u8>, usize)> = keys.into_iter().zip(0..).collect();
+    keys.sort_unstable();
+    let mut places = vec![0; keys.len()];
+    for (place, (_, entry)) in keys.iter().enumerate() {
+        places[*entry] = place;
+    }
+    (keys.into_iter().map(|(key, _)| key).collect(), places)
 }

@@ -1,4 +1,5 @@
-//! `rows_kept`: how many rows of a table a condition is likely to keep, judged by some of them, from places all over the key. Called before an order of joins is chosen; whether a statement may run never depends on it.
+//! `rows_kept`: how many rows of a table a condition is likely to keep, judged by some of them, from places all over the key. Called
+//! before an order of joins is chosen; whether a statement may run never depends on it.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use crate::table::{RowLayout, first_rows, rows_range};
 /// Places that are looked at, and rows of each.
 const PLACES: usize = 8;
 const ROWS_OF_PLACE: usize = 32;
-/// One row in so many satisfies a condition that nobody can ask of a stored row.
-const OPAQUE_ROWS: u64 = 3;
+/// One row in so many satisfies a condition of which nothing is known.
+pub(crate) const OTHER_ROWS: u64 = 3;
 
 /// How many of a table's `rows` satisfy a condition. Errors: those of reading.
 pub(crate) async fn rows_kept(
@@ -26,7 +27,7 @@ pub(crate) async fn rows_kept(
         .conjuncts()
         .into_iter()
         .partition(|condition| condition.has_opaque());
-    let likely = |rows: u64| opaque.iter().fold(rows, |rows, _| rows.div_ceil(OPAQUE_ROWS));
+    let likely = |rows: u64| opaque.iter().fold(rows, |rows, _| rows.div_ceil(OTHER_ROWS));
     if asked.is_empty() {
         return Ok(likely(rows));
     }

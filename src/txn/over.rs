@@ -30,14 +30,8 @@ impl Transaction {
     /// is stored.
     pub fn with_rows_that_are_over(&self) -> Transaction {
         Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
-            view: None,
             visibility: self.visibility.of_all(),
-            heat: self.heat.clone(),
-            is_noted: self.is_noted,
-            open: self.open.clone(),
-            whole: Arc::clone(&self.whole),
+            ..self.with_own_writes()
         }
     }
 

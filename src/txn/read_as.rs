@@ -9,14 +9,8 @@ impl Transaction {
     /// The same transaction, whose reads see what is there now and nothing that is written later.
     pub fn as_it_is(&self) -> Transaction {
         Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
             view: Some(View::open(&self.whole.buffer)),
-            visibility: self.visibility.clone(),
-            heat: self.heat.clone(),
-            is_noted: self.is_noted,
-            open: self.open.clone(),
-            whole: Arc::clone(&self.whole),
+            ..self.with_own_writes()
         }
     }
 
@@ -38,14 +32,9 @@ impl Transaction {
     /// serializable transaction: nothing that it answers may depend on them.
     pub fn uncounted(&self) -> Transaction {
         Transaction {
-            number: self.number,
-            snapshot: Arc::clone(&self.snapshot),
-            view: None,
-            visibility: self.visibility.clone(),
             heat: None,
             is_noted: false,
-            open: self.open.clone(),
-            whole: Arc::clone(&self.whole),
+            ..self.with_own_writes()
         }
     }
 }

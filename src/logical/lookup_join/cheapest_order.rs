@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use super::estimate::{Estimate, EstimatedTable};
 use super::sizes::Sizes;
-use crate::catalog::TableDef;
 use crate::logical::equal_columns::EqualColumns;
+use crate::logical::likely::holds_unique_key;
 use crate::plan::{Wanted, plan_equality};
 use crate::scan::costs::{ROWS_A_GET, ROWS_A_RANGE};
 use crate::tree::{Expr, Plan};
@@ -235,14 +235,5 @@ fn row_reached(table: &EstimatedTable, columns: &[usize]) -> Option<f64> {
     Some(match path.index {
         0 => 1.0,
         _ => ROWS_A_GET as f64,
-    })
-}
-
-/// Whether a unique key of the table has none but these columns (positions in `TableDef::columns`).
-fn holds_unique_key(table: &TableDef, columns: &[usize]) -> bool {
-    let mut keys = table.all_indexes().filter(|key| key.unique);
-    keys.any(|key| {
-        let mut parts = key.columns.iter();
-        parts.all(|part| columns.iter().any(|at| table.columns[*at].id == part.column))
     })
 }

@@ -159,7 +159,7 @@ impl MergePlan {
             let relations = relations_of(&target, source.clone(), kind);
             let when = When::bind(ctx, &target, clause, (kind, &relations), types);
             whens.push(when.map_err(|error| match kind {
-                Kind::NotMatched => error.out_of_reach(target.name()),
+                Kind::NotMatched => error.out_of_reach(|name| name == target.name()),
                 Kind::Matched | Kind::NotMatchedBySource => error,
             })?);
         }

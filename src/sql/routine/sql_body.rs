@@ -48,12 +48,17 @@ pub(super) async fn run(mut ctx: StatementContext, call: RoutineCall) -> Result<
     Ok(rows)
 }
 
-/// Errors: 0A000 for what begins or ends transactions.
-fn check_commands(routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
+/// What PostgreSQL calls the first of them that begins or ends a transaction.
+fn transaction_tag(statements: &[Arc<Statement>]) -> Option<&'static str> {
     let mut commands = statements
         .iter()
         .filter_map(|statement| statement.parsed.command.as_ref());
-    match commands.find_map(Command::transaction_tag) {
+    commands.find_map(Command::transaction_tag)
+}
+
+/// Errors: 0A000 for what begins or ends transactions.
+fn check_commands(routine: &RoutineDef, statements: &[Arc<Statement>]) -> Result<()> {
+    match transaction_tag(statements) {
         None => Ok(()),
         Some(tag) => {
             let refused = Raised::new("0A000", format!("{tag} is not allowed in an SQL function"));
@@ -167,14 +172,11 @@ pub(in crate::sql) async fn check_sql_body(ctx: &StatementContext, routine: &Rou
         ..inner_context(ctx)
     };
     let statements = statements(routine)?;
-    if routine.body_kind == BodyKind::Atomic {
-        let mut commands = statements
-            .iter()
-            .filter_map(|statement| statement.parsed.command.as_ref());
-        if let Some(tag) = commands.find_map(Command::transaction_tag) {
-            let message = format!("{tag} is not yet supported in unquoted SQL function body");
-            return Err(Raised::new("0A000", message).into());
-        }
+    if routine.body_kind == BodyKind::Atomic
+        && let Some(tag) = transaction_tag(&statements)
+    {
+        let message = format!("{tag} is not yet supported in unquoted SQL function body");
+        return Err(Raised::new("0A000", message).into());
     }
     let mut last: Option<Arc<[OutputColumn]>> = None;
     for statement in statements.iter() {

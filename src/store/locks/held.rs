@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::key_map::{KeptKey, KeyMap};
+use super::key_map::{HashedKey, KeptKey, KeyMap};
 use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
 use crate::Result;
 use crate::store::{CountedBytes, MemoryAccount};
@@ -106,8 +106,7 @@ impl HeldLocks {
         let mut unlocked = Unlocked::default();
         for (at, key) in wanted.keys.iter().enumerate() {
             let key = self.table.hashed(key);
-            let held = self.lock().keys.get(key).map(|key| key.modes);
-            if held.is_some_and(|modes| modes.include(wanted.mode)) {
+            if self.holds(key, wanted.mode) {
                 continue;
             }
             let locked = match (self.table.try_lock(self.owner, key, wanted.mode), wanted.wait) {
@@ -143,11 +142,12 @@ impl HeldLocks {
 
     /// Whether what is held of a key includes the mode.
     pub fn includes(&self, key: &[u8], mode: LockMode) -> bool {
-        let key = self.table.hashed(key);
-        self.lock()
-            .keys
-            .get(key)
-            .is_some_and(|key| key.modes.include(mode))
+        self.holds(self.table.hashed(key), mode)
+    }
+
+    fn holds(&self, key: HashedKey<'_>, mode: LockMode) -> bool {
+        let held = self.lock();
+        held.keys.get(key).is_some_and(|key| key.modes.include(mode))
     }
 
     /// Whether anything is held of a key, and if so, whether a value is committed under it (`None`: nobody has looked).

@@ -1,9 +1,9 @@
-//! PostgreSQL's settings, those that have no effect here among them.
+//! PostgreSQL's settings that have an effect here, or that tell something. The others are in `compatibility`.
 
 use super::definition::SettingKind::{Bool, DateStyle, Encoding, Enum, Names, Text, TimeZone};
 use super::definition::{
-    COST, COUNT, INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, NO_EFFECT, PAGES, SettingDef, Unit,
-    internal, number, reported, server, user,
+    INT_MAX, ISOLATION, KILOBYTES, LEVELS, MILLISECONDS, SettingDef, Unit, internal, number, reported,
+    server, user,
 };
 
 /// `server_version` and `version()`: clients compare the leading number.
@@ -83,7 +83,6 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     internal("session_authorization", "postgres", true, "The session's user."),
     // ---- transactions and time limits --------------------------------------------------------------------------
-    user("default_transaction_deferrable", "off", Bool, NO_EFFECT),
     user(
         "default_transaction_isolation",
         "read committed",
@@ -120,7 +119,6 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Enum(&["off", "local", "remote_write", "remote_apply", "on"]),
         "off: COMMIT answers before the commit is durable.",
     ),
-    user("transaction_deferrable", "off", Bool, NO_EFFECT),
     user(
         "transaction_isolation",
         "read committed",
@@ -134,13 +132,6 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Whether the transaction may only read.",
     ),
     // ---- names, text and printing ------------------------------------------------------------------------------
-    user("array_nulls", "on", Bool, NO_EFFECT),
-    user(
-        "backslash_quote",
-        "safe_encoding",
-        Enum(&["safe_encoding", "on", "off"]),
-        NO_EFFECT,
-    ),
     user(
         "bytea_output",
         "hex",
@@ -160,16 +151,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         LEVELS,
         "Least severity of messages sent to the client.",
     ),
-    user("default_table_access_method", "heap", Text, NO_EFFECT),
-    user("default_tablespace", "", Text, NO_EFFECT),
     user(
         "default_text_search_config",
         "pg_catalog.english",
         Enum(&["pg_catalog.english", "pg_catalog.simple", "english", "simple"]),
         "Configuration of text search that functions take which name none.",
     ),
-    user("default_toast_compression", "pglz", Text, NO_EFFECT),
-    user("escape_string_warning", "on", Bool, NO_EFFECT),
     user(
         "extra_float_digits",
         "1",
@@ -178,12 +165,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     )
     .shaping_plans(),
     user("lc_messages", "C", Text, "Language of messages: always English."),
-    user("lc_monetary", "C", Text, NO_EFFECT),
-    user("lc_numeric", "C", Text, NO_EFFECT),
-    user("lc_time", "C", Text, NO_EFFECT),
-    user("quote_all_identifiers", "off", Bool, NO_EFFECT),
     user("role", "none", Text, "The current role."),
-    user("row_security", "on", Bool, NO_EFFECT),
     user(
         "search_path",
         "\"$user\", public",
@@ -191,62 +173,25 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Schemas that unqualified names are looked up in.",
     )
     .shaping_plans(),
-    user("timezone_abbreviations", "Default", Text, NO_EFFECT),
     user(
         "transform_null_equals",
         "off",
         Enum(&["off"]),
         "`= NULL` is never true.",
     ),
-    user("xmlbinary", "base64", Enum(&["base64", "hex"]), NO_EFFECT),
-    user("xmloption", "content", Enum(&["content", "document"]), NO_EFFECT),
     // ---- PostgreSQL's planner and storage, which clients set out of habit --------------------------------------
-    user(
-        "constraint_exclusion",
-        "partition",
-        Enum(&["partition", "on", "off"]),
-        NO_EFFECT,
-    ),
-    user("commit_delay", "0", COUNT, NO_EFFECT),
-    user("cpu_index_tuple_cost", "0.005", COST, NO_EFFECT),
-    user("cpu_operator_cost", "0.0025", COST, NO_EFFECT),
-    user("cpu_tuple_cost", "0.01", COST, NO_EFFECT),
-    user("cursor_tuple_fraction", "0.1", COST, NO_EFFECT),
     user(
         "deadlock_timeout",
         "1000",
         MILLISECONDS,
         "Time to wait for a lock before it is asked whether the wait can end.",
     ),
-    user("default_statistics_target", "100", COUNT, NO_EFFECT),
-    user("effective_cache_size", "524288", PAGES, NO_EFFECT),
-    user("effective_io_concurrency", "1", COUNT, NO_EFFECT),
-    user("enable_bitmapscan", "on", Bool, NO_EFFECT),
-    user("enable_hashagg", "on", Bool, NO_EFFECT),
-    user("enable_hashjoin", "on", Bool, NO_EFFECT),
-    user("enable_indexonlyscan", "on", Bool, NO_EFFECT),
-    user("enable_indexscan", "on", Bool, NO_EFFECT),
-    user("enable_material", "on", Bool, NO_EFFECT),
-    user("enable_memoize", "on", Bool, NO_EFFECT),
-    user("enable_mergejoin", "on", Bool, NO_EFFECT),
-    user("enable_nestloop", "on", Bool, NO_EFFECT),
-    user("enable_partitionwise_aggregate", "off", Bool, NO_EFFECT),
-    user("enable_partitionwise_join", "off", Bool, NO_EFFECT),
-    user("enable_seqscan", "on", Bool, NO_EFFECT),
-    user("enable_sort", "on", Bool, NO_EFFECT),
-    user("from_collapse_limit", "8", COUNT, NO_EFFECT),
-    user("geqo", "on", Bool, NO_EFFECT),
-    user("gin_fuzzy_search_limit", "0", COUNT, NO_EFFECT),
-    user("hash_mem_multiplier", "2", COST, NO_EFFECT),
-    user("jit", "off", Bool, NO_EFFECT),
-    user("join_collapse_limit", "8", COUNT, NO_EFFECT),
     user(
         "log_min_duration_statement",
         "-1",
         number(-1, INT_MAX, Unit::Milliseconds),
         "Statements that take at least so long are logged, without their constants; -1: none, 0: all.",
     ),
-    user("log_min_messages", "warning", Text, NO_EFFECT),
     user(
         "log_statement",
         "none",
@@ -259,7 +204,6 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         KILOBYTES,
         "Memory in which the entries of a new index are sorted; what is more goes through temporary files.",
     ),
-    user("max_parallel_workers", "8", COUNT, NO_EFFECT),
     user(
         "max_parallel_workers_per_gather",
         "2",
@@ -267,41 +211,24 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         "Readers beside the first that a long scan is shared among, as far as there are processors; 0: none.",
     )
     .shaping_plans(),
-    user("parallel_setup_cost", "1000", COST, NO_EFFECT),
-    user("parallel_tuple_cost", "0.1", COST, NO_EFFECT),
-    user(
-        "plan_cache_mode",
-        "auto",
-        Enum(&["auto", "force_generic_plan", "force_custom_plan"]),
-        NO_EFFECT,
-    ),
-    user("random_page_cost", "4", COST, NO_EFFECT),
-    user("seq_page_cost", "1", COST, NO_EFFECT),
     user(
         "session_replication_role",
         "origin",
         Enum(&["origin", "replica", "local"]),
         "replica: writes ask nothing of foreign keys, as those of a restore.",
     ),
-    user("synchronize_seqscans", "on", Bool, NO_EFFECT),
-    user("temp_buffers", "1024", PAGES, NO_EFFECT),
     user(
         "temp_file_limit",
         "-1",
         number(-1, INT_MAX, Unit::Kilobytes),
         "Most bytes of temporary files of one statement; -1: as many as all statements may have.",
     ),
-    user("temp_tablespaces", "", Text, NO_EFFECT),
     user(
         "plpgsql.check_asserts",
         "on",
         Bool,
         "Whether what ASSERT says is asked.",
     ),
-    user("tcp_keepalives_idle", "0", COUNT, NO_EFFECT),
-    user("tcp_user_timeout", "0", COUNT, NO_EFFECT),
-    user("vacuum_cost_delay", "0", COUNT, NO_EFFECT),
-    user("work_mem", "4096", KILOBYTES, NO_EFFECT),
     // ---- the server --------------------------------------------------------------------------------------------
     server("data_directory", "", Text, "Where the data lies."),
     server(
