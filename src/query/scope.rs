@@ -130,21 +130,9 @@ impl<'a> Outer<'a> {
             reaches_out: RefCell::new(false),
         }
     }
-
-    /// Whether the column is of this query, or the name of an aggregate of it.
-    pub(super) fn knows(&self, column: &Column) -> bool {
-        self.scope.has(column) || self.captured.borrow().iter().any(|(name, _)| name == column)
-    }
 }
 
 impl Scope {
-    /// Whether it is the scope of this column.
-    pub(super) fn has(&self, column: &Column) -> bool {
-        let is_it = |known: &ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
-        let mut relations = self.relations.iter().flat_map(|relation| &relation.columns);
-        self.visible.iter().any(is_it) || relations.any(is_it)
-    }
-
     /// An unqualified name. `None`: unknown here. Errors: 42702.
     pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
         let mut found = self.visible.iter().filter(|column| column.name == name);
