@@ -36,27 +36,27 @@
 //! 10. A write instead buffers [`store::Write`]s in its transaction; COMMIT hands them as one [`store::Batch`] to the
 //!     committer, which answers once a group of them is durable.
 
-pub mod catalog;
-pub mod codec;
-pub mod copy;
-pub mod error;
-pub mod functions;
+mod catalog;
+mod codec;
+mod copy;
+mod error;
+mod functions;
 mod load;
-pub mod logical;
-pub mod operators;
-pub mod parse;
-pub mod plan;
-pub mod query;
-pub mod scan;
-pub mod session;
-pub mod sql;
-pub mod store;
-pub mod system;
-pub mod table;
-pub mod tree;
-pub mod txn;
-pub mod types;
-pub mod wire;
+mod logical;
+mod operators;
+mod parse;
+mod plan;
+mod query;
+mod scan;
+mod session;
+mod sql;
+mod store;
+mod system;
+mod table;
+mod tree;
+mod txn;
+mod types;
+mod wire;
 
 #[cfg(test)]
 mod tidy;
@@ -70,3 +70,14 @@ pub use store::StoreKind;
 pub use system::query_threads::{THREAD_STACK_BYTES, blocking_threads_max};
 pub use table::check::{CheckProgress, CheckReport, check_data_dir};
 pub use wire::{Server, ServerOptions};
+
+/// The store and the messages below SQL, for benchmarks and tests that look at them alone.
+pub mod layers {
+    pub use crate::scan::{OutputColumn, Rows};
+    pub use crate::store::engine::{Engine, EngineBatch};
+    pub use crate::store::fjall::FjallEngine;
+    pub use crate::store::sled::SledEngine;
+    pub use crate::store::{Batch, KeyRange, Page, ScanRequest, StoreOptions, Write, open_store};
+    pub use crate::types::SqlType;
+    pub use crate::wire::ConstantAnswer;
+}

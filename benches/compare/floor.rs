@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field, Schema};
-use keyspan::scan::{OutputColumn, Rows};
-use keyspan::types::SqlType;
-use keyspan::wire::ConstantAnswer;
+use keyspan::layers::{ConstantAnswer, OutputColumn, Rows, SqlType};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio_postgres::SimpleQueryMessage;

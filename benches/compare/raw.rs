@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use keyspan::store::engine::{Engine, EngineBatch};
-use keyspan::store::fjall::FjallEngine;
-use keyspan::store::sled::SledEngine;
-use keyspan::store::{KeyRange, Page, ScanRequest, StoreKind, StoreOptions, open_store};
+use keyspan::StoreKind;
+use keyspan::layers::{
+    Engine, EngineBatch, FjallEngine, KeyRange, Page, ScanRequest, SledEngine, StoreOptions, open_store,
+};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 

@@ -243,6 +243,7 @@ impl<'a> Object<'a> {
 impl Catalog {
     /// The relation of the name, with which `access` can be had. Errors: 42P01 with the nearest name, 42704 for an index to be
     /// dropped, 3F000; 42809, 0A000 for what is of another kind.
+    #[cfg(test)]
     pub fn relation(&self, name: RelationName<'_>, access: Access) -> Result<Object<'_>> {
         match self.get_relation(name, access)? {
             Some(object) => Ok(object),

@@ -124,16 +124,16 @@ pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
-pub use region::{RegionDef, RegionOrigin, TableRegions};
+pub use region::{RegionOrigin, TableRegions};
 pub use relations::Relations;
 pub use routine::{
-    ArgumentMode, BodyKind, Compiled, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef,
-    RoutineKind, RoutineResult, RoutineType, Routines, Volatile, signature,
+    ArgumentMode, BodyKind, Language, Parallel, Polymorphic, RoutineArgument, RoutineDef, RoutineKind,
+    RoutineResult, RoutineType, Routines, Volatile, signature,
 };
 pub use sequence_def::{SequenceDef, SequenceOwner, SequenceType};
 pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use shown_relation::ShownRelation;
-pub use split_options::{REGIONS_MAX, SplitOptions};
+pub use split_options::SplitOptions;
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn,
@@ -360,14 +360,6 @@ impl Catalog {
     /// All tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.relations.iter().filter_map(Relation::get_table)
-    }
-
-    /// All views.
-    pub fn views(&self) -> impl Iterator<Item = &Arc<ViewDef>> {
-        self.relations.iter().filter_map(|relation| match relation {
-            Relation::View(view) => Some(view),
-            Relation::Table(_) | Relation::Sequence(_) => None,
-        })
     }
 
     /// All sequences.

@@ -148,7 +148,6 @@ pub enum Unverified {
 
 /// What a column takes when a write leaves it out.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum ColumnDefault {
     /// A constant of the column's type; `sql` as written, `text` as PostgreSQL prints it, which older records do not say.
     Constant {

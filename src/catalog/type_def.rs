@@ -213,15 +213,6 @@ impl UserTypes {
         self.iter().find(|ty| ty.oid == oid)
     }
 
-    /// The type that a client means by an oid, its own or its array's.
-    pub fn sql_type(&self, oid: u32) -> Option<SqlType> {
-        let found = self.iter().find(|ty| ty.oid == oid || ty.array_oid == oid)?;
-        Some(match found.oid == oid {
-            true => found.sql_type(),
-            false => SqlType::Array(Box::new(found.sql_type())),
-        })
-    }
-
     /// The type that [`stored_name`] names. Errors: corrupt.
     pub fn of_stored_name(&self, name: &str) -> Result<SqlType> {
         let corrupt = || Error::Corrupt {

@@ -374,11 +374,6 @@ impl ColumnBuilder {
         }
     }
 
-    /// Whether no row was appended.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Bytes of the texts or byteas appended so far; 0 for other types.
     pub fn string_bytes(&self) -> usize {
         match &self.kind {

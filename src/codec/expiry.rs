@@ -134,11 +134,6 @@ impl ExpiryRules {
         ExpiryRules { rules }
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
     /// That of the row which stands under a key; `None`: there is none, or it is no row's key.
     #[inline]
     pub fn of_key(&self, key: &[u8]) -> Option<&ExpiryRule> {

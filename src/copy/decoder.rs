@@ -53,11 +53,6 @@ impl Decoder {
         }
     }
 
-    /// The form that it reads.
-    pub fn format(&self) -> &CopyFormat {
-        &self.format
-    }
-
     /// Takes more data. Errors: 22021 for what is not in the data's encoding.
     pub fn push(&mut self, piece: &[u8]) -> Result<()> {
         let piece = match &mut self.texts {

@@ -66,11 +66,6 @@ impl ForcedColumns {
         ForcedColumns::Named(Vec::new())
     }
 
-    /// Whether none was named.
-    pub fn is_none(&self) -> bool {
-        matches!(self, ForcedColumns::Named(names) if names.is_empty())
-    }
-
     /// Whether the column is one of them.
     pub fn holds(&self, column: &str) -> bool {
         match self {

@@ -37,11 +37,6 @@ impl Record {
         self.fields.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.fields.is_empty()
-    }
-
     /// A field; `None` behind the last.
     pub fn get(&self, at: usize) -> Option<FieldValue<'_>> {
         let field = self.fields.get(at)?;

@@ -39,7 +39,6 @@ impl ReadOnlyCursor {
 
 /// Why WHERE CURRENT OF names no row (24000).
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its field holds")]
 pub enum CursorFault {
     /// It stands before the first row or behind the last.
     NotOnRow,

@@ -216,21 +216,6 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
     }
 }
 
-/// The nearest double of a number.
-pub fn to_f64(value: &Value) -> Result<f64> {
-    match value {
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "the nearest double is what the cast gives"
-        )]
-        Value::Int(number) => Ok(*number as f64),
-        Value::Float4(number) => Ok(f64::from(*number)),
-        Value::Float8(number) => Ok(*number),
-        Value::Numeric(number) => Ok(number.to_f64()),
-        other => Err(Error::internal(format!("no number: {other:?}"))),
-    }
-}
-
 fn from_jsonb(text: &str, to: &SqlType, settings: &FormatSettings) -> Result<Value> {
     let of_kind = |found: &str| Error::InvalidParameter {
         message: format!("cannot cast jsonb {found} to type {}", to.base_name()),

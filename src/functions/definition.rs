@@ -73,8 +73,6 @@ pub enum T {
     TextArray,
     /// integer[].
     IntArray,
-    /// smallint[].
-    Int2Array,
     /// real[].
     RealArray,
     /// "char"[].
@@ -140,7 +138,6 @@ impl T {
             T::Oid => SqlType::Oid,
             T::TextArray => SqlType::Array(Box::new(SqlType::Text)),
             T::IntArray => SqlType::Array(Box::new(SqlType::Int4)),
-            T::Int2Array => SqlType::Array(Box::new(SqlType::Int2)),
             T::RealArray => SqlType::Array(Box::new(SqlType::Float4)),
             T::CharArray => SqlType::Array(Box::new(SqlType::InternalChar)),
             T::Char => SqlType::InternalChar,

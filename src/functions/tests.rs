@@ -112,10 +112,6 @@ fn sample(argument: T) -> (SqlType, Value) {
             SqlType::Array(Box::new(SqlType::Int4)),
             Value::Array(vec![Value::Int(1)]),
         ),
-        T::Int2Array => (
-            SqlType::Array(Box::new(SqlType::Int2)),
-            Value::Array(vec![Value::Int(1)]),
-        ),
         T::RealArray => (
             SqlType::Array(Box::new(SqlType::Float4)),
             Value::Array(vec![Value::Float4(0.5); 4]),

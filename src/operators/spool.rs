@@ -70,6 +70,7 @@ impl Spool {
     }
 
     /// The number of the first row.
+    #[cfg(test)]
     pub fn first(&self) -> u64 {
         self.first
     }

@@ -10,7 +10,6 @@ use crate::types::{SqlType, Value};
 
 /// A statement that the session runs itself.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Command {
     /// BEGIN; START TRANSACTION with `start`.
     Begin { modes: Modes, start: bool },

@@ -21,7 +21,6 @@ pub enum Persistence {
 
 /// A change of the catalog.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Definition {
     /// REFRESH MATERIALIZED VIEW; `with_rows`: not WITH NO DATA.
     RefreshView {
@@ -114,7 +113,6 @@ impl Definition {
 
 /// What becomes of tables in the trash.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum TrashStatement {
     /// UNDROP TABLE … [AS name].
     Undrop {
@@ -136,7 +134,6 @@ pub struct TrashName {
 
 /// What ALTER TYPE changes, of enums and of domains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum TypeChange {
     /// ADD VALUE.
     AddValue {
@@ -160,7 +157,6 @@ pub enum TypeChange {
 
 /// What ALTER TYPE changes of one attribute of a composite type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum AttributeChange {
     /// ADD ATTRIBUTE.
     Add { name: String, ty: DataType },
@@ -220,7 +216,6 @@ pub struct NewDomainCheck {
 
 /// What ALTER DOMAIN changes.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum DomainChange {
     /// SET DEFAULT, DROP DEFAULT.
     Default(Option<Expr>),
@@ -280,7 +275,6 @@ pub enum SequenceChange {
 
 /// What ALTER TABLE changes of an identity column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum IdentityChange {
     /// ADD GENERATED … AS IDENTITY.
     Add {
@@ -298,7 +292,6 @@ pub enum IdentityChange {
 
 /// An action of ALTER TABLE that the parser has no tree of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum AlterAction {
     /// What PostgreSQL stores in its own way.
     Storage(StorageChange),
@@ -408,7 +401,6 @@ pub struct UpkeepTarget {
 
 /// See [`Upkeep`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum UpkeepKind {
     /// VACUUM, with ANALYZE.
     Vacuum { analyze: bool },

@@ -110,7 +110,7 @@ pub(crate) use sequence_reader::{options_of as sequence_options_of, owner_of as 
 pub(crate) use short_text::TEXT_BYTES_MAX;
 pub use short_text::{count_expressions, is_quick_to_read};
 pub(crate) use statement::is_upsert;
-pub use statement::{ParsedStatement, Warning, parse};
+pub use statement::{ParsedStatement, parse};
 pub(crate) use text_tokens::mentions_word;
 pub(crate) use text_tokens::without_strings;
 pub(crate) use tree::parse_query;

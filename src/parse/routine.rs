@@ -57,7 +57,6 @@ pub enum WrittenBody {
 
 /// A clause of CREATE or ALTER FUNCTION that may be changed.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum RoutineOption {
     /// IMMUTABLE, STABLE, VOLATILE.
     Immutable,
@@ -167,7 +166,6 @@ pub struct NewExtension {
 
 /// A definition of a function, procedure, trigger or extension.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum RoutineDefinition {
     /// CREATE FUNCTION, CREATE PROCEDURE.
     Create(Box<NewRoutine>),

@@ -3,7 +3,7 @@
 
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
-use super::command::Command;
+use super::command::{Command, SettingsChange};
 use super::dialect::KEYSPAN;
 use super::routine::{
     NewRoutine, PassedAs, RoutineChange, RoutineDefinition, RoutineOption, RoutineRef, RoutineWord,
@@ -351,15 +351,11 @@ impl TokenReader<'_> {
     }
 
     fn option_setting(&mut self) -> Result<RoutineOption> {
-        match self.set()? {
-            Command::Set {
-                name,
-                values: Some(values),
-                ..
-            } => Ok(RoutineOption::Set { name, values }),
-            Command::Set { name, .. } => Ok(RoutineOption::Reset(Some(name))),
-            _ => Err(self.syntax_error()),
-        }
+        Ok(match self.settings_change()? {
+            SettingsChange::Set { name, values } => RoutineOption::Set { name, values },
+            SettingsChange::FromCurrent { name } => RoutineOption::SetFromCurrent(name),
+            SettingsChange::Reset { name } => RoutineOption::Reset(name),
+        })
     }
 
     fn expect_all(&mut self, words: &[&str]) -> Result<()> {

@@ -81,7 +81,7 @@ impl TokenReader<'_> {
     }
 
     /// What stands behind SET.
-    fn settings_change(&mut self) -> Result<SettingsChange> {
+    pub(super) fn settings_change(&mut self) -> Result<SettingsChange> {
         let begun = self.at;
         if let Ok(name) = self.setting_name()
             && self.word("FROM")

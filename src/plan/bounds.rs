@@ -2,7 +2,7 @@
 //! whatever it may exclude; `channel LIKE '%x'` does not, and `channel IS NOT NULL` only where the key may hold a NULL.
 
 use super::like::{LikePattern, LikeShape};
-use super::predicate::{Predicate, lower_row_compare, lower_row_in};
+use super::predicate::{Predicate, lower_row_in};
 use crate::types::Value;
 
 /// The first column of a key.
@@ -36,9 +36,6 @@ pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: FirstCo
             let is_exact = *case_insensitive == column.ignores_case;
             let is_bound = is_exact || column.ignores_case && wanted;
             is_column(named) && like_bounds(pattern, *escape, !is_bound, wanted)
-        }
-        Predicate::RowCompare { columns, op, values } => {
-            bounds_column(&lower_row_compare(columns, *op, values), wanted, column)
         }
         Predicate::RowIn { columns, rows } => bounds_column(&lower_row_in(columns, rows), wanted, column),
         Predicate::And(children) if wanted => {

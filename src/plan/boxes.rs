@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::column_set::ColumnSet;
 use super::key_shape::{KeyColumnShape, KeyShape};
 use super::like::{LikePattern, LikeShape};
-use super::predicate::{CompareOp, Predicate, lower_row_compare, lower_row_in};
+use super::predicate::{CompareOp, Predicate, lower_row_in};
 use crate::types::Value;
 
 /// Boxes at most: past it conjuncts are left to the residual filter, and alternatives are merged into their hull.
@@ -115,9 +115,6 @@ impl Builder<'_> {
         match predicate {
             Predicate::Constant(truth) => self.constant(*truth == Some(wanted)),
             Predicate::Opaque { .. } => self.loose(),
-            Predicate::RowCompare { columns, op, values } => {
-                self.cover(&lower_row_compare(columns, *op, values), wanted)
-            }
             Predicate::RowIn { columns, rows } => self.cover(&lower_row_in(columns, rows), wanted),
             Predicate::Not(child) => self.cover(child, !wanted),
             Predicate::Is {

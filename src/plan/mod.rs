@@ -48,7 +48,7 @@ pub use choice::plan_access;
 pub use equality::{Bound, bound_by, bounding_columns, is_bounded_by, plan_equality};
 pub use kept_path::KeptPath;
 pub(crate) use like::has_sound_pattern;
-pub use merge::{Merge, MergedRange};
+pub use merge::MergedRange;
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::{literal, row_keys};
 pub use refusal::serving_index;

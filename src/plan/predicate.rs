@@ -64,15 +64,6 @@ pub enum Predicate {
         /// `ILIKE`.
         case_insensitive: bool,
     },
-    /// `(c1, c2) op (v1, v2)`.
-    RowCompare {
-        /// The columns, in the order written; as many as `values`.
-        columns: Vec<usize>,
-        /// The operator.
-        op: CompareOp,
-        /// The constants.
-        values: Vec<Value>,
-    },
     /// `(c1, c2) IN ((v1, v2), …)`.
     RowIn {
         /// The columns, in the order written.
@@ -149,15 +140,6 @@ impl CompareOp {
             CompareOp::LessEq => "<=",
             CompareOp::Greater => ">",
             CompareOp::GreaterEq => ">=",
-        }
-    }
-
-    /// `<` for `<=`, `>` for `>=`: what decides a row comparison before its last column.
-    fn strict(self) -> CompareOp {
-        match self {
-            CompareOp::LessEq => CompareOp::Less,
-            CompareOp::GreaterEq => CompareOp::Greater,
-            other => other,
         }
     }
 }
@@ -245,9 +227,9 @@ impl Predicate {
             | Predicate::IsNull { column }
             | Predicate::IsTrue { column }
             | Predicate::Like { column, .. } => visit(*column),
-            Predicate::RowCompare { columns, .. }
-            | Predicate::RowIn { columns, .. }
-            | Predicate::Opaque { columns } => columns.iter().for_each(|column| visit(*column)),
+            Predicate::RowIn { columns, .. } | Predicate::Opaque { columns } => {
+                columns.iter().for_each(|column| visit(*column))
+            }
             Predicate::And(children) | Predicate::Or(children) => {
                 children.iter().for_each(|child| child.for_each_column(visit));
             }
@@ -264,40 +246,18 @@ impl Predicate {
     }
 }
 
-/// `(c1, c2, …) op (v1, v2, …)` as comparisons of one column each, with the same three-valued truth: PostgreSQL goes
-/// from left to right and lets the first pair that is unequal or NULL decide, which is what the OR of prefixes says.
-pub(crate) fn lower_row_compare(columns: &[usize], op: CompareOp, values: &[Value]) -> Predicate {
-    let compare = |index: usize, op| Predicate::Compare {
-        column: columns[index],
-        op,
-        value: values[index].clone(),
-    };
-    match op {
-        CompareOp::Eq => Predicate::all((0..columns.len()).map(|index| compare(index, op)).collect()),
-        CompareOp::NotEq => Predicate::any((0..columns.len()).map(|index| compare(index, op)).collect()),
-        _ => {
-            let alternative = |last: usize| {
-                let mut terms: Vec<_> = (0..last).map(|index| compare(index, CompareOp::Eq)).collect();
-                terms.push(compare(
-                    last,
-                    if last + 1 == columns.len() {
-                        op
-                    } else {
-                        op.strict()
-                    },
-                ));
-                Predicate::all(terms)
-            };
-            Predicate::any((0..columns.len()).map(alternative).collect())
-        }
-    }
-}
-
 /// `(c1, c2) IN (rows)` as an OR of equalities.
 pub(crate) fn lower_row_in(columns: &[usize], rows: &[Vec<Value>]) -> Predicate {
     Predicate::any(
         rows.iter()
-            .map(|row| lower_row_compare(columns, CompareOp::Eq, row))
+            .map(|row| {
+                let equal = |(column, value): (&usize, &Value)| Predicate::Compare {
+                    column: *column,
+                    op: CompareOp::Eq,
+                    value: value.clone(),
+                };
+                Predicate::all(columns.iter().zip(row).map(equal).collect())
+            })
             .collect(),
     )
 }

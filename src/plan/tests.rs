@@ -141,30 +141,6 @@ pub(crate) fn truth(predicate: &Predicate, types: &[SqlType], row: &[Value]) -> 
                 false => pattern.matches(text.as_bytes(), true),
             })
         }
-        Predicate::RowCompare {
-            columns,
-            op: op @ (CompareOp::Eq | CompareOp::NotEq),
-            values,
-        } => {
-            let equal = all(columns
-                .iter()
-                .zip(values)
-                .map(|(column, value)| compared(*column, CompareOp::Eq, value)));
-            if *op == CompareOp::Eq {
-                equal
-            } else {
-                equal.map(|equal| !equal)
-            }
-        }
-        Predicate::RowCompare { columns, op, values } => {
-            for (column, value) in columns.iter().zip(values) {
-                let ordering = compare(&types[*column], &row[*column], value)?;
-                if ordering.is_ne() {
-                    return Some(op.holds(ordering));
-                }
-            }
-            Some(op.holds(Ordering::Equal))
-        }
         Predicate::RowIn { columns, rows } => any(rows.iter().map(|values| {
             all(columns
                 .iter()
@@ -517,15 +493,7 @@ fn random_leaf(random: &mut StdRng, types: &[SqlType], opaque: bool) -> Predicat
                     .collect()
             };
             let rows = vec![row(), row(), row()];
-            if random.random_bool(0.6) {
-                Predicate::RowCompare {
-                    columns,
-                    op: random_op(random),
-                    values: rows.into_iter().next().unwrap(),
-                }
-            } else {
-                Predicate::RowIn { columns, rows }
-            }
+            Predicate::RowIn { columns, rows }
         }
         85..92 => match ty {
             SqlType::Text | SqlType::Char(_) | SqlType::Citext => {

@@ -19,7 +19,7 @@ use arrow::datatypes::{
 
 use crate::plan::compare::{compare, compare_floats, is_own_kind, reduce};
 use crate::plan::like::LikePattern;
-use crate::plan::predicate::{lower_row_compare, lower_row_in};
+use crate::plan::predicate::lower_row_in;
 use crate::plan::{CompareOp, Predicate};
 use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, comparable_text, numeric_key, take_rows, value_at};
@@ -75,9 +75,6 @@ impl Rows<'_> {
                 escape,
                 case_insensitive,
             } => self.column(*column).like(pattern, *escape, *case_insensitive),
-            Predicate::RowCompare { columns, op, values } => {
-                self.evaluate(&lower_row_compare(columns, *op, values))
-            }
             Predicate::RowIn { columns, rows } => self.evaluate(&lower_row_in(columns, rows)),
             Predicate::And(children) => self.combine(children, true),
             Predicate::Or(children) => self.combine(children, false),

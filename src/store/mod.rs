@@ -53,18 +53,19 @@ pub use crate::codec::KeyRange;
 use crate::{Error, Result};
 pub use capabilities::Capabilities;
 pub use check_log::check_log;
-pub use inspect::{InspectedStore, inspect_store};
+#[cfg(test)]
+pub(crate) use disk::simulated::SimulatedDisk;
+pub use inspect::inspect_store;
 pub use kind::StoreKind;
 pub use locks::{
-    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockRow, LockTable, LockWait,
-    Unlocked, Wanted,
+    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, Unlocked,
+    Wanted,
 };
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
 pub use options::StoreOptions;
 pub use own_thread::serve_on_this_thread;
 pub use page::{Entry, Page};
-pub use permissions::{create_data_dir, restrict};
 pub use server_memory::{
     ACCOUNT_BYTES_SMALL, CountedBytes, MemoryAccount, ProcessBytes, ServerMemory, out_of_server_memory,
 };

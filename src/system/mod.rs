@@ -38,26 +38,24 @@ mod spill;
 pub(crate) mod statement_memory;
 mod transaction_control;
 
-pub use channels::Notification;
 pub use common_rows::CommonRows;
-pub use context::{Notice, Parameters, RoutineCaller, StatementContext};
+pub use context::{Notice, Parameters, StatementContext};
 pub use copy_progress::{CopyProgress, Copying};
 pub use cursor_position::CursorPosition;
 pub use deferred_constraints::{DeferredCause, DeferredCheck, ReferenceCheck, UniqueCheck};
-pub use expiry_figures::{ExpiryFigures, TableExpiry};
-pub use exported_snapshots::{ExportedSnapshot, ExportedSnapshots};
-pub use extensions::{KNOWN_EXTENSIONS, KnownExtension, PLPGSQL, extension_of};
+pub use exported_snapshots::ExportedSnapshot;
+pub use extensions::{KNOWN_EXTENSIONS, PLPGSQL, extension_of};
 pub use index_builds::{Building, IndexBuild, IndexBuilds};
 pub use jobs::{Abandoned, Jobs};
-pub use open_cursors::{CursorRow, CursorRowsAtHand, OpenCursor, OpenCursors};
+pub use open_cursors::{CursorRow, CursorRowsAtHand};
 pub use prepared_list::{PreparedList, PreparedRow};
 pub use routine_call::{CALLS_MAX, NameConflict, RoutineCall, Variable, Variables};
 pub use run_sorter::{MergedRuns, RunSorter};
 pub use server_state::ServerState;
 pub use session_state::{ActivityState, SessionState, SharedMark, TcpEnds, now_us};
 pub use settings::{
-    LoggedStatements, PlanSettings, SERVER_VERSION, SettingChange, SettingDef, SettingRow, SettingScope,
-    SettingSource, Settings, UnwrittenColumns, definitions, severity_rank,
+    LoggedStatements, PlanSettings, SERVER_VERSION, SettingRow, SettingSource, Settings, UnwrittenColumns,
+    definitions, severity_rank,
 };
 pub use spill::SpillFiles;
 pub use statement_memory::StatementMemory;

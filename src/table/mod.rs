@@ -57,7 +57,7 @@ pub use read::RowDecoder;
 pub use rekeyed::{
     CurrentRows, current_rows, insert_beside, log_keys, logged_keys, next_keys, remove_beside,
 };
-pub use removal::{RemovedPage, remove_over_page};
+pub use removal::remove_over_page;
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
 pub use rows_request::{first_rows, rows_range};
@@ -66,13 +66,12 @@ pub use sequence_state::{SequenceRun, SequenceState};
 pub use table_lock::lock_for_writes;
 pub use update::{Replaced, RowUpdate, update_rows};
 pub use version_rekey::{RekeyedRows, RekeyedVersions, unclear_keys};
-pub use version_removal::{RemovedVersions, VersionPass, remove_versions_page};
+pub use version_removal::{VersionPass, remove_versions_page};
 pub use version_rewrite::VersionPages;
 pub use version_scan::VersionScan;
 pub use versions::{carry_versions, check_given_time, keep_rows_that_are_over, older_base, one_version};
 pub use write::{
-    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, put_rows,
-    upsert_rows,
+    Conflicts, delete_rows, get_rows, insert_missing_rows, insert_rows, insert_told_rows, upsert_rows,
 };
 
 #[cfg(test)]

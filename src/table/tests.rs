@@ -177,6 +177,16 @@ async fn rows(txn: &Transaction) -> Vec<String> {
         .collect()
 }
 
+/// Writes rows whatever stands under their keys.
+async fn put_rows(
+    txn: &Transaction,
+    table: &TableDef,
+    batch: &RecordBatch,
+    limits: Limits,
+) -> crate::Result<()> {
+    upsert_rows(txn, table, batch, &vec![true; table.columns.len()], limits).await
+}
+
 #[tokio::test]
 async fn rows_stand_in_key_order_and_decode_by_projection() {
     let store = store().await;

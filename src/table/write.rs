@@ -187,16 +187,6 @@ pub async fn insert_missing_rows(
     Ok(inserted)
 }
 
-/// Writes rows whatever stands under their keys; of two rows with one key the last wins.
-pub async fn put_rows(
-    txn: &Transaction,
-    table: &TableDef,
-    batch: &RecordBatch,
-    limits: Limits,
-) -> Result<()> {
-    upsert_rows(txn, table, batch, &vec![true; table.columns.len()], limits).await
-}
-
 /// Writes rows: where a row stands under the key, only the columns at the positions that `named` marks change; where
 /// none does, the whole row is written. Of two rows with one key the second changes what the first left.
 pub async fn upsert_rows(

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::functions::{Body, FunctionDef, Returns, T, every_function};
 use crate::query::{WINDOW_FUNCTIONS, aggregate_names};
-use crate::system::settings::{SettingKind, Unit};
-use crate::system::{SettingDef, SettingRow, SettingScope, Settings, definitions};
+use crate::system::settings::{SettingDef, SettingKind, SettingScope, Unit};
+use crate::system::{SettingRow, Settings, definitions};
 
 /// What writes both files.
 const COMMAND: &str = "KEYSPAN_WRITE_DOCS=1 cargo test --lib docs";

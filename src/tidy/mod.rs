@@ -9,17 +9,20 @@
 //! 3. No file names what is defined in another file that names, perhaps over others, what is defined in it, nor a folder so
 //!    another folder (`circles`).
 //! 4. Who makes plans asks the catalog by what notes the answer (`PLAN_MAKERS`).
-//! 5. Nothing unfinished, ignored or vaguely named is on the main branch.
+//! 5. What is public is documented; what nobody uses the compiler finds, for `lib.rs` lists what leaves the crate.
+//! 6. Nothing unfinished, ignored or vaguely named is on the main branch.
 
 mod circles;
 mod code;
 mod docs;
 mod functions;
+mod undocumented;
 use std::path::{Path, PathBuf};
 
 use circles::{SourceFile, circles, folder_circles};
 use code::{code_only, lines_before_tests};
 use functions::{FUNCTION_LINES_MAX, long_functions};
+use undocumented::undocumented;
 
 /// The modules in the order of dependency: each may use only what stands before it.
 const LAYERS: [&str; 21] = [
@@ -340,6 +343,16 @@ fn no_files_stand_in_a_circle() {
 fn no_folders_stand_in_a_circle() {
     let found = folder_circles(&source_files());
     assert!(found.is_empty(), "{} to mend:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn what_is_public_is_documented() {
+    let mut found = Vec::new();
+    for SourceFile { path, text } in source_files() {
+        let lines = undocumented(&path, &text).into_iter();
+        found.extend(lines.map(|line| format!("src/{path}:{line}: say what it is")));
+    }
+    assert!(found.is_empty(), "\n{}", found.join("\n"));
 }
 
 #[test]

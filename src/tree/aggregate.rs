@@ -51,21 +51,6 @@ impl Aggregate {
         })
     }
 
-    /// The same where the columns are known.
-    pub fn with_schema(
-        input: Arc<Plan>,
-        group_expr: Vec<Expr>,
-        aggr_expr: Vec<Expr>,
-        schema: RowSchemaRef,
-    ) -> Aggregate {
-        Aggregate {
-            input,
-            group_expr,
-            aggr_expr,
-            schema,
-        }
-    }
-
     /// How many columns stand before what is computed.
     pub fn group_expr_len(&self) -> usize {
         self.schema.fields().len() - self.aggr_expr.len()

@@ -417,29 +417,16 @@ impl Expr {
         binary_expr(self, Operator::Eq, other)
     }
 
-    /// `self <> other`.
-    pub fn not_eq(self, other: Expr) -> Expr {
-        binary_expr(self, Operator::NotEq, other)
-    }
-
     /// `self > other`.
+    #[cfg(test)]
     pub fn gt(self, other: Expr) -> Expr {
         binary_expr(self, Operator::Gt, other)
     }
 
-    /// `self >= other`.
-    pub fn gt_eq(self, other: Expr) -> Expr {
-        binary_expr(self, Operator::GtEq, other)
-    }
-
     /// `self < other`.
+    #[cfg(test)]
     pub fn lt(self, other: Expr) -> Expr {
         binary_expr(self, Operator::Lt, other)
-    }
-
-    /// `self <= other`.
-    pub fn lt_eq(self, other: Expr) -> Expr {
-        binary_expr(self, Operator::LtEq, other)
     }
 
     /// `self AND other`.
@@ -453,18 +440,15 @@ impl Expr {
     }
 
     /// `self IN (list)`.
+    #[cfg(test)]
     pub fn in_list(self, list: Vec<Expr>, negated: bool) -> Expr {
         Expr::InList(InList::new(Box::new(self), list, negated))
     }
 
     /// `self IS NULL`.
+    #[cfg(test)]
     pub fn is_null(self) -> Expr {
         Expr::IsNull(Box::new(self))
-    }
-
-    /// `self IS NOT NULL`.
-    pub fn is_not_null(self) -> Expr {
-        Expr::IsNotNull(Box::new(self))
     }
 
     /// `self IS TRUE`, and its like.
@@ -506,14 +490,6 @@ impl Expr {
         match self {
             Expr::Alias(alias) => *alias.expr,
             other => other,
-        }
-    }
-
-    /// The column that it is.
-    pub fn try_as_col(&self) -> Option<&Column> {
-        match self {
-            Expr::Column(column) => Some(column),
-            _ => None,
         }
     }
 }

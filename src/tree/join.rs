@@ -27,8 +27,6 @@ pub enum JoinType {
     RightSemi,
     /// Rows of the left side that have none.
     LeftAnti,
-    /// Rows of the right side that have none.
-    RightAnti,
 }
 
 impl JoinType {
@@ -37,21 +35,8 @@ impl JoinType {
         match self {
             JoinType::Inner | JoinType::LeftSemi | JoinType::RightSemi => (true, true),
             JoinType::Left | JoinType::LeftAnti => (false, true),
-            JoinType::Right | JoinType::RightAnti => (true, false),
+            JoinType::Right => (true, false),
             JoinType::Full => (false, false),
-        }
-    }
-
-    /// The same with its sides changed.
-    pub fn swap(self) -> JoinType {
-        match self {
-            JoinType::Left => JoinType::Right,
-            JoinType::Right => JoinType::Left,
-            JoinType::LeftSemi => JoinType::RightSemi,
-            JoinType::RightSemi => JoinType::LeftSemi,
-            JoinType::LeftAnti => JoinType::RightAnti,
-            JoinType::RightAnti => JoinType::LeftAnti,
-            same => same,
         }
     }
 }
@@ -137,7 +122,7 @@ pub fn join_schema(left: &RowSchema, right: &RowSchema, join_type: JoinType) -> 
         JoinType::Right => (made_up, same),
         JoinType::Full => (made_up, made_up),
         JoinType::LeftSemi | JoinType::LeftAnti => return left.clone(),
-        JoinType::RightSemi | JoinType::RightAnti => return right.clone(),
+        JoinType::RightSemi => return right.clone(),
     };
     let columns = |schema: &RowSchema, made: Made| -> Vec<(Option<RelationAlias>, FieldRef)> {
         schema

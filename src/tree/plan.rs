@@ -132,31 +132,6 @@ impl Plan {
             _ => None,
         }
     }
-
-    /// What kind of relation it is, for errors.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Plan::TableScan(_) => "TableScan",
-            Plan::EmptyRelation(_) => "EmptyRelation",
-            Plan::Values(_) => "Values",
-            Plan::Projection(_) => "Projection",
-            Plan::Filter(_) => "Filter",
-            Plan::Aggregate(_) => "Aggregate",
-            Plan::Distinct(_) => "Distinct",
-            Plan::Window(_) => "Window",
-            Plan::Sort(_) => "Sort",
-            Plan::LockRows(_) => "LockRows",
-            Plan::Limit(_) => "Limit",
-            Plan::SubqueryAlias(_) => "SubqueryAlias",
-            Plan::Join(_) => "Join",
-            Plan::Union(_) => "Union",
-            Plan::Unnest(_) => "Unnest",
-            Plan::RecursiveQuery(_) => "RecursiveQuery",
-            Plan::DependentJoin(_) => "DependentJoin",
-            Plan::LookupJoin(_) => "LookupJoin",
-            Plan::SharedRows(_) => "SharedRows",
-        }
-    }
 }
 
 impl Default for Plan {

@@ -44,6 +44,8 @@ mod view;
 mod visibility;
 
 #[cfg(test)]
+mod passed_on_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::BTreeSet;

@@ -8,7 +8,6 @@ const MICROS_PER_HOUR: i64 = 60 * MICROS_PER_MINUTE;
 
 /// A field of an interval, the largest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "they are what they are called")]
 pub enum IntervalField {
     Year,
     Month,

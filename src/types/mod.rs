@@ -107,7 +107,7 @@ pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
-pub use type_table::{TYPES, TypeRow};
+pub use type_table::TYPES;
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
 
 #[cfg(test)]

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-use keyspan::store::{Batch, StoreKind, StoreOptions, Write, open_store};
-use keyspan::table::check::check_data_dir;
+use keyspan::StoreKind;
+use keyspan::check_data_dir;
+use keyspan::layers::{Batch, StoreOptions, Write, open_store};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tempfile::TempDir;

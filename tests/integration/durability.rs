@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use keyspan::table::check::check_data_dir;
+use keyspan::check_data_dir;
 use rand::Rng;
 use tempfile::TempDir;
 use tokio::sync::Notify;

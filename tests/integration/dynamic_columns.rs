@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use keyspan::table::check::check_data_dir;
+use keyspan::check_data_dir;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 

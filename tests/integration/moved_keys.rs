@@ -1,7 +1,7 @@
 //! UPDATEs that give rows the keys of other rows, over many more rows than a page has: every index must lead to exactly the rows that
 //! are there, whatever the key is made of. By seed; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
-use keyspan::table::check::check_data_dir;
+use keyspan::check_data_dir;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};

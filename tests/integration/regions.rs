@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use keyspan::StoreKind;
 use keyspan::check_data_dir;
-use keyspan::store::{Batch, StoreKind, StoreOptions, Write, open_store};
+use keyspan::layers::{Batch, StoreOptions, Write, open_store};
 use tempfile::TempDir;
 
 use crate::client::TextClient;

@@ -28,8 +28,10 @@ use super::{Relation, TableDef};
 use crate::Result;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::store::Snapshot;
-pub use faults::{FAULTS_KEPT_MAX, Fault, FaultKind, Faults};
-pub use walk::{PAGE_ROWS, Walk, hex};
+#[cfg(test)]
+pub use faults::Fault;
+pub use faults::{FaultKind, Faults};
+pub use walk::{Walk, hex};
 
 use records::{Counter, Records};
 

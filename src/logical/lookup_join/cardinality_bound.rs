@@ -65,7 +65,7 @@ fn bound_of_join(join: &Join, rows_max: usize) -> Option<Bound> {
     let right = bound_of(&join.right, rows_max);
     match join.join_type {
         JoinType::LeftSemi | JoinType::LeftAnti => left,
-        JoinType::RightSemi | JoinType::RightAnti => right,
+        JoinType::RightSemi => right,
         JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => Some(left?.max(right?)),
     }
 }

@@ -93,7 +93,7 @@ fn rows_of(plan: &Plan, sizes: &Sizes) -> Option<u64> {
             match join.join_type {
                 JoinType::Inner | JoinType::Left | JoinType::Right | JoinType::Full => left.max(right),
                 JoinType::LeftSemi | JoinType::LeftAnti => left.div_ceil(2),
-                JoinType::RightSemi | JoinType::RightAnti => right.div_ceil(2),
+                JoinType::RightSemi => right.div_ceil(2),
             }
         }
         Plan::LookupJoin(join) => rows_of(&join.outer, sizes)?,

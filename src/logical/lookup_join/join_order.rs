@@ -95,7 +95,6 @@ impl JoinOrder<'_> {
             JoinType::LeftAnti if !join.null_aware => (&join.left, &join.right, Partners::Miss),
             JoinType::Right => (&join.right, &join.left, Partners::OrNone),
             JoinType::RightSemi => (&join.right, &join.left, Partners::Exist),
-            JoinType::RightAnti => (&join.right, &join.left, Partners::Miss),
             _ => return None,
         };
         bound_of(outer, self.rows_max).filter(|_| self.sizes.pays(outer, inner))?;

@@ -241,25 +241,25 @@ impl Pruning {
 
 /// What a join is asked for of its left side, and of its right one.
 fn sides(join: &Join, asked: &Asked) -> (Vec<usize>, Vec<usize>) {
-    use JoinType::{LeftAnti, LeftSemi, RightAnti, RightSemi};
+    use JoinType::{LeftAnti, LeftSemi, RightSemi};
     let left = join.left.schema().fields().len();
     match join.join_type {
         LeftSemi | LeftAnti => (asked.columns().to_vec(), Vec::new()),
-        RightSemi | RightAnti => (Vec::new(), asked.columns().to_vec()),
+        RightSemi => (Vec::new(), asked.columns().to_vec()),
         _ => asked.split(left),
     }
 }
 
 /// Whether it matters for a side how often its rows come.
 fn sides_once(join: &Join, once: bool) -> (bool, bool) {
-    use JoinType::{Inner, LeftAnti, LeftSemi, RightAnti, RightSemi};
+    use JoinType::{Inner, LeftAnti, LeftSemi, RightSemi};
     if join.filter.iter().any(Expr::is_volatile) {
         return (false, false);
     }
     match join.join_type {
         Inner => (once, once),
         LeftSemi | LeftAnti => (once, true),
-        RightSemi | RightAnti => (true, once),
+        RightSemi => (true, once),
         _ => (false, false),
     }
 }

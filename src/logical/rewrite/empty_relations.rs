@@ -84,7 +84,7 @@ fn of_union(union: Union) -> Transformed<Plan> {
 }
 
 fn of_join(join: Join) -> Result<Transformed<Plan>> {
-    use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
+    use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightSemi};
     let has_no_pair = join.filter.as_ref().is_some_and(|filter| {
         matches!(filter, Expr::Literal(..)) && !is_truth(filter, true) && join.join_type != Full
     });
@@ -94,10 +94,9 @@ fn of_join(join: Join) -> Result<Transformed<Plan>> {
     Ok(Transformed::yes(match join.join_type {
         Inner | LeftSemi | RightSemi if nothing_left || nothing_right => nothing(join.schema),
         Left | LeftAnti if no_left => nothing(join.schema),
-        Right | RightAnti if no_right => nothing(join.schema),
+        Right if no_right => nothing(join.schema),
         Full if no_left && no_right => nothing(join.schema),
         LeftAnti if nothing_right => Arc::unwrap_or_clone(join.left),
-        RightAnti if nothing_left => Arc::unwrap_or_clone(join.right),
         Left | Full if nothing_right => beside_nulls(&join, true)?,
         Right | Full if nothing_left => beside_nulls(&join, false)?,
         _ => return Ok(Transformed::no(Plan::Join(join))),

@@ -30,12 +30,12 @@ struct Sides {
 
 impl Sides {
     fn of(join: &Join) -> Sides {
-        use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
+        use JoinType::{Full, Inner, Left, LeftAnti, LeftSemi, Right, RightSemi};
         Sides {
             stays: match join.join_type {
                 Inner => (true, true),
                 Left | LeftSemi | LeftAnti => (true, false),
-                Right | RightSemi | RightAnti => (false, true),
+                Right | RightSemi => (false, true),
                 Full => (false, false),
             },
             is_asked: match join.null_aware {
@@ -173,7 +173,7 @@ impl SidedJoin {
 
     /// What holds of every row of one side that may have a partner, the other side is asked where it has nothing without one.
     fn infer(&mut self, said_left: &[Expr], said_right: &[Expr]) {
-        use JoinType::{Inner, Left, LeftAnti, LeftSemi, Right, RightAnti, RightSemi};
+        use JoinType::{Inner, Left, LeftAnti, LeftSemi, Right, RightSemi};
         if self.join.null_aware {
             return;
         }
@@ -187,7 +187,7 @@ impl SidedJoin {
         if matches!(join_type, Inner | Left | LeftSemi | LeftAnti) {
             add_said(&equal, said_left, &self.join.right, &mut self.right);
         }
-        if matches!(join_type, Inner | Right | RightSemi | RightAnti) {
+        if matches!(join_type, Inner | Right | RightSemi) {
             add_said(&equal, said_right, &self.join.left, &mut self.left);
         }
     }

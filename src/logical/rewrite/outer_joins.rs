@@ -90,7 +90,7 @@ fn reduced_join(join: Join, needed: &Absent) -> Result<Plan> {
     let mut right = Absent::default();
     // Rows of which none is made up are asked from above; those that are nothing without a partner, by the join.
     let keeps_left = matches!(join_type, JoinType::Left | JoinType::Full | JoinType::LeftAnti);
-    let keeps_right = matches!(join_type, JoinType::Right | JoinType::Full | JoinType::RightAnti);
+    let keeps_right = matches!(join_type, JoinType::Right | JoinType::Full);
     if !left_made {
         left.extend(needed.within(&join.left));
     }

@@ -62,7 +62,7 @@ impl Builder<'_> {
         // Columns that hold computed keys are none of the result's.
         let kept = is_wider.then(|| match join.join_type {
             JoinType::LeftSemi | JoinType::LeftAnti => (0..own_left).collect(),
-            JoinType::RightSemi | JoinType::RightAnti => (0..own_right).collect(),
+            JoinType::RightSemi => (0..own_right).collect(),
             _ => (0..own_left)
                 .chain((0..own_right).map(|at| keyed_left + at))
                 .collect::<Vec<_>>(),
@@ -167,7 +167,6 @@ fn join_type(join_type: JoinType) -> DataFusionJoinType {
         JoinType::LeftSemi => DataFusionJoinType::LeftSemi,
         JoinType::RightSemi => DataFusionJoinType::RightSemi,
         JoinType::LeftAnti => DataFusionJoinType::LeftAnti,
-        JoinType::RightAnti => DataFusionJoinType::RightAnti,
     }
 }
 

@@ -39,14 +39,6 @@ impl Printer<'_> {
                 };
                 format!("({} {operator} {}{escape})", self.name(*column), literal(pattern))
             }
-            Predicate::RowCompare { columns, op, values } => {
-                format!(
-                    "(({}) {} ({}))",
-                    self.names(columns),
-                    op.symbol(),
-                    literals(values)
-                )
-            }
             Predicate::RowIn { columns, rows } => {
                 let rows: Vec<_> = rows.iter().map(|row| format!("({})", literals(row))).collect();
                 format!("(({}) IN ({}))", self.names(columns), rows.join(", "))

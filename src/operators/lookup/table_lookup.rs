@@ -272,7 +272,7 @@ fn own_conditions(conditions: &[Computed], outer_columns: usize) -> Vec<Expr> {
 /// Whether a condition leaves as many ranges of a key as there were, or fewer.
 fn narrows(predicate: &Predicate) -> bool {
     match predicate {
-        Predicate::Compare { op, .. } | Predicate::RowCompare { op, .. } => *op != CompareOp::NotEq,
+        Predicate::Compare { op, .. } => *op != CompareOp::NotEq,
         Predicate::IsNull { .. } | Predicate::IsTrue { .. } | Predicate::Like { .. } => true,
         _ => false,
     }

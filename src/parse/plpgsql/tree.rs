@@ -51,7 +51,6 @@ pub struct Declaration {
 
 /// What a declaration declares.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum DeclarationKind {
     /// A variable of a type.
     Variable {
@@ -143,7 +142,6 @@ pub struct Statement {
 
 /// A query that a loop goes over, or that RETURN QUERY returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Source {
     /// As it stands.
     Query(Fragment),
@@ -155,7 +153,6 @@ pub enum Source {
 
 /// What OPEN opens.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum OpenSource {
     /// FOR a query.
     Query(Fragment),
@@ -176,7 +173,6 @@ pub struct CursorArgument {
 
 /// Where FETCH and MOVE go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "they are SQL's words")]
 pub enum Direction {
     Next,
     Prior,
@@ -190,16 +186,8 @@ pub enum Direction {
     AllBackward,
 }
 
-impl Direction {
-    /// Whether it may lead to a row that was passed.
-    pub fn may_go_back(&self) -> bool {
-        !matches!(self, Direction::Next | Direction::Forward(_) | Direction::All)
-    }
-}
-
 /// What a statement does.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(missing_docs, reason = "the line of a variant says what its fields hold")]
 pub enum Kind {
     /// A block in a block.
     Block(Block),

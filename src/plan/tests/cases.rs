@@ -40,15 +40,28 @@ fn within(column: usize, values: impl IntoIterator<Item = i64>) -> Predicate {
         values: values.into_iter().map(int).collect(),
     }
 }
+/// `(c1, c2, …) op (v1, v2, …)` as it is bound: the first pair that is unequal or NULL decides.
 fn row(columns: &[usize], op: CompareOp, values: &[Option<i64>]) -> Predicate {
-    let values = values
-        .iter()
-        .map(|value| value.map_or(Value::Null, int))
-        .collect();
-    Predicate::RowCompare {
-        columns: columns.to_vec(),
+    let compare = |at: usize, op| Predicate::Compare {
+        column: columns[at],
         op,
-        values,
+        value: values[at].map_or(Value::Null, int),
+    };
+    let last = columns.len() - 1;
+    let strict = match op {
+        CompareOp::LessEq => CompareOp::Less,
+        CompareOp::GreaterEq => CompareOp::Greater,
+        other => other,
+    };
+    let alternative = |at: usize| {
+        let mut terms: Vec<_> = (0..at).map(|before| compare(before, CompareOp::Eq)).collect();
+        terms.push(compare(at, if at == last { op } else { strict }));
+        Predicate::all(terms)
+    };
+    match op {
+        CompareOp::Eq => Predicate::all((0..=last).map(|at| compare(at, op)).collect()),
+        CompareOp::NotEq => Predicate::any((0..=last).map(|at| compare(at, op)).collect()),
+        _ => Predicate::any((0..=last).map(alternative).collect()),
     }
 }
 fn row_in(columns: &[usize], rows: &[[Option<i64>; 2]]) -> Predicate {

@@ -111,11 +111,10 @@ mod counts_tests;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
-mod passed_on_tests;
-#[cfg(test)]
 mod tests;
 
-pub use limits::RELAXED_DURABLE_MS;
 pub use store::MvccStore;
 pub(crate) use stored::is_sound_row;
 pub(super) use stored::{read_clock, split_stored};
+#[cfg(test)]
+pub(crate) use tests::store_on;

@@ -27,6 +27,11 @@ fn open(engine: Arc<dyn Engine>, disk: Option<&SimulatedDisk>) -> Result<Arc<Mvc
     MvccStore::open(engine, &StoreOptions::default(), log).map(Arc::new)
 }
 
+/// An empty store whose log is on the disk.
+pub(crate) fn store_on(disk: &SimulatedDisk) -> Arc<dyn Store> {
+    open(Arc::new(MemoryEngine::new()), Some(disk)).expect("it opens")
+}
+
 fn memory_store() -> Arc<dyn Store> {
     open(Arc::new(MemoryEngine::new()), None).unwrap()
 }

@@ -121,26 +121,6 @@ impl SettingDef {
             _ => None,
         }
     }
-
-    /// The kind as pg_settings names it.
-    pub fn vartype(&self) -> &'static str {
-        match self.kind {
-            SettingKind::Bool => "bool",
-            SettingKind::Integer { .. } => "integer",
-            SettingKind::Real { .. } => "real",
-            SettingKind::Enum(_) => "enum",
-            _ => "string",
-        }
-    }
-
-    /// Who may change it, as pg_settings says.
-    pub fn context(&self) -> &'static str {
-        match self.scope {
-            SettingScope::Session => "user",
-            SettingScope::Server => "postmaster",
-            SettingScope::Internal => "internal",
-        }
-    }
 }
 
 pub(super) const fn user(

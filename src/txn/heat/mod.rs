@@ -23,9 +23,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use crate::codec::keyspace::entry_prefix;
 use crate::store::{Batch, Page, Write};
 
-pub use ends::{END_MINUTES, EndCounts};
+pub use ends::END_MINUTES;
 pub use index_heat::{HeatId, IndexHeat};
-pub use minutes::{MINUTES_MAX, MinuteCounts};
+pub use minutes::MINUTES_MAX;
 pub use slice::HeatSlice;
 
 /// Slices of all keys, at most.

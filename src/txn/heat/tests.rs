@@ -1,5 +1,6 @@
 //! Tests of what is read and written, with minutes of the tests' own.
 
+use super::ends::EndCounts;
 use super::*;
 
 const SECOND: i64 = 1_000_000;

@@ -2,13 +2,10 @@
 
 use std::sync::Arc;
 
-use super::MvccStore;
-use super::tests::log_on;
+use super::{CommitDependency, DurabilityBarrier, Transaction, TransactionOptions};
 use crate::codec::keyspace::entry_prefix;
-use crate::store::disk::simulated::SimulatedDisk;
-use crate::store::memory::MemoryEngine;
-use crate::store::{LockMode, LockWait, Store, StoreOptions, Write};
-use crate::txn::{CommitDependency, DurabilityBarrier, Transaction, TransactionOptions};
+use crate::store::mvcc::store_on;
+use crate::store::{LockMode, LockWait, SimulatedDisk, Store, Write};
 
 fn row(number: u8) -> Vec<u8> {
     [entry_prefix(9, 0).as_slice(), &[number]].concat()
@@ -43,9 +40,7 @@ async fn held_commit() -> (
     tokio::task::JoinHandle<crate::Result<()>>,
 ) {
     let disk = SimulatedDisk::new(0);
-    let log = Some(log_on(&disk).unwrap());
-    let store = MvccStore::open(Arc::new(MemoryEngine::new()), &StoreOptions::default(), log);
-    let store: Arc<dyn Store> = Arc::new(store.unwrap());
+    let store = store_on(&disk);
     let first = begin(&store, &CommitDependency::default()).await;
     for number in [1, 2] {
         first.write(put(number, b"old"), Some(LockMode::Change)).unwrap();
