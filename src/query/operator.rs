@@ -95,6 +95,10 @@ impl Binder<'_> {
         {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
+        let is_xid = |ty: &S| *ty == S::Catalog(CatalogType::Xid);
+        if (is_xid(&left.ty) || is_xid(&right.ty)) && matches!(symbol, "<" | "<=" | ">" | ">=") {
+            return Err(no_operator(symbol, &left.ty, &right.ty));
+        }
         // "char" has no operators with other types; it becomes text beside any string.
         let (left_char, right_char) = (left.ty == S::InternalChar, right.ty == S::InternalChar);
         if left_char && right.ty.is_string() || right_char && left.ty.is_string() {

@@ -11,7 +11,7 @@ use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
-use super::set_returning::unnest_columns;
+use super::set_returning::{refuse_set_in_from, unnest_columns};
 use super::table_function::TableFunction;
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
@@ -39,6 +39,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let arguments = self.call_arguments(&call.listed(), place)?;
+        refuse_set_in_from(&arguments.bound)?;
         let may_be_built_in = schema.is_none();
         let chosen = self.chosen_routine(&last, routines, &arguments, may_be_built_in)?;
         if let Some(chosen) = &chosen {
@@ -130,7 +131,12 @@ impl Binder<'_> {
             binder.as_columns(routine, bound, columns)
         })?;
         let captured = outer.captured.into_inner();
-        let item = self.named(bound, &routine.name, call.alias())?;
+        let alias = match routine.returns {
+            // The columns have the types that its list gives them.
+            RoutineResult::Record => call.alias().map(untyped),
+            _ => call.alias().cloned(),
+        };
+        let item = self.named(bound, &routine.name, alias.as_ref())?;
         let Some(left) = left else {
             return Ok(item);
         };
@@ -355,4 +361,14 @@ impl Binder<'_> {
             windows: &[],
         }
     }
+}
+
+/// The names that an alias gives to columns, without their types.
+fn untyped(alias: &ast::TableAlias) -> ast::TableAlias {
+    let mut alias = alias.clone();
+    alias
+        .columns
+        .iter_mut()
+        .for_each(|column| column.data_type = None);
+    alias
 }

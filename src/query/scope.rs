@@ -12,7 +12,7 @@ use super::row_origin::RowOrigin;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
 use crate::tree::{Column, Expr, Transformed, TreeNode};
-use crate::types::RecordType;
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 /// A named column of a relation or of a join.
@@ -143,6 +143,15 @@ impl Scope {
         let is_it = |known: &ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
         let mut relations = self.relations.iter().flat_map(|relation| &relation.columns);
         self.visible.iter().any(is_it) || relations.any(is_it)
+    }
+
+    /// The type of one of its columns.
+    pub(super) fn type_of(&self, column: &Column) -> Option<&SqlType> {
+        let relations = self.relations.iter();
+        let columns = relations.flat_map(|relation| relation.columns.iter().chain(&relation.hidden));
+        let mut columns = self.visible.iter().chain(columns);
+        let is_it = |known: &&ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
+        columns.find(is_it).map(|known| &known.bound.ty)
     }
 
     /// An unqualified name. `None`: unknown here. Errors: 42702.

@@ -7,7 +7,7 @@ use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{ScopeColumn, ScopeRelation};
-use super::set_returning::unnest_columns;
+use super::set_returning::{refuse_set_in_from, unnest_columns};
 use crate::functions;
 use crate::functions::Volatility;
 use crate::parse::{from_forms, text_place};
@@ -59,6 +59,7 @@ impl Binder<'_> {
             && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
             let arguments = self.arguments(&last, &call.listed(), place)?;
+            refuse_set_in_from(&arguments)?;
             return match functions::set_function(&last) {
                 None => self.record_columns(&last, arguments, call.alias),
                 Some(set) => set
@@ -71,6 +72,7 @@ impl Binder<'_> {
         if let Some(name) = &call.name {
             sets.push(self.array_of_call(name, call, place)?);
         }
+        refuse_set_in_from(&sets)?;
         Ok(sets)
     }
 

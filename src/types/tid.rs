@@ -13,7 +13,11 @@ pub(super) fn parse(text: &str) -> Result<i64> {
             .strip_prefix('(')?
             .strip_suffix(')')?
             .split_once(',')?;
-        let block: u32 = block.trim_start().parse().ok()?;
+        // As C reads an unsigned number, whose sign turns it around.
+        let block: i64 = block.trim_start().parse().ok()?;
+        let block = u32::try_from(block)
+            .ok()
+            .or_else(|| Some(i32::try_from(block).ok()? as u32))?;
         let offset: u16 = offset.trim_start().parse().ok()?;
         Some((i64::from(block) << OFFSET_BITS) | i64::from(offset))
     };
