@@ -317,9 +317,7 @@ impl<'t> Reader<'t> {
     fn meet_word(&mut self, keyword: Keyword, token: &TokenWithSpan) -> Result<()> {
         match keyword_of(self.tokens.last()) {
             Keyword::FROM | Keyword::JOIN
-                if CLAUSE_WORDS.contains(&keyword)
-                    // FROM GROUP names a role.
-                    && keyword_of(self.tokens.first()) != Keyword::REVOKE =>
+                if CLAUSE_WORDS.contains(&keyword) && keyword_of(self.tokens.first()) != Keyword::REVOKE =>
             {
                 return Err(syntax_error::near(token, self.text));
             }
@@ -533,6 +531,7 @@ impl<'t> Reader<'t> {
             || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));
         if is_insert {
             open_values(&mut self.tokens);
+            subscript_assignment::settle_columns(&mut self.tokens);
         }
         self.take_unread()?;
         Ok(StatementTokens {

@@ -96,8 +96,12 @@ impl Binder<'_> {
             ));
         }
         call_clauses::check_plain(&name, function)?;
-        if is_populating_function(&name) && name.ends_with("record") {
-            return self.populated_value(function, place);
+        if is_populating_function(&name)
+            && let ast::FunctionArguments::List(list) = &function.args
+        {
+            let rows = self.populated_value(&name, &list.args, place)?;
+            self.check_set_place(&rows, place)?;
+            return Ok(rows);
         }
         if let Some(before) = variadic::before_array(&function.args) {
             return self.variadic_call(&name, before, place);

@@ -80,14 +80,11 @@ impl Binder<'_> {
             let record = self.variable(variable.clone())?;
             return self.field_named(record, field).map(Some);
         }
-        let Some(around) = place.outer else {
-            return Ok(None);
-        };
-        let mut outermost = around;
-        while let Some(next) = outermost.parent {
-            outermost = next;
+        let (mut outermost, mut around) = (place.scope, place.outer);
+        while let Some(next) = around {
+            (outermost, around) = (next.scope, next.parent);
         }
-        let argument = outermost.scope.get_qualified(None, function, argument);
+        let argument = outermost.get_qualified(None, function, argument);
         let is_row = matches!(argument, Ok(Some(bound)) if bound.ty.record_type().is_some());
         match is_row {
             true => {

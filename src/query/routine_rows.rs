@@ -136,7 +136,16 @@ impl Binder<'_> {
             RoutineResult::Record => call.alias().map(untyped),
             _ => call.alias().cloned(),
         };
-        let item = self.named(bound, &routine.name, alias.as_ref())?;
+        let mut item = self.named(bound, &routine.name, alias.as_ref())?;
+        if columns.len() == 1
+            && !routine.returns.is_row()
+            && self
+                .value_type(chosen)?
+                .is_some_and(|ty| ty.record_type().is_none())
+        {
+            let is_named = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+            as_value(&mut item, is_named || routine.outputs().next().is_some());
+        }
         let Some(left) = left else {
             return Ok(item);
         };
@@ -360,6 +369,18 @@ impl Binder<'_> {
             clause: Clause::From,
             windows: &[],
         }
+    }
+}
+
+/// Makes a relation of one column one of values: its whole row is the value. `has_name`: the column is called otherwise than the relation.
+fn as_value(item: &mut FromItem, has_name: bool) {
+    let Some(relation) = item.scope.relations.last_mut() else {
+        return;
+    };
+    relation.is_value = true;
+    if !has_name {
+        let columns = relation.columns.iter_mut().chain(&mut item.scope.visible);
+        columns.for_each(|column| column.name.clone_from(&relation.name));
     }
 }
 

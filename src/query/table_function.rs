@@ -52,7 +52,7 @@ impl Binder<'_> {
             && let Some(last) = name_parts(name)?.pop()
             && is_populating_function(&last)
         {
-            return self.populated(&last, call.args, place);
+            return Ok(vec![self.populated(&last, call.args, place)?]);
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
@@ -61,7 +61,7 @@ impl Binder<'_> {
             let arguments = self.arguments(&last, &call.listed(), place)?;
             refuse_set_in_from(&arguments)?;
             return match functions::set_function(&last) {
-                None => self.record_columns(&last, arguments, call.alias),
+                None => Ok(vec![self.listed_rows(&last, arguments, call.alias)?]),
                 Some(set) => set
                     .columns
                     .iter()
@@ -222,14 +222,9 @@ impl Binder<'_> {
         only: Option<&str>,
     ) -> Result<Vec<String>> {
         let default = call.called();
-        let of_table = match is_populating_function(&default) {
-            true => self.populated_columns(call.args)?,
-            false => Vec::new(),
-        };
         let set = functions::set_function(&default);
         let is_value = default.ends_with("_array_elements") || default.ends_with("_array_elements_text");
         let name = |at: usize| match set {
-            None if !of_table.is_empty() => of_table.get(at).map(|(name, _)| name.clone()),
             Some(set) => set.columns.get(at).map(|(name, _)| (*name).to_string()),
             None if is_value => Some("value".to_string()),
             None => only.map(str::to_string),
