@@ -68,7 +68,8 @@ mod tests {
             assert_eq!(from_bytes(to_bytes(number)), number);
         }
         assert_eq!(text(65_537), "(1,1)");
-        for wrong in ["", "1,1", "(1)", "(1,65536)", "(-1,1)", "(1,1"] {
+        assert_eq!(text(parse("(-1,0)").unwrap()), "(4294967295,0)");
+        for wrong in ["", "1,1", "(1)", "(1,65536)", "(4294967296,1)", "(1,1"] {
             assert_eq!(parse(wrong).unwrap_err().sqlstate(), "22P02", "{wrong}");
         }
     }
