@@ -94,7 +94,7 @@ pub(crate) async fn with_checkpoints(sizes: &Sizes) -> String {
     report.table()
 }
 
-async fn create_tables(system: &System) {
+pub(crate) async fn create_tables(system: &System) {
     let create =
         "CREATE TABLE small (connection bigint, id bigint, note varchar, PRIMARY KEY (connection, id));
                   CREATE TABLE large (id bigint PRIMARY KEY, note varchar)";
@@ -115,7 +115,11 @@ async fn large_commit(client: &Client, rows: usize, round: usize) {
 }
 
 /// The latencies of one-row commits from several connections until `work` ends, sorted.
-async fn while_running(system: &System, round: usize, work: impl Future<Output = ()>) -> Vec<Duration> {
+pub(crate) async fn while_running(
+    system: &System,
+    round: usize,
+    work: impl Future<Output = ()>,
+) -> Vec<Duration> {
     let ended = Arc::new(AtomicBool::new(false));
     let mut tasks = Vec::new();
     for connection in 0..CONNECTIONS {
@@ -151,7 +155,7 @@ async fn commits(client: Client, connection: i64, ended: Arc<AtomicBool>) -> Vec
 }
 
 /// Adds the 50th and 99th percentile and the greatest of sorted latencies, which measure less when they are better.
-fn add(report: &mut Report, column: usize, names: [&'static str; 3], sorted: Vec<Duration>) {
+pub(crate) fn add(report: &mut Report, column: usize, names: [&'static str; 3], sorted: Vec<Duration>) {
     let Some(last) = sorted.len().checked_sub(1) else {
         return;
     };

@@ -24,6 +24,7 @@
 //! | `indexes` | reads through indexes, along keys, by lookups | |
 //! | `analytics` | queries that read much; milliseconds | |
 //! | `bulk` | COPY in and out, indexes and keys over rows; seconds, and processor seconds of the server | |
+//! | `wide` | what expiry, versions and many columns cost | `KEYSPAN_BENCH_WIDE_ROWS` (20,000), `KEYSPAN_BENCH_EXPIRED_ROWS` (1,000,000) |
 //! | `tpch` | the 22 queries of TPC-H, answers compared; milliseconds | `KEYSPAN_BENCH_TPCH_DATA` (a folder of .tbl files) |
 
 #![allow(clippy::panic, clippy::print_stdout, clippy::print_stderr)]
@@ -42,6 +43,7 @@ mod shapes;
 mod statements;
 mod system;
 mod tpch;
+mod wide;
 mod workload;
 
 use part::Part;
@@ -73,6 +75,7 @@ async fn main() {
             Part::Analytics => analytics::measure(&sizes).await,
             Part::Tpch => tpch::measure().await,
             Part::Bulk => bulk::measure(&sizes).await,
+            Part::Wide => wide::measure(&sizes).await,
         };
         println!("{table}\n");
     }

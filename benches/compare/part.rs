@@ -15,10 +15,11 @@ pub(crate) enum Part {
     Analytics,
     Tpch,
     Bulk,
+    Wide,
 }
 
 impl Part {
-    const ALL: [Part; 12] = [
+    const ALL: [Part; 13] = [
         Part::Compare,
         Part::Stores,
         Part::Cache,
@@ -31,6 +32,7 @@ impl Part {
         Part::Analytics,
         Part::Tpch,
         Part::Bulk,
+        Part::Wide,
     ];
 
     /// The parts that `KEYSPAN_BENCH_PARTS` names, or the comparison alone.
@@ -63,6 +65,7 @@ impl Part {
             Part::Analytics => "analytics",
             Part::Tpch => "tpch",
             Part::Bulk => "bulk",
+            Part::Wide => "wide",
         }
     }
 }

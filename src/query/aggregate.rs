@@ -100,7 +100,7 @@ impl Binder<'_> {
             clause: if may_stand { clause } else { place.clause },
             ..place
         };
-        let before = CapturedBefore::note(place);
+        let before = CapturedBefore::put_aside(place);
         let (accumulation, distinct, order_by) =
             self.accumulation(name, function, inside(Clause::Aggregate))?;
         let filter = self.filter_clause(function, inside(Clause::Filter))?;
@@ -109,7 +109,7 @@ impl Binder<'_> {
             .chain(filter.as_deref())
             .chain(order_by.iter().map(|key| &key.expr));
         let parts: Vec<&Expr> = parts.collect();
-        if let Some(outer) = self.outer_aggregate((name, function), &parts, &before, place)? {
+        if let Some(outer) = self.outer_aggregate((name, function), &parts, before, place)? {
             return Ok(outer);
         }
         if !may_stand {

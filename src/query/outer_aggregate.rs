@@ -4,7 +4,7 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fault};
-use super::decorrelation::{has_subquery, marker};
+use super::decorrelation::marker;
 use super::scope::{Outer, capture_aggregate};
 use crate::Result;
 use crate::error::StatementFault;
@@ -12,16 +12,19 @@ use crate::tree::{Column, Expr, TreeNode, TreeNodeRecursion};
 
 impl Binder<'_> {
     /// The aggregate call `function`, of whose parts (arguments, FILTER, ORDER BY) `parts` are, when it is one of a query around. `before`:
-    /// how much each of these was asked for before the parts were bound. Errors: 42803 where it may not stand there, 42P19 in the second
+    /// what these had been asked for before the parts were bound. Errors: 42803 where it may not stand there, 42P19 in the second
     /// term of a recursion.
     pub(super) fn outer_aggregate(
         &mut self,
         (name, function): (&str, &ast::Function),
         parts: &[&Expr],
-        before: &CapturedBefore,
+        before: CapturedBefore,
         place: Place<'_>,
     ) -> Result<Option<Bound>> {
-        let (Some(nearest), Some((levels, outer))) = (place.outer, level_of(parts, place)?) else {
+        let asked = before.asked_since(place);
+        let is_outer = !parts.iter().any(|part| is_own(part));
+        let (Some(nearest), Some((levels, outer))) = (place.outer, asked.filter(|_| is_outer)) else {
+            before.keep(place);
             return Ok(None);
         };
         match outer.clause {
@@ -50,49 +53,56 @@ impl Binder<'_> {
     }
 }
 
-/// The nearest query around of which there are columns in the parts, and how many queries lie between. `None`: the call is the query's own.
-fn level_of<'p>(parts: &[&Expr], place: Place<'p>) -> Result<Option<(usize, &'p Outer<'p>)>> {
-    let mut outer_columns = Vec::new();
-    for part in parts {
-        part.apply(|expr| {
-            if let Expr::OuterReferenceColumn(_, column) = expr {
-                outer_columns.push(column);
-            }
-            Ok(TreeNodeRecursion::Continue)
-        })?;
-    }
-    // What a subquery in its arguments refers to, the query itself may have.
-    let is_own = |part: &&Expr| part.any_column_refs() || has_subquery(part);
-    if outer_columns.is_empty() || parts.iter().any(is_own) {
-        return Ok(None);
-    }
-    let arounds = std::iter::successors(place.outer, |outer| outer.parent);
-    Ok(arounds
-        .enumerate()
-        .find(|(_, outer)| outer_columns.iter().any(|column| outer.knows(column))))
+/// Whether the expression names columns of the query that it stands in, or a subquery in it does.
+fn is_own(part: &Expr) -> bool {
+    part.has(|expr| match marker(expr) {
+        Some(subquery) => !subquery.outer_ref_columns.is_empty(),
+        None => matches!(expr, Expr::Column(_)),
+    })
 }
 
-/// What subqueries had asked of the queries around them at some moment.
-pub(super) struct CapturedBefore {
-    lengths: Vec<usize>,
-}
+/// What a query uses of one around it, each with its name.
+type Captured = Vec<(Column, Expr)>;
+
+/// What subqueries had asked of the queries around them at some moment, from the nearest on: put aside, so that what is asked from then on
+/// is known by itself.
+pub(super) struct CapturedBefore(Vec<Captured>);
 
 impl CapturedBefore {
     /// As it is now.
-    pub(super) fn note(place: Place<'_>) -> CapturedBefore {
-        let arounds = std::iter::successors(place.outer, |outer| outer.parent);
-        CapturedBefore {
-            lengths: arounds.map(|outer| outer.captured.borrow().len()).collect(),
+    pub(super) fn put_aside(place: Place<'_>) -> CapturedBefore {
+        CapturedBefore(arounds(place).map(|outer| outer.captured.take()).collect())
+    }
+
+    /// The nearest query around that was asked since, and how many lie between.
+    fn asked_since<'p>(&self, place: Place<'p>) -> Option<(usize, &'p Outer<'p>)> {
+        arounds(place)
+            .enumerate()
+            .find(|(_, outer)| !outer.captured.borrow().is_empty())
+    }
+
+    /// What was asked since is asked beside it.
+    fn keep(self, place: Place<'_>) {
+        for (outer, mut before) in arounds(place).zip(self.0) {
+            for (name, expr) in outer.captured.take() {
+                if !before.iter().any(|(known, _)| *known == name) {
+                    before.push((name, expr));
+                }
+            }
+            outer.captured.replace(before);
         }
     }
 
     /// Forgets what was asked since.
-    fn restore(&self, place: Place<'_>) {
-        let arounds = std::iter::successors(place.outer, |outer| outer.parent);
-        for (outer, length) in arounds.zip(&self.lengths) {
-            outer.captured.borrow_mut().truncate(*length);
+    fn restore(self, place: Place<'_>) {
+        for (outer, before) in arounds(place).zip(self.0) {
+            outer.captured.replace(before);
         }
     }
+}
+
+fn arounds<'p>(place: Place<'p>) -> impl Iterator<Item = &'p Outer<'p>> {
+    std::iter::successors(place.outer, |outer| outer.parent)
 }
 
 /// Whether an aggregate call stands in the expression, or in a subquery there as one of this query (not under OVER).

@@ -130,21 +130,9 @@ impl<'a> Outer<'a> {
             reaches_out: RefCell::new(false),
         }
     }
-
-    /// Whether the column is of this query, or the name of an aggregate of it.
-    pub(super) fn knows(&self, column: &Column) -> bool {
-        self.scope.has(column) || self.captured.borrow().iter().any(|(name, _)| name == column)
-    }
 }
 
 impl Scope {
-    /// Whether it is the scope of this column.
-    pub(super) fn has(&self, column: &Column) -> bool {
-        let is_it = |known: &ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
-        let mut relations = self.relations.iter().flat_map(|relation| &relation.columns);
-        self.visible.iter().any(is_it) || relations.any(is_it)
-    }
-
     /// The type of one of its columns.
     pub(super) fn type_of(&self, column: &Column) -> Option<&SqlType> {
         let relations = self.relations.iter();

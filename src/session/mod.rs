@@ -39,6 +39,7 @@ pub use crate::system::interrupt::{Cause, Interrupt};
 use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, TcpEnds, severity_rank,
 };
+use crate::txn::{CommitDependency, DurabilityBarrier};
 pub use copy::{CopyFrom, CopyTo};
 pub use instance::Instance;
 pub use prepared::text_parameter;
@@ -68,6 +69,8 @@ pub struct Session {
     prepared: Arc<PreparedList>,
     known_texts: TextCache,
     portals: HashMap<String, Portal>,
+    /// What it has read rests on.
+    dependency: CommitDependency,
     /// Settings without effect that the client was told of.
     told_without_effect: HashSet<&'static str>,
     /// When the first message came that is about the statement at hand; `None` between statements.
@@ -144,6 +147,7 @@ impl Session {
             prepared: Arc::default(),
             known_texts: TextCache::default(),
             portals: HashMap::new(),
+            dependency: CommitDependency::default(),
             told_without_effect: HashSet::new(),
             statement_begun: None,
             portals_made: 0,
@@ -167,6 +171,11 @@ impl Session {
         let catalog = self.instance.catalog(&txn, None).await?;
         let name = RelationName::searched(name, &self.settings().search_path);
         Ok(catalog.get_relation(name, Access::Name)?.is_some())
+    }
+
+    /// What the client is told of has to pass here.
+    pub fn durability_barrier(&self) -> DurabilityBarrier {
+        DurabilityBarrier::new(Arc::clone(self.instance.store()), self.dependency.clone())
     }
 
     /// What others see of the session.

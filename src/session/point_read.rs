@@ -42,7 +42,8 @@ impl Session {
             return Ok(None);
         };
         let (instance, interrupt) = (Arc::clone(&self.instance), Arc::clone(&self.interrupt));
-        let reading = read_key(&instance, self.process_id, read, key, &catalog);
+        let who = (self.process_id, self.dependency.commit());
+        let reading = read_key(&instance, who, read, key, &catalog);
         let Some(row) = interrupt.guard(run.deadline, reading).await? else {
             return Ok(None);
         };
@@ -55,10 +56,10 @@ impl Session {
     }
 }
 
-/// The row; `None`: the catalog is another by now, or somebody is changing the table.
+/// The row as the process sees it, with the commit that it rests on; `None`: the catalog is another by now, or somebody is changing the table.
 async fn read_key(
     instance: &Instance,
-    process_id: i32,
+    (process_id, rests_on): (i32, u64),
     read: &PointRead,
     key: Vec<u8>,
     catalog: &Arc<Catalog>,
@@ -69,7 +70,7 @@ async fn read_key(
     if locks.would_wait(owner, locks.hashed(read.record()), LockMode::AccessShare) {
         return Ok(None);
     }
-    let snapshot = store.snapshot().await?;
+    let snapshot = store.snapshot_after(rests_on).await?;
     let keys = [version_key(), key];
     let values = snapshot.get_many(&keys).await?;
     if !catalog.is_of_version(values.get(0))? {

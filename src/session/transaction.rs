@@ -453,6 +453,7 @@ impl Session {
         let isolation = self.isolation();
         TransactionOptions {
             session: self.process_id,
+            dependency: self.dependency.clone(),
             keeps_snapshot: isolation != Isolation::ReadCommitted,
             is_serializable: isolation == Isolation::Serializable,
             snapshot: self.transaction.snapshot.clone(),

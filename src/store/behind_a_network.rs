@@ -52,12 +52,24 @@ impl Store for Handle {
         self.store.capabilities()
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
-        async {
+    fn snapshot_after(&self, commit: u64) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
+        async move {
             self.travel().await;
-            self.store.snapshot().await
+            self.store.snapshot_after(commit).await
         }
         .boxed()
+    }
+
+    fn newest_commit(&self) -> u64 {
+        self.store.newest_commit()
+    }
+
+    fn is_durable(&self, commit: u64) -> bool {
+        self.store.is_durable(commit)
+    }
+
+    fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>> {
+        self.store.make_durable(commit)
     }
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>> {

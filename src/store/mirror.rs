@@ -116,6 +116,7 @@ impl Mirror<'_> {
             untouched: Vec::new(),
             known: Vec::new(),
             unseen: false,
+            passes_on: None,
             snapshot: over.map(|at| Arc::clone(&self.snapshots[at].0)),
             writes: writes
                 .iter()
@@ -418,6 +419,7 @@ async fn transfer(store: &dyn Store, random: &mut StdRng) -> bool {
         untouched: Vec::new(),
         known: Vec::new(),
         unseen: false,
+        passes_on: None,
         snapshot: Some(snapshot),
         writes: vec![write(from, source - amount), write(to, target + amount)],
         checked: vec![0, 1],

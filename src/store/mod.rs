@@ -129,6 +129,9 @@ pub struct Batch {
     pub reclaims: bool,
     /// It changes nothing that anybody reads, now or at a moment that is kept: it touches no range of [`Batch::untouched`].
     pub unseen: bool,
+    /// The locks under which it was made. Those of keys that it writes may go to whoever waits for them as soon as its place among the
+    /// commits is sure, before it is durable: who gets them is told by [`Locked::rests_on`].
+    pub passes_on: Option<Arc<HeldLocks>>,
 }
 
 impl Batch {
@@ -186,7 +189,17 @@ pub trait Store: Debug + Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
     /// A consistent view of everything committed before the call, for as long as it is held.
-    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
+    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
+        self.snapshot_after(0)
+    }
+    /// The same, and of what was committed up to this number ([`Locked::rests_on`]), which may not be durable yet.
+    fn snapshot_after(&self, commit: u64) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
+    /// The number of the newest commit whose locks may have been passed on ([`Batch::passes_on`]).
+    fn newest_commit(&self) -> u64;
+    /// Whether the commit of this number is durable, as it was asked to be.
+    fn is_durable(&self, commit: u64) -> bool;
+    /// Waits until the commit of this number is durable. Errors: `Io`, `Shutdown`; whoever was told of it was told too early.
+    fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>>;
     /// Applies a batch, all or nothing; when it answers, the batch is visible to new snapshots and durable.
     /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the
     /// store has failed (see [`Store::failed`]), and whether the batch is there shows when it is opened again: whole, or not.
@@ -240,6 +253,9 @@ pub struct Locked {
     pub changed: Vec<usize>,
     /// The values that are committed under the keys, whatever the snapshot sees; of none when they were not wanted.
     pub values: Values,
+    /// The number of the newest commit that wrote one of the keys, if that may not be durable yet; else 0. Whoever asked reads by
+    /// [`Store::snapshot_after`] it from now on, and tells nobody of what he reads until it is durable.
+    pub rests_on: u64,
 }
 
 /// See [`Store::watch`].

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
-use super::Transaction;
+use super::{Transaction, is_data};
 use crate::store::{HeldLocks, LockMode, LockPolicy, LockTable, LockWait, Locked, Unlocked, Values, Wanted};
 use crate::{Error, Result};
 
@@ -89,7 +89,13 @@ impl Transaction {
     /// Locks keys of what is only to stay as it will be then, and looks at nothing; answers those that are not locked. Errors: 40P01, 55P03,
     /// 53200.
     pub async fn lock_as_it_is(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<Unlocked> {
-        self.locks().acquire(self.wanted(keys, mode, wait)).await
+        let unlocked = self.locks().acquire(self.wanted(keys, mode, wait)).await?;
+        if keys.iter().any(|key| is_data(key)) {
+            // Whoever held one may have passed it on.
+            let newest = self.whole.store.newest_commit();
+            self.whole.options.dependency.rest_on(newest);
+        }
+        Ok(unlocked)
     }
 
     /// Locks keys and tells what is there then, whatever the snapshot sees, but for rows that are over. Errors: 40P01, 55P03, 53200.
@@ -180,9 +186,11 @@ impl Transaction {
     ) -> Result<Locked> {
         let wanted = self.wanted(keys, mode, wait);
         let store = &self.whole.store;
-        store
+        let locked = store
             .lock(self.locks(), wanted, &self.snapshot, wants_values)
-            .await
+            .await?;
+        self.whole.options.dependency.rest_on(locked.rests_on);
+        Ok(locked)
     }
 
     fn wanted<'a>(&self, keys: &'a [Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'a> {

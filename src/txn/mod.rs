@@ -23,12 +23,14 @@
 //!    that would is refused whole.
 //! 5. A key that the transaction has locked, and has read since or has found unchanged, is committed as the transaction knows it until
 //!    the transaction ends.
-//! 6. Locks are given up after the commit is visible, never before.
+//! 6. Locks are given up after the commit is visible, but for those of rows that it writes: whoever gets these first rests on it
+//!    (`CommitDependency`), and no client is told of what rests on a commit before that is durable.
 //! 7. No read sees a row that is over at the statement's time, by the rules of the catalog that it has loaded (`visibility`): this is the one
 //!    place where that is judged.
 
 mod buffer;
 mod change_log;
+mod commit_dependency;
 pub mod heat;
 mod locking;
 mod over;
@@ -55,6 +57,7 @@ use crate::store::{
 use crate::{Error, Result};
 use buffer::{Buffer, Finished};
 use change_log::{ChangeLogs, put_logged};
+pub use commit_dependency::{CommitDependency, DurabilityBarrier};
 use heat::{HeatView, KeyHeat, ScanHeat};
 use locking::ReleasedAtEnd;
 pub use locking::{LockedRows, LockedValues};
@@ -67,6 +70,9 @@ pub use transaction_ids::{OpenNumbers, TransactionNumbers, TransactionState};
 pub use unsettled::VersionsPrefix;
 use view::View;
 use visibility::{Judge, Visibility};
+
+/// A commit of more writes passes no locks on before it is durable: finding them would take longer.
+const PASSED_ON_MAX: usize = 1024;
 
 /// How many snapshots transactions of the process have taken.
 static SNAPSHOTS: AtomicU64 = AtomicU64::new(0);
@@ -99,7 +105,7 @@ struct Whole {
     store: Arc<dyn Store>,
     options: TransactionOptions,
     buffer: Arc<Mutex<Buffer>>,
-    locks: HeldLocks,
+    locks: Arc<HeldLocks>,
     policy: Mutex<LockPolicy>,
     keeps_snapshot: bool,
     change_logs: ChangeLogs,
@@ -138,6 +144,8 @@ pub struct TransactionOptions {
     pub heat: Option<Arc<KeyHeat>>,
     /// Where it gets its number from.
     pub numbers: Arc<TransactionNumbers>,
+    /// What its session rests on.
+    pub dependency: CommitDependency,
     /// It begins at this snapshot, which it then keeps; of a serializable one that of another such. `None`: the newest.
     pub snapshot: Option<SharedSnapshot>,
 }
@@ -170,7 +178,7 @@ impl Transaction {
                 None => store.watch().into(),
             },
         });
-        let locks = store.locks(options.session);
+        let locks = Arc::new(store.locks(options.session));
         let mut buffer = Buffer::new(options.bytes_max);
         if let Some(memory) = &options.memory {
             buffer.count_in(memory.account());
@@ -190,6 +198,9 @@ impl Transaction {
             unsettled: Mutex::default(),
         };
         let whole = Arc::new(whole);
+        if let Some(shared) = &shared {
+            whole.options.dependency.rest_on(shared.rests_on);
+        }
         match shared {
             Some(shared) => Ok(Transaction {
                 number: shared.number,
@@ -232,12 +243,12 @@ impl Transaction {
     async fn at_newest_of(whole: Arc<Whole>, before: Option<&Visibility>) -> Result<Transaction> {
         // Before the snapshot: what has ended by now it sees.
         let open = whole.options.numbers.open();
-        let mut snapshot = whole.store.snapshot().await?;
+        let mut snapshot = whole.newest().await?;
         while let Some(reads) = &whole.reads
             && !reads.watch.covers(&snapshot)
         {
             // A commit was on its way when the watch began.
-            snapshot = whole.store.snapshot().await?;
+            snapshot = whole.newest().await?;
         }
         // Behind the snapshot: what was removed before it is over at the time.
         let clock = whole.store.clock();
@@ -321,7 +332,7 @@ impl Transaction {
         if keys.is_empty() {
             return Ok(Values::default());
         }
-        let newest = self.whole.store.snapshot().await?;
+        let newest = self.whole.newest().await?;
         let stored = newest.get_many(keys).await?;
         let mut values = self.with_own(keys, stored);
         self.visibility.keep_seen(keys, &mut values)?;
@@ -532,10 +543,11 @@ impl Transaction {
                 .known_of(writes.iter().map(Write::key).zip(are_new)),
             snapshot: (!untouched.is_empty()).then(|| Arc::clone(&self.snapshot)),
             untouched,
-            writes,
             relaxed,
             reclaims: frees_space == Some(true),
             unseen: self.whole.options.is_unseen,
+            passes_on: self.whole.passed_on(&writes),
+            writes,
             ..Batch::default()
         };
         if let Some(heat) = &self.heat {
@@ -556,6 +568,17 @@ impl Transaction {
 }
 
 impl Whole {
+    /// A snapshot of everything visible, and of what the session rests on.
+    async fn newest(&self) -> Result<Arc<dyn Snapshot>> {
+        self.store.snapshot_after(self.options.dependency.commit()).await
+    }
+
+    /// The locks that a commit of the writes passes on: of rows alone, for who waits for an object looks at more than what is written.
+    fn passed_on(&self, writes: &[Write]) -> Option<Arc<HeldLocks>> {
+        let is_of_rows = writes.len() <= PASSED_ON_MAX && writes.iter().all(|write| is_data(write.key()));
+        is_of_rows.then(|| Arc::clone(&self.locks))
+    }
+
     /// What a statement that begins counts by.
     fn heat(&self) -> Option<HeatView> {
         self.options.heat.as_ref().map(KeyHeat::view)

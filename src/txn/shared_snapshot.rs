@@ -16,6 +16,8 @@ pub struct SharedSnapshot {
     pub(super) snapshot: Arc<dyn Snapshot>,
     /// At which moment it is read.
     pub(super) visibility: Visibility,
+    /// The newest commit in it that may not be durable.
+    pub(super) rests_on: u64,
     /// Of a serializable transaction: what has been written since is known.
     pub(super) watch: Option<Arc<dyn WriteWatch>>,
 }
@@ -28,6 +30,7 @@ impl Transaction {
             number: self.number,
             snapshot: Arc::clone(&self.snapshot),
             visibility: self.visibility.clone(),
+            rests_on: self.whole.options.dependency.commit(),
             watch: reads.map(|reads| Arc::clone(&reads.watch)),
         }
     }

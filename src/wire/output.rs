@@ -3,9 +3,11 @@
 
 use bytes::BytesMut;
 use pgwire::messages::PgWireBackendMessage;
+use pgwire::messages::response::TransactionStatus;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 
 use super::client_encoding::recode_message;
+use crate::txn::DurabilityBarrier;
 use crate::types::CharacterEncoding;
 use crate::{Error, Result};
 
@@ -28,6 +30,10 @@ pub(super) struct Output {
     scratch: BytesMut,
     /// What the client speaks.
     encoding: CharacterEncoding,
+    /// What the buffer tells waits here.
+    barrier: Option<DurabilityBarrier>,
+    /// The buffer tells something that nothing can take back.
+    is_final: bool,
 }
 
 impl Output {
@@ -39,11 +45,19 @@ impl Output {
             sent: 0,
             scratch: BytesMut::new(),
             encoding: CharacterEncoding::UTF8,
+            barrier: None,
+            is_final: false,
         }
+    }
+
+    /// From now on what tells of rows waits until what the session rests on is durable.
+    pub(super) fn wait_at(&mut self, barrier: DurabilityBarrier) {
+        self.barrier = Some(barrier);
     }
 
     /// Adds a message.
     pub(super) fn message(&mut self, message: &PgWireBackendMessage) -> Result<()> {
+        self.is_final |= !is_provisional(message);
         self.scratch.clear();
         let encoded = message.encode(&mut self.scratch);
         encoded.map_err(|error| Error::internal(format!("a message could not be encoded: {error}")))?;
@@ -66,6 +80,7 @@ impl Output {
 
     /// The buffer, to add whole messages to.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        self.is_final = true;
         &mut self.buffer
     }
 
@@ -81,6 +96,9 @@ impl Output {
 
     /// Sends everything. May be dropped and called again: it goes on where it was. Errors: 08006.
     pub(super) async fn drain(&mut self) -> Result<()> {
+        if let Some(barrier) = self.barrier.as_ref().filter(|_| self.is_final) {
+            barrier.pass().await?;
+        }
         while self.sent < self.buffer.len() {
             match self.writer.write(&self.buffer[self.sent..]).await {
                 Ok(bytes) if bytes > 0 => self.sent += bytes,
@@ -94,6 +112,7 @@ impl Output {
             false => FULL_BYTES_MIN,
         };
         self.sent = 0;
+        self.is_final = false;
         self.buffer.clear();
         if self.buffer.capacity() > KEPT_BYTES_MAX {
             self.buffer.shrink_to(FULL_BYTES_MAX * 2);
@@ -105,5 +124,50 @@ impl Output {
     pub(super) async fn close(&mut self) {
         // The client may have gone already; then there is nobody to tell.
         let _ = self.writer.shutdown().await;
+    }
+}
+
+/// Whether the message tells of no row, and its transaction is still open: who commits later waits for what it rests on, and who does
+/// not is told so before anything else.
+fn is_provisional(message: &PgWireBackendMessage) -> bool {
+    match message {
+        PgWireBackendMessage::ParseComplete(_)
+        | PgWireBackendMessage::BindComplete(_)
+        | PgWireBackendMessage::CloseComplete(_)
+        | PgWireBackendMessage::NoData(_)
+        | PgWireBackendMessage::ParameterDescription(_)
+        | PgWireBackendMessage::ParameterStatus(_)
+        | PgWireBackendMessage::CommandComplete(_) => true,
+        PgWireBackendMessage::ReadyForQuery(ready) => ready.status == TransactionStatus::Transaction,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pgwire::messages::response::{CommandComplete, ReadyForQuery};
+
+    use super::*;
+
+    #[test]
+    fn a_tag_within_a_block_waits_for_nothing_and_the_end_of_a_transaction_does() {
+        let message = |message: &PgWireBackendMessage| {
+            let mut output = Output::new(tokio::io::sink());
+            output.message(message).unwrap();
+            output.is_final
+        };
+        let tag = CommandComplete::new("UPDATE 1".to_string());
+        assert!(!message(&PgWireBackendMessage::CommandComplete(tag)));
+        for (status, is_final) in [
+            (TransactionStatus::Transaction, false),
+            (TransactionStatus::Idle, true),
+            (TransactionStatus::Error, true),
+        ] {
+            let ready = PgWireBackendMessage::ReadyForQuery(ReadyForQuery::new(status));
+            assert_eq!(message(&ready), is_final);
+        }
+        let mut output = Output::new(tokio::io::sink());
+        output.buffer().push(b'D');
+        assert!(output.is_final, "a row");
     }
 }

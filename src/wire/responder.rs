@@ -52,6 +52,8 @@ impl Responder {
         copy_messages: CopyMessages,
     ) -> Responder {
         let interrupt = session.interrupt().clone();
+        let mut output = output;
+        output.wait_at(session.durability_barrier());
         Responder {
             session,
             output,

@@ -299,7 +299,7 @@ impl Source {
         target: &Target,
         (insert, source): (&ast::Insert, &Query),
         names: &[String],
-        types: &mut Vec<Option<SqlType>>,
+        types: &mut [Option<SqlType>],
     ) -> Result<Source> {
         let InsertColumns {
             named, overriding, ..

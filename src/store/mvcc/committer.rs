@@ -18,7 +18,7 @@ use super::large::{LargeCommit, Step};
 use super::limits::{MARK_AFTER, PATIENCE, RELAXED_DURABLE_MS, UNSYNCED_BYTES_MAX};
 use super::state::Shared;
 use crate::store::log::{Body, Log, Timestamp};
-use crate::store::{Batch, Write};
+use crate::store::{Batch, HeldLocks, Write};
 use crate::{Error, Result};
 
 /// A batch that waits for its group.
@@ -27,6 +27,26 @@ pub(super) struct Waiting {
     pub(super) batch: Batch,
     pub(super) answer: oneshot::Sender<Result<()>>,
     pub(super) place: OwnedSemaphorePermit,
+}
+
+/// How a commit enters.
+#[derive(Debug, Default)]
+struct Entry {
+    /// The keys of writes that nobody reads.
+    unseen: HashSet<Vec<u8>>,
+    /// The locks under which its batches were made, and that they pass on.
+    passes_on: Vec<Arc<HeldLocks>>,
+    /// It is visible once it is durable.
+    is_durable: bool,
+}
+
+impl Entry {
+    /// Gives up the locks of what the commit writes: whoever gets them finds it there.
+    fn pass_on(&self, commit: &Commit) {
+        for locks in &self.passes_on {
+            locks.release_some(0, |key| commit.find(key).is_none());
+        }
+    }
 }
 
 /// The end of the log, and what is under way there.
@@ -138,8 +158,18 @@ impl Committer {
         group.admit(&batch)?;
         let changed = group.into_changed();
         let unseen = unseen_keys(&batch).collect();
-        let Batch { writes, relaxed, .. } = batch;
-        let committed = self.commit_writes((writes, changed), &unseen, 1, !relaxed);
+        let Batch {
+            writes,
+            relaxed,
+            passes_on,
+            ..
+        } = batch;
+        let entry = Entry {
+            unseen,
+            passes_on: passes_on.into_iter().collect(),
+            is_durable: !relaxed,
+        };
+        let committed = self.commit_writes((writes, changed), &entry, 1);
         self.hand_over();
         committed
     }
@@ -165,18 +195,22 @@ impl Committer {
         let admitted = verdicts.iter().filter(|verdict| verdict.is_ok()).count() as u64;
         // The batches and their snapshots go before the answers, so that whoever has an answer finds what they held gone.
         let (mut answers, mut writes) = (Vec::new(), Vec::new());
-        let mut unseen = HashSet::new();
+        let mut entry = Entry {
+            is_durable: durable,
+            ..Entry::default()
+        };
         for (Waiting { batch, answer, place }, verdict) in waiting.into_iter().zip(&verdicts) {
             answers.push((answer, place));
             if verdict.is_ok() {
-                unseen.extend(unseen_keys(&batch));
+                entry.unseen.extend(unseen_keys(&batch));
+                entry.passes_on.extend(batch.passes_on);
                 writes.extend(batch.writes);
             }
         }
         let committed = if admitted == 0 {
             Ok(())
         } else {
-            self.commit_writes((writes, changed), &unseen, admitted, durable)
+            self.commit_writes((writes, changed), &entry, admitted)
         };
         for ((answer, _place), verdict) in answers.into_iter().zip(verdicts) {
             // A session that has gone does not want its answer.
@@ -185,21 +219,19 @@ impl Committer {
         self.hand_over();
     }
 
-    /// Commits the writes of so many admitted batches, and the counts that they change, as one record. `unseen`: the keys of those that
-    /// nobody reads.
+    /// Commits the writes of so many admitted batches, and the counts that they change, as one record.
     fn commit_writes(
         &mut self,
         (writes, changed): (Vec<Write>, Changed),
-        unseen: &HashSet<Vec<u8>>,
+        entry: &Entry,
         batches: u64,
-        durable: bool,
     ) -> Result<()> {
         let mut writes = merge(writes);
         Counts::fill(&mut writes, &changed);
         match writes.is_empty() {
-            true if durable => self.sync()?,
+            true if entry.is_durable => self.sync()?,
             true => {}
-            false => self.append(writes, unseen, durable)?,
+            false => self.append(writes, entry)?,
         }
         self.counts.note(changed);
         self.shared.commits.fetch_add(batches, Ordering::Relaxed);
@@ -207,7 +239,7 @@ impl Committer {
     }
 
     /// Appends the group's record, and makes it visible once it is as durable as it was asked to be.
-    fn append(&mut self, writes: Vec<Write>, unseen: &HashSet<Vec<u8>>, durable: bool) -> Result<()> {
+    fn append(&mut self, writes: Vec<Write>, entry: &Entry) -> Result<()> {
         let timestamp = self.clock + 1;
         if let Some(log) = &mut self.log {
             self.body.commit(timestamp);
@@ -219,23 +251,28 @@ impl Committer {
         if let Some(large) = &mut self.large {
             large.note_commit(&writes);
         }
-        self.enter(Commit::new(timestamp, writes, false), unseen, durable)
+        self.enter(Commit::new(timestamp, writes, false), entry)
     }
 
-    /// Makes a commit whose last record is appended durable, if it is to be, and visible.
-    fn enter(&mut self, commit: Commit, unseen: &HashSet<Vec<u8>>, durable: bool) -> Result<()> {
+    /// Makes a commit whose last record is appended durable, if it is to be, and visible. Meanwhile those go on who waited for what it
+    /// writes.
+    fn enter(&mut self, commit: Commit, entry: &Entry) -> Result<()> {
         let timestamp = commit.timestamp;
         self.clock = timestamp;
-        let is_seen = |write: &&Write| unseen.is_empty() || !unseen.contains(write.key());
+        let is_seen = |write: &&Write| entry.unseen.is_empty() || !entry.unseen.contains(write.key());
         let seen = commit.writes.iter().filter(is_seen).map(Write::key);
         self.shared.recent.note(timestamp, seen);
         let commit = Arc::new(commit);
         self.shared.memtable.insert(&commit);
+        self.shared.entered.store(timestamp, Ordering::Release);
+        if self.log.is_some() {
+            entry.pass_on(&commit);
+        }
         self.unsynced.push(commit);
         self.sync_at
             .get_or_insert_with(|| Instant::now() + Duration::from_millis(RELAXED_DURABLE_MS));
         let unsynced_bytes = self.log.as_ref().map_or(0, Log::unsynced_bytes);
-        let is_synced = durable || self.log.is_none() || unsynced_bytes > UNSYNCED_BYTES_MAX;
+        let is_synced = entry.is_durable || self.log.is_none() || unsynced_bytes > UNSYNCED_BYTES_MAX;
         if is_synced {
             self.sync_log()?;
         }
@@ -340,7 +377,11 @@ impl Committer {
         if let (Some(log), Some(first)) = (&self.log, first) {
             log.files().end_large(first, Some(timestamp));
         }
-        self.enter(Commit::new(timestamp, writes, true), &HashSet::new(), true)?;
+        let entry = Entry {
+            is_durable: true,
+            ..Entry::default()
+        };
+        self.enter(Commit::new(timestamp, writes, true), &entry)?;
         self.counts.note(changed);
         self.shared.commits.fetch_add(1, Ordering::Relaxed);
         Ok(())

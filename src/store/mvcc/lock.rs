@@ -1,13 +1,15 @@
 //! Locking keys of an `MvccStore`: the lock, then what is committed under the keys. The order counts: who held them before has given
-//! them up only once his commit was visible.
+//! them up only once his commit was visible, or had entered: then whoever locks them rests on it.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use super::group::{KeyState, is_newest, state_of, view_of};
+use super::group::{KeyState, state_of, view_of};
 use super::snapshot::MvccSnapshot;
 use super::state::Shared;
 use super::view::{View, run_blocking};
 use crate::Result;
+use crate::store::log::Timestamp;
 use crate::store::{HeldLocks, Locked, Snapshot, Values, Wanted};
 
 /// This many keys are looked for on the caller's thread; more on a blocking one.
@@ -28,13 +30,12 @@ pub(super) async fn lock_keys(
         unlocked,
         ..Locked::default()
     };
+    locked.rests_on = newest_not_visible(shared, keys);
     // Where nothing was committed since, nothing has changed.
-    let newest = match is_newest(seen) {
-        true => None,
-        false => Some(MvccSnapshot {
-            view: Arc::new(View::open(Arc::clone(shared))),
-        }),
-    };
+    let has_news = shared.entered.load(Ordering::Acquire) > seen.timestamp;
+    let newest = has_news.then(|| MvccSnapshot {
+        view: Arc::new(View::open_after(Arc::clone(shared), locked.rests_on)),
+    });
     if newest.is_some() {
         let states = states(seen, keys).await?;
         locks.note_there(
@@ -54,6 +55,17 @@ pub(super) async fn lock_keys(
         locked.values = values;
     }
     Ok(locked)
+}
+
+/// The newest commit that wrote one of the keys, if it is not visible yet; else 0.
+fn newest_not_visible(shared: &Shared, keys: &[Vec<u8>]) -> Timestamp {
+    let visible = shared.undo.visible();
+    if shared.entered.load(Ordering::Acquire) <= visible {
+        return 0;
+    }
+    let written = keys.iter().filter_map(|key| shared.memtable.last_write(key));
+    let newest = written.map(|(timestamp, _)| timestamp).max();
+    newest.filter(|newest| *newest > visible).unwrap_or(0)
 }
 
 fn there<'a>(keys: &'a [Vec<u8>], values: &'a Values) -> impl Iterator<Item = (&'a [u8], bool)> {

@@ -33,7 +33,8 @@
 //!
 //! The [`committer`] takes whatever batches wait as a group: validates each against memtable, engine, undo map
 //! and the batches before it in the group; appends one record to the log and syncs it; puts the group into the
-//! [`memtable`], lets new snapshots see it, and answers all. The [`commit_thread`] does so for those who wait; a lone client
+//! [`memtable`], lets new snapshots see it, and answers all. Whoever waits for the lock of a key that the group writes does not wait for the
+//! sync: he gets it, and what stands there, once the group is in the memtable ([`Batch::passes_on`](super::Batch)). The [`commit_thread`] does so for those who wait; a lone client
 //! never waits for company, but commits on its own thread. Another thread, the [`applier`], brings it to the engine meanwhile. Batches that asked for `relaxed` form a group of their own that skips the
 //! sync: visible and answered at once, durable with the next sync or after [`RELAXED_DURABLE_MS`]; the engine has them only then.
 //! What a commit makes of the number of a table's rows is written with it ([`counts`]).
@@ -75,10 +76,12 @@
 //!    the memtable when the engine has all of it.
 //! 5. A snapshot that was given up answers `SnapshotTooOld` from then on, never a wrong row. The undo map exceeds its
 //!    budget by at most one piece's replaced values; the memtable its own by one group, and by one large commit.
-//! 6. A durable batch is acknowledged only after a sync of the log that began after its record was appended.
-//! 7. After an error of log or engine nothing more is appended, made visible or acknowledged: [`Store::failed`] says why, and
+//! 6. A snapshot sees a commit that is not visible only where its owner has locked a key that this one wrote, and with it all that it
+//!    wrote; a durable batch made of that stands behind it in the log.
+//! 7. A durable batch is acknowledged only after a sync of the log that began after its record was appended.
+//! 8. After an error of log or engine nothing more is appended, made visible or acknowledged: [`Store::failed`] says why, and
 //!    every later batch gets that error before anything else is judged. What was visible stays readable.
-//! 8. A segment of the log is recycled only when every commit in it is durable in the engine.
+//! 9. A segment of the log is recycled only when every commit in it is durable in the engine.
 
 mod applier;
 mod checkpoint;
@@ -107,6 +110,8 @@ mod view;
 mod counts_tests;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod passed_on_tests;
 #[cfg(test)]
 mod tests;
 

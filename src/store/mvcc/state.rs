@@ -27,6 +27,8 @@ pub(super) struct Shared {
     pub(super) options: StoreOptions,
     /// Whose the commits of this process are.
     pub(super) origin: Origin,
+    /// The newest commit in the memtable or the engine: locks of commits up to it may have been passed on. Never below what is visible.
+    pub(super) entered: AtomicU64,
     /// The newest commit in the engine.
     pub(super) applied: AtomicU64,
     /// Where the log is durable.
@@ -65,6 +67,7 @@ impl Shared {
             wall_clock: Arc::default(),
             options: options.clone(),
             origin,
+            entered: AtomicU64::new(clock),
             applied: AtomicU64::new(clock),
             log_end: AtomicU64::new(log_end),
             free_bytes: AtomicU64::new(u64::MAX),

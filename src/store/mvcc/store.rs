@@ -276,11 +276,28 @@ impl Store for MvccStore {
         }
     }
 
-    fn snapshot(&self) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
-        let snapshot = self
-            .open_view()
-            .map(|view| Arc::new(MvccSnapshot { view }) as Arc<dyn Snapshot>);
+    fn snapshot_after(&self, commit: u64) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
+        let snapshot = self.shared.check_open().map(|()| {
+            let view = Arc::new(View::open_after(Arc::clone(&self.shared), commit));
+            Arc::new(MvccSnapshot { view }) as Arc<dyn Snapshot>
+        });
         std::future::ready(snapshot).boxed()
+    }
+
+    fn newest_commit(&self) -> u64 {
+        self.shared.entered.load(Ordering::Acquire)
+    }
+
+    fn is_durable(&self, commit: u64) -> bool {
+        commit == 0 || self.shared.undo.visible() >= commit
+    }
+
+    fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>> {
+        match self.is_durable(commit) {
+            true => std::future::ready(Ok(())).boxed(),
+            // Behind it in the log, and so after it.
+            false => self.commit_and_wait(Batch::default()).boxed(),
+        }
     }
 
     fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<()>> {

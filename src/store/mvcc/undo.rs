@@ -84,10 +84,10 @@ impl Undo {
         }
     }
 
-    /// Registers a snapshot of everything visible and answers its timestamp.
-    pub(super) fn open_snapshot(&self) -> Timestamp {
+    /// Registers a snapshot of everything visible, and of every commit up to `least`, and answers its timestamp.
+    pub(super) fn open_snapshot(&self, least: Timestamp) -> Timestamp {
         let mut state = self.lock();
-        let timestamp = state.visible;
+        let timestamp = state.visible.max(least);
         *state.open.entry(timestamp).or_insert(0) += 1;
         timestamp
     }
@@ -386,7 +386,7 @@ mod tests {
     #[test]
     fn a_version_lives_exactly_as_long_as_a_snapshot_that_sees_it() {
         let undo = Undo::new(1, usize::MAX);
-        let old = undo.open_snapshot();
+        let old = undo.open_snapshot(0);
         for commit in 2..=9 {
             replace(&undo, "k", commit - 1, commit, &format!("v{}", commit - 1));
         }
@@ -394,7 +394,7 @@ mod tests {
         assert_eq!(undo.versions.load(Ordering::Relaxed), 1);
         assert_eq!(value(&undo, "k", old).as_deref(), Some("v1"));
 
-        let middle = undo.open_snapshot();
+        let middle = undo.open_snapshot(0);
         assert!(undo.has_snapshot_before(2) && !undo.has_snapshot_before(1));
         replace(&undo, "k", 9, 10, "v9");
         assert_eq!(value(&undo, "k", middle).as_deref(), Some("v9"));
@@ -410,13 +410,13 @@ mod tests {
     #[test]
     fn a_snapshot_looks_at_what_ended_after_it() {
         let undo = Undo::new(1, usize::MAX);
-        let old = undo.open_snapshot();
+        let old = undo.open_snapshot(0);
         let key = |at: u64| format!("{at:06}");
         let gone = COLLECT_KEYS_MAX as u64 + 10;
         for at in 0..gone {
             replace(&undo, &key(at), 1, at + 2, "v");
         }
-        let new = undo.open_snapshot();
+        let new = undo.open_snapshot(0);
         for at in [gone, gone + 2, gone + 1] {
             replace(&undo, &key(at), 1, undo.visible() + 1, "w");
         }
@@ -449,7 +449,7 @@ mod tests {
         let undo = Undo::new(5, usize::MAX);
         replace(&undo, "k", 3, 6, "old");
         assert!(undo.is_empty());
-        let after = undo.open_snapshot();
+        let after = undo.open_snapshot(0);
         replace(&undo, "new", 7, 8, "nobody saw it");
         assert!(undo.is_empty());
         undo.close_snapshot(after);
@@ -461,7 +461,7 @@ mod tests {
         let value = "x".repeat(100);
         let snapshots: Vec<Timestamp> = (2..6)
             .map(|commit| {
-                let snapshot = undo.open_snapshot();
+                let snapshot = undo.open_snapshot(0);
                 replace(&undo, "k", commit - 1, commit, &value);
                 snapshot
             })

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use smallvec::SmallVec;
 
@@ -21,8 +22,15 @@ pub(super) struct View {
 const KEYS_A_CALL: usize = 256;
 
 impl View {
+    /// Of everything visible.
     pub(super) fn open(shared: Arc<Shared>) -> View {
-        let timestamp = shared.undo.open_snapshot();
+        View::open_after(shared, 0)
+    }
+
+    /// Of everything visible, and of every commit up to `least`, which has entered.
+    pub(super) fn open_after(shared: Arc<Shared>, least: Timestamp) -> View {
+        let entered = shared.entered.load(Ordering::Acquire);
+        let timestamp = shared.undo.open_snapshot(least.min(entered));
         View { shared, timestamp }
     }
 
