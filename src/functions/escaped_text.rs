@@ -2,6 +2,7 @@
 
 use super::json::refuse;
 use super::{FunctionDef, T};
+use crate::error::Raised;
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -91,14 +92,23 @@ fn escape(text: &str) -> Option<(u32, usize)> {
 /// The names of a qualified name, in lower case unless they stand in quotes. Errors: 22023.
 fn identifiers(text: &str, is_strict: bool) -> Result<Vec<String>> {
     let fault = || refuse(format!("string is not a valid identifier: \"{text}\""));
+    let detailed = |detail: &str| -> Error {
+        Raised {
+            detail: Some(detail.to_string()),
+            ..Raised::new("22023", format!("string is not a valid identifier: \"{text}\""))
+        }
+        .into()
+    };
+    let mut is_behind_dot = false;
     let is_space = |c: char| matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}');
     let mut names = Vec::new();
     let mut rest = text.trim_start_matches(is_space);
     loop {
         if let Some(quoted) = rest.strip_prefix('"') {
-            let (name, after) = quoted_name(quoted).ok_or_else(fault)?;
+            let unclosed = || detailed("String has unclosed double quotes.");
+            let (name, after) = quoted_name(quoted).ok_or_else(unclosed)?;
             if name.is_empty() {
-                return Err(fault());
+                return Err(detailed("Quoted identifier must not be empty."));
             }
             names.push(name);
             rest = after;
@@ -106,7 +116,11 @@ fn identifiers(text: &str, is_strict: bool) -> Result<Vec<String>> {
             let starts = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
             let goes_on = |c: char| starts(c) || c.is_ascii_digit() || c == '$';
             if !rest.starts_with(starts) {
-                return Err(fault());
+                return Err(match (rest.starts_with('.'), is_behind_dot) {
+                    (true, _) => detailed("No valid identifier before \".\"."),
+                    (false, true) => detailed("No valid identifier after \".\"."),
+                    (false, false) => fault(),
+                });
             }
             let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
             names.push(rest[..end].to_ascii_lowercase());
@@ -114,7 +128,10 @@ fn identifiers(text: &str, is_strict: bool) -> Result<Vec<String>> {
         }
         rest = rest.trim_start_matches(is_space);
         match rest.strip_prefix('.') {
-            Some(after) => rest = after.trim_start_matches(is_space),
+            Some(after) => {
+                rest = after.trim_start_matches(is_space);
+                is_behind_dot = true;
+            }
             None if rest.is_empty() || !is_strict => return Ok(names),
             None => return Err(fault()),
         }

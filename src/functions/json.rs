@@ -69,9 +69,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("jsonb_contained", &[T::Jsonb, T::Jsonb], T::Bool, |b| {
         b.map2(|part, whole| contains_document(whole, part))
     }),
-    FunctionDef::new("json_typeof", &[T::Json], T::Text, |b| b.map1(type_of)),
+    FunctionDef::new("json_typeof", &[T::Json], T::Text, |b| {
+        b.map1(|text: &str| type_of(Piece::new(text)))
+    }),
     FunctionDef::new("jsonb_typeof", &[T::Jsonb], T::Text, |b| b.map1(type_of)),
-    FunctionDef::new("json_array_length", &[T::Json], T::Int4, |b| b.map1(array_length)),
+    FunctionDef::new("json_array_length", &[T::Json], T::Int4, |b| {
+        b.map1(|text: &str| array_length(Piece::new(text)))
+    }),
     FunctionDef::new("jsonb_array_length", &[T::Jsonb], T::Int4, |b| {
         b.map1(array_length)
     }),

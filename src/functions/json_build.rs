@@ -190,6 +190,15 @@ fn object_of_pairs(arguments: &[Value], batch: &Batch) -> Result<String> {
                 },
             });
         }
+        if matches!(
+            types[0],
+            SqlType::Array(_) | SqlType::Record(_) | SqlType::Json | SqlType::Jsonb
+        ) {
+            return Err(Error::InvalidParameter {
+                message: "key value must be scalar, not array, composite, or json".to_string(),
+                hint: None,
+            });
+        }
         members.push(member((&pair[0], &types[0]), (&pair[1], &types[1]), batch));
     }
     document(&format!("{{{}}}", members.join(", ")), batch)

@@ -10,7 +10,7 @@ use serde_json::Deserializer;
 use super::argument::Argument;
 use super::output::Output;
 use crate::Result;
-use crate::types::{ResultLimits, SqlType};
+use crate::types::{ResultLimits, SqlType, check_escapes};
 
 /// The text of one JSON value, without blanks around it.
 #[derive(Debug, Clone, Copy)]
@@ -107,7 +107,9 @@ impl<'a> Argument<'a> for Piece<'a> {
         <&str as Argument>::column(array, ty)
     }
     fn cell(column: &&'a StringArray, row: usize) -> Result<Piece<'a>> {
-        <&str as Argument>::cell(column, row).map(Piece::new)
+        let text = <&str as Argument>::cell(column, row)?;
+        check_escapes(text)?;
+        Ok(Piece::new(text))
     }
 }
 

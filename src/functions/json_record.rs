@@ -1,38 +1,53 @@
-//! The columns of `json_to_recordset` and its kin: of each row of a document the member of a name, as text, as a document, or as an array.
+//! Rows of documents: what `json_populate_record`, `json_to_recordset` and their kin give. Called by the binder, which knows the type of
+//! the row. An object within becomes a row, an array an array; of a key that a document has not, the row to begin with has the value.
 
 use super::json::refuse;
 use super::json_piece::{Kind, Piece};
-use super::{FunctionDef, T};
-use crate::error::Raised;
-use crate::types::{FormatSettings, Value};
-use crate::{Error, Result};
+use super::{Batch, Body, mismatched_types};
+use crate::Result;
+use crate::error::{Error, Raised};
+use crate::types::{FormatSettings, RecordType, SqlType, Value, check_escapes, element_type, jsonb_text};
+use arrow::array::ArrayRef;
 
-pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    // Document, name of the column, name of the function.
-    FunctionDef::new("record_texts", &[T::Json, T::Text, T::Text], T::Text, |b| {
-        b.map3(|whole, column: &str, function: &str| {
-            let rows = records(whole, function)?.into_iter();
-            let texts = rows.map(|row| row.member(column).and_then(Piece::plain_text));
-            Ok::<_, Error>(texts.collect::<Vec<_>>())
-        })
+/// The rows of a document, as an array: of a row to begin with, the document and the function's name.
+pub const ROWS_OF_DOCUMENT: Body = Body::Batch(rows_of_document);
+/// The same of a function of one row, as the row.
+pub const ROW_OF_DOCUMENT: Body = Body::Batch(row_of_document);
+
+fn rows_of_document(batch: &Batch) -> Result<ArrayRef> {
+    let SqlType::Record(ty) = element_type(batch.returns) else {
+        return Err(mismatched_types());
+    };
+    batch.map_values(|values| rows(values, ty, batch.settings))
+}
+
+fn row_of_document(batch: &Batch) -> Result<ArrayRef> {
+    let SqlType::Record(ty) = batch.returns else {
+        return Err(mismatched_types());
+    };
+    batch.map_values(|values| {
+        Ok::<_, Error>(rows(values, ty, batch.settings)?.and_then(|rows| rows.into_iter().next()))
     })
-    .array(T::Text),
-    FunctionDef::new("record_values", &[T::Json, T::Text, T::Text], T::Json, |b| {
-        b.map3(|whole, column: &str, function: &str| {
-            let rows = records(whole, function)?.into_iter();
-            Ok::<_, Error>(rows.map(|row| row.member(column)).collect::<Vec<_>>())
-        })
-    })
-    .array(T::Json),
-    FunctionDef::new("record_arrays", &[T::Json, T::Text, T::Text], T::Text, |b| {
-        b.map3(|whole, column: &str, function: &str| arrays(whole, (column, function), plain))
-    })
-    .array(T::Text),
-    FunctionDef::new("record_json_arrays", &[T::Json, T::Text, T::Text], T::Text, |b| {
-        b.map3(|whole, column: &str, function: &str| arrays(whole, (column, function), written))
-    })
-    .array(T::Text),
-];
+}
+
+/// The rows of one document; `None` for a NULL that is to become several.
+fn rows(values: &[Value], ty: &RecordType, settings: &FormatSettings) -> Result<Option<Vec<Value>>> {
+    let [base, document, Value::Text(function)] = values else {
+        return Err(mismatched_types());
+    };
+    let base = match base {
+        Value::Record(fields) => Some(fields.as_slice()),
+        _ => None,
+    };
+    let Value::Text(document) = document else {
+        let alone = base.map_or(Value::Null, |fields| Value::Record(fields.to_vec()));
+        return Ok((!function.ends_with("set")).then(|| vec![alone]));
+    };
+    check_escapes(document)?;
+    let rows = records(Piece::new(document), function)?.into_iter();
+    let rows = rows.map(|object| row(object, base, ty, settings));
+    rows.collect::<Result<_>>().map(Some)
+}
 
 /// The objects that a function makes rows of; 22023 where there are others.
 fn records<'t>(whole: Piece<'t>, function: &str) -> Result<Vec<Piece<'t>>> {
@@ -54,47 +69,66 @@ fn records<'t>(whole: Piece<'t>, function: &str) -> Result<Vec<Piece<'t>>> {
     }
 }
 
-/// The member of each row as the text of an array: an array's items are its elements, a string is such a text itself. Errors: 22P02 for
-/// other kinds.
-fn arrays(
-    whole: Piece,
-    (column, function): (&str, &str),
-    element: fn(Piece) -> Value,
-) -> Result<Vec<Option<String>>> {
-    let rows = records(whole, function)?.into_iter();
-    let arrays = rows.map(|row| {
-        let Some(member) = row.member(column) else {
-            return Ok(None);
-        };
-        match member.kind() {
-            Kind::Null => Ok(None),
-            Kind::String => Ok(member.string()),
-            Kind::Array => Ok(Some(array(member, element).to_text(&FormatSettings::default()))),
-            _ => Err(Error::from(Raised {
-                hint: Some(format!("See the value of key \"{column}\".")),
-                ..Raised::new("22P02", "expected JSON array")
-            })),
+/// The row of an object. `base`: the values of the keys that it has not.
+fn row(object: Piece, base: Option<&[Value]>, ty: &RecordType, settings: &FormatSettings) -> Result<Value> {
+    let members: Vec<(String, Piece)> = object.members().collect();
+    let fields = ty.fields.iter().enumerate().map(|(at, field)| {
+        // Of equal keys the last counts.
+        match members.iter().rev().find(|(name, _)| *name == field.name) {
+            Some((_, member)) => value(*member, &field.name, &field.ty, settings),
+            None => Ok(base.and_then(|base| base.get(at)).cloned().unwrap_or(Value::Null)),
         }
     });
-    arrays.collect()
+    fields.collect::<Result<_>>().map(Value::Record)
 }
 
-fn array(piece: Piece, element: fn(Piece) -> Value) -> Value {
-    let items = piece.items().map(|item| match item.kind() {
-        Kind::Array => array(item, element),
-        Kind::Null => Value::Null,
-        _ => element(item),
+/// A part of a document as a value of a type. Errors: those of reading the type, 22P02 and 22023 for a part of another kind.
+fn value(part: Piece, key: &str, ty: &SqlType, settings: &FormatSettings) -> Result<Value> {
+    match (ty, part.kind()) {
+        (_, Kind::Null) => Ok(Value::Null),
+        (SqlType::Json, _) => Ok(Value::Text(part.text().to_string())),
+        (SqlType::Jsonb, _) => jsonb_text(part.text()).map(Value::Text),
+        (SqlType::Array(_) | SqlType::Record(_), Kind::String) => {
+            Value::parse(&part.string().unwrap_or_default(), ty, settings)
+        }
+        (SqlType::Array(item), Kind::Array) => array(part, key, ty, item, settings),
+        (SqlType::Array(_), _) => Err(Error::from(Raised {
+            hint: Some(format!("See the value of key \"{key}\".")),
+            ..Raised::new("22P02", "expected JSON array")
+        })),
+        (SqlType::Record(inner), Kind::Object) => row(part, None, inner, settings),
+        (SqlType::Record(_), Kind::Array) => {
+            Err(refuse("cannot call populate_composite on an array".to_string()))
+        }
+        (SqlType::Record(_), _) => Err(refuse("cannot call populate_composite on a scalar".to_string())),
+        _ => match part.plain_text() {
+            Some(text) => Value::parse(&text, ty, settings),
+            None => Ok(Value::Null),
+        },
+    }
+}
+
+/// The items of an array as those of one of a type.
+fn array(part: Piece, key: &str, ty: &SqlType, item: &SqlType, settings: &FormatSettings) -> Result<Value> {
+    if matches!(
+        item.innermost(),
+        SqlType::Record(_) | SqlType::Json | SqlType::Jsonb
+    ) {
+        let items = part
+            .items()
+            .map(|item_part| value(item_part, key, item, settings));
+        return items.collect::<Result<_>>().map(Value::Array);
+    }
+    // As text, so that dimensions which do not fit are told as they are of any array.
+    Value::parse(&texts(part).to_text(&FormatSettings::default()), ty, settings)
+}
+
+fn texts(part: Piece) -> Value {
+    let items = part.items().map(|item| match item.kind() {
+        Kind::Array => texts(item),
+        _ => item
+            .plain_text()
+            .map_or(Value::Null, |text| Value::Text(text.into_owned())),
     });
     Value::Array(items.collect())
-}
-
-fn plain(piece: Piece) -> Value {
-    piece
-        .plain_text()
-        .map_or(Value::Null, |text| Value::Text(text.into_owned()))
-}
-
-/// As it stands in the document, for elements that are documents.
-fn written(piece: Piece) -> Value {
-    Value::Text(piece.text().to_string())
 }

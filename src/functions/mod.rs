@@ -137,6 +137,7 @@ pub use domain::DOMAIN_VALUE;
 pub use exponential::square_root_at;
 pub use immutability::is_immutable_cast;
 pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_ROW};
+pub use json_record::{ROW_OF_DOCUMENT, ROWS_OF_DOCUMENT};
 pub use pattern_list::quantified_pattern;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
@@ -207,7 +208,6 @@ static TABLES: &[&[FunctionDef]] = &[
     json_build::FUNCTIONS,
     json_change::FUNCTIONS,
     json_object::FUNCTIONS,
-    json_record::FUNCTIONS,
     json_path::FUNCTIONS,
     json_path::OPERATORS,
     money::FUNCTIONS,

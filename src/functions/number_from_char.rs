@@ -188,11 +188,7 @@ impl Reader<'_> {
                 self.sign = sign;
                 self.at += 1;
             }
-        } else if !is_read
-            && !template.has_plus
-            && !template.has_minus
-            && let sign @ (b'-' | b'+') = self.first()
-        {
+        } else if !is_read && let sign @ (b'-' | b'+') = self.first() {
             self.sign = sign;
         }
     }

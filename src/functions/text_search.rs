@@ -70,11 +70,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("setweight", &[V, T::Char, T::TextArray], V, |b| {
         b.map3(|vector: &str, weight: &str, words: Vec<Option<&str>>| {
-            weighted(
-                vector,
-                weight,
-                Some(&present(words, "lexeme array may not contain nulls")?),
-            )
+            let words: Vec<&str> = words.into_iter().flatten().collect();
+            weighted(vector, weight, Some(&words))
         })
     }),
     FunctionDef::new("ts_delete", &[V, T::Text], V, |b| {
@@ -84,7 +81,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("ts_delete", &[V, T::TextArray], V, |b| {
         b.map2(|vector: &str, words: Vec<Option<&str>>| {
-            let words = present(words, "lexeme array may not contain nulls")?;
+            let words: Vec<&str> = words.into_iter().flatten().collect();
             changed(vector, |lexeme| {
                 (!words.contains(&lexeme.word.as_str())).then(|| lexeme.clone())
             })

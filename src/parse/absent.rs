@@ -6,6 +6,11 @@ use super::text_tokens::TextToken;
 /// What makes, changes and removes an object.
 const DEFINE: &str = "CREATE/ALTER/DROP";
 
+/// A name, with that of its schema before it or not.
+const NAME: &str = "a name";
+
+const NO_PARTITIONS: &str = "A table is one sorted key range: no partitions are needed.";
+
 /// The first words of a statement, `/` between those of which any may stand there, and the way out.
 const ABSENT: &[(&[&str], &str)] = &[
     (
@@ -23,6 +28,50 @@ const ABSENT: &[(&[&str], &str)] = &[
     (
         &[DEFINE, "RULE"],
         "Write to the table itself, or call a function that writes to all of them.",
+    ),
+    (
+        &["CREATE", "OR", "REPLACE", "RULE"],
+        "Write to the table itself, or call a function that writes to all of them.",
+    ),
+    (
+        &[
+            "COMMENT",
+            "ON",
+            "RULE/AGGREGATE/OPERATOR/CAST/TRANSFORM/COLLATION/CONVERSION/POLICY/STATISTICS",
+        ],
+        "Leave it out: there is no such object.",
+    ),
+    (
+        &["CREATE", "DEFAULT", "CONVERSION"],
+        "Use SET client_encoding, convert_to or convert_from.",
+    ),
+    (
+        &["CREATE", "OR", "REPLACE", "AGGREGATE"],
+        "Make a function of an array, and call it with array_agg(…).",
+    ),
+    (
+        &["ALTER", "TYPE", NAME, "SET", "("],
+        "Leave it out: how values of a type are stored is not for it to say.",
+    ),
+    (
+        &["ALTER", "INDEX", NAME, "ALTER"],
+        "Leave it out: how rows are found follows from keys and indexes, and not from statistics.",
+    ),
+    (&["CREATE", "TABLE", NAME, "PARTITION", "OF"], NO_PARTITIONS),
+    (
+        &["CREATE", "TABLE", "IF", "NOT", "EXISTS", NAME, "PARTITION", "OF"],
+        NO_PARTITIONS,
+    ),
+    (
+        &[
+            "CREATE",
+            "TEMP/TEMPORARY/UNLOGGED",
+            "TABLE",
+            NAME,
+            "PARTITION",
+            "OF",
+        ],
+        NO_PARTITIONS,
     ),
     (
         &[DEFINE, "STATISTICS"],
@@ -94,6 +143,17 @@ const ABSENT: &[(&[&str], &str)] = &[
     ),
 ];
 
+/// Words that stand together anywhere in the definition of a table, what they ask for, and the way out.
+const ABSENT_OF_TABLES: &[(&[&str], &str, &str)] = &[
+    (
+        &["EXCLUDE", "USING/("],
+        "an EXCLUDE constraint",
+        "Use UNIQUE, or look for what overlaps in the transaction that writes, at SERIALIZABLE.",
+    ),
+    (&["PARTITION", "BY"], "a partitioned table", NO_PARTITIONS),
+    (&["INHERITS", "("], "an inherited table", NO_PARTITIONS),
+];
+
 /// The words of the row that the statement begins with, as it has them, and the way out. `at`: the place among the tokens that the error
 /// is told of, which says which of several statements failed; `None`: the first.
 pub(super) fn statement(tokens: &[TextToken<'_>], at: Option<usize>) -> Option<(String, &'static str)> {
@@ -104,16 +164,45 @@ pub(super) fn statement(tokens: &[TextToken<'_>], at: Option<usize>) -> Option<(
         .map_or(0, |semicolon| semicolon + 1);
     let tokens = &tokens[begun..];
     // The longest says most: a user mapping is no user.
-    let fitting = ABSENT.iter().filter(|(words, _)| begins(tokens, words));
-    let (words, way_out) = fitting.max_by_key(|(words, _)| words.len())?;
-    let written = tokens.iter().take(words.len());
-    let written: Vec<String> = written.map(|token| token.text.to_ascii_uppercase()).collect();
-    Some((written.join(" "), way_out))
+    let fitting = ABSENT
+        .iter()
+        .filter_map(|(words, way_out)| Some((words.len(), begun_with(tokens, words)?, *way_out)));
+    if let Some((_, written, way_out)) = fitting.max_by_key(|(words, ..)| *words) {
+        return Some((written, way_out));
+    }
+    let defines_table = ["CREATE", "ALTER"]
+        .iter()
+        .any(|word| tokens.first().is_some_and(|first| first.is(word)))
+        && tokens.iter().take(4).any(|token| token.is("TABLE"));
+    let end = tokens
+        .iter()
+        .position(|token| token.is(";"))
+        .unwrap_or(tokens.len());
+    let stands = |words: &[&str]| (0..end).any(|at| begun_with(&tokens[at..end], words).is_some());
+    let absent = ABSENT_OF_TABLES
+        .iter()
+        .find(|(words, ..)| defines_table && stands(words));
+    absent.map(|(_, what, way_out)| ((*what).to_string(), *way_out))
 }
 
-fn begins(tokens: &[TextToken<'_>], words: &[&str]) -> bool {
-    let is_one = |(token, words): (&TextToken<'_>, &&str)| words.split('/').any(|word| token.is(word));
-    tokens.len() >= words.len() && tokens.iter().zip(words).all(is_one)
+/// The words as they were written, without names and signs; `None`: the tokens begin otherwise.
+fn begun_with(tokens: &[TextToken<'_>], words: &[&str]) -> Option<String> {
+    let (mut written, mut rest) = (Vec::with_capacity(words.len()), tokens);
+    for word in words {
+        let (token, behind) = rest.split_first()?;
+        rest = behind;
+        if *word != NAME {
+            word.split('/').any(|word| token.is(word)).then_some(())?;
+            written.push(token.text.to_ascii_uppercase());
+            continue;
+        }
+        token.is_name().then_some(())?;
+        if rest.first().is_some_and(|point| point.is(".")) {
+            rest = rest.get(2..)?;
+        }
+    }
+    written.retain(|word| word != "(");
+    Some(written.join(" "))
 }
 
 #[cfg(test)]
@@ -136,5 +225,15 @@ mod tests {
         assert_eq!(words("SELECT 1; drop owned by x", None), None);
         assert_eq!(words("create table role (a int", Some(3)), None);
         assert_eq!(words("", None), None);
+        assert_eq!(
+            words("alter type s.x set (storage = plain)", None).as_deref(),
+            Some("ALTER TYPE SET")
+        );
+        assert_eq!(words("alter type x set schema y", None), None);
+        assert_eq!(
+            words("create table t (a int, exclude using gist (a with =))", Some(8)).as_deref(),
+            Some("an EXCLUDE constraint")
+        );
+        assert_eq!(words("select exclude (1)", Some(2)), None);
     }
 }

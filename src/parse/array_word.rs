@@ -4,12 +4,15 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::token_reader::keyword_of;
 use crate::types::SqlType;
 
 /// Spells the types of a statement with brackets. The constructors `ARRAY[…]` and `ARRAY(…)` stand.
 pub(super) fn spell_brackets(tokens: &mut Vec<TokenWithSpan>) {
     for at in (1..tokens.len()).rev() {
-        if !is_array(&tokens[at]) {
+        // Behind AS it is a name.
+        let is_alias = keyword_of(tokens.get(at - 1)) == Keyword::AS;
+        if !is_array(&tokens[at]) || is_alias {
             continue;
         }
         let span = tokens[at].span;

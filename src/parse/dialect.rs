@@ -229,6 +229,15 @@ impl Dialect for KeyspanDialect {
         };
         match word.keyword {
             Keyword::OR => Some(disjunction::parse(parser, left, precedence)),
+            // The parser reads it right behind a name or a literal alone.
+            Keyword::COLLATE => {
+                parser.advance_token();
+                let collation = parser.parse_object_name(false);
+                Some(collation.map(|collation| Expr::Collate {
+                    expr: Box::new(left.clone()),
+                    collation,
+                }))
+            }
             Keyword::IS => parse_distinct(parser, left, precedence),
             Keyword::IN => membership::parse(parser, left),
             Keyword::BETWEEN => symmetric::parse(parser, left, precedence),
@@ -304,7 +313,6 @@ impl Dialect for KeyspanDialect {
         supports_notnull_operator
         supports_numeric_literal_underscores
         supports_string_escape_constant
-        supports_unicode_string_literal
     }
 }
 

@@ -35,7 +35,6 @@ fn shown(text: &str, hides_parameters: bool) -> String {
             Token::Number(..)
             | Token::SingleQuotedString(_)
             | Token::EscapedStringLiteral(_)
-            | Token::UnicodeStringLiteral(_)
             | Token::NationalStringLiteral(_)
             | Token::HexStringLiteral(_)
             | Token::SingleQuotedByteStringLiteral(_)

@@ -165,7 +165,6 @@ fn is_operator(token: &Token) -> bool {
         | Token::DollarQuotedString(_)
         | Token::NationalStringLiteral(_)
         | Token::EscapedStringLiteral(_)
-        | Token::UnicodeStringLiteral(_)
         | Token::HexStringLiteral(_)
         | Token::SingleQuotedByteStringLiteral(_)
         | Token::Placeholder(_)

@@ -18,6 +18,7 @@ use super::tree::parse_tree;
 use super::with_write::has_writes;
 use super::{
     catalog_query, command_reader, copy_reader, hash_comment, number_junk, syntax_error, text_place, tokens,
+    unicode_escapes,
 };
 use crate::{Error, Result};
 
@@ -91,10 +92,11 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
         return Err(syntax_error::near_text("\\0", text[..at].chars().count() + 1));
     }
     let blanked = hash_comment::blank_hash_comments(text);
-    let tokens = Tokenizer::new(&KEYSPAN, &blanked)
+    let mut tokens = Tokenizer::new(&KEYSPAN, &blanked)
         .tokenize_with_location()
         .map_err(|error| syntax_error::of_tokenizer(error, text))?;
     number_junk::check(&tokens, text)?;
+    unicode_escapes::settle(&mut tokens, text)?;
     let source: Arc<str> = text.into();
     let mut cursor = Cursor::new(text);
     tokens::statements(tokens, text)

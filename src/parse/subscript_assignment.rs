@@ -14,6 +14,9 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::token_reader::closing;
 
+/// What the name of a subscript begins with among the columns of an INSERT.
+pub(crate) const SUBSCRIPT: char = '\u{4}';
+
 /// The name of the call that stands for one.
 pub(crate) const MARK: &str = "";
 
@@ -31,6 +34,43 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
                 _ => break,
             }
         }
+    }
+}
+
+/// `INSERT INTO t (a[1], b)` as `INSERT INTO t (a."\u{4}[1]", b)`: the parser knows names alone there.
+pub(super) fn settle_columns(tokens: &mut Vec<TokenWithSpan>) {
+    let opens = |token: &TokenWithSpan| token.token == Token::LParen;
+    let begins_rows = |at: usize| {
+        matches!(
+            keyword(tokens, at),
+            Keyword::VALUES | Keyword::SELECT | Keyword::WITH
+        )
+    };
+    let Some(open) = tokens
+        .iter()
+        .position(opens)
+        .filter(|open| !(0..=open + 1).any(begins_rows))
+    else {
+        return;
+    };
+    let mut at = open + 1;
+    while tokens.get(at).is_some_and(|token| token.token != Token::RParen) {
+        let close = match tokens[at].token {
+            Token::LBracket => closing(tokens, at),
+            _ => None,
+        };
+        if let Some(close) = close {
+            let shown: Vec<String> = tokens[at..=close]
+                .iter()
+                .map(|token| token.token.to_string())
+                .collect();
+            let name = Token::make_word(&format!("{SUBSCRIPT}{}", shown.join(" ")), Some('"'));
+            let span = tokens[at].span;
+            let made = [Token::Period, name].map(|token| TokenWithSpan { token, span });
+            tokens.splice(at..=close, made);
+            at += 1;
+        }
+        at += 1;
     }
 }
 

@@ -68,6 +68,13 @@ pub(super) fn select_values(tokens: &mut Vec<TokenWithSpan>) {
     }
 }
 
+/// A name between backticks as one between double quotes.
+pub(super) fn quote_doubly(token: &mut TokenWithSpan) {
+    if let Token::Word(word) = &mut token.token {
+        word.quote_style = Some('"');
+    }
+}
+
 /// Whether the token is this word, which the parser has no `Keyword` for.
 pub(super) fn is_named(token: &TokenWithSpan, text: &str) -> bool {
     matches!(&token.token, Token::Word(word) if is_word(word, text))

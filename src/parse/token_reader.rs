@@ -171,7 +171,6 @@ pub(super) fn string_of(token: &Token) -> Option<String> {
     match token {
         Token::SingleQuotedString(text)
         | Token::EscapedStringLiteral(text)
-        | Token::UnicodeStringLiteral(text)
         | Token::NationalStringLiteral(text) => Some(text.clone()),
         Token::DollarQuotedString(text) => Some(text.value.clone()),
         _ => None,

@@ -25,7 +25,8 @@
 //!   the order that it means ([`super::order_operator`]); an empty SELECT is from one row.
 //! - The elements of CREATE SCHEMA are taken out of it ([`super::schema_elements`]).
 //! - EXCLUDE of a window's frame becomes part of a name ([`super::frame_exclusion`]).
-//! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period, become what it reads ([`super::system_time`]).
+//! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period ([`super::system_time`]), and `substring(x SIMILAR p ESCAPE e)`
+//!   ([`super::escape_words`]) become what it reads.
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
 
 use sqlparser::keywords::Keyword;
@@ -39,6 +40,7 @@ use super::conflict_target;
 use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
+use super::escape_words;
 use super::frame_exclusion;
 use super::from_forms;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
@@ -59,7 +61,9 @@ use super::search_cycle;
 use super::subscript_assignment;
 use super::syntax_error;
 use super::system_time;
-use super::token_edits::{give_options_values, is_named, open_values, select_values, take_async};
+use super::token_edits::{
+    give_options_values, is_named, open_values, quote_doubly, select_values, take_async,
+};
 use super::token_reader::{is_word, keyword_of, opening};
 use super::unread_words;
 use super::view_check_option;
@@ -175,6 +179,7 @@ struct Reader<'t> {
     has_bracket: bool,
     has_point: bool,
     has_as: bool,
+    has_escape: bool,
     only: Only,
 }
 
@@ -206,6 +211,7 @@ impl<'t> Reader<'t> {
             has_bracket: false,
             has_point: false,
             has_as: false,
+            has_escape: false,
             only: Only::Nowhere,
         }
     }
@@ -310,7 +316,9 @@ impl<'t> Reader<'t> {
     /// Before a word is taken: what it says of the words before it.
     fn meet_word(&mut self, keyword: Keyword, token: &TokenWithSpan) -> Result<()> {
         match keyword_of(self.tokens.last()) {
-            Keyword::FROM | Keyword::JOIN if CLAUSE_WORDS.contains(&keyword) => {
+            Keyword::FROM | Keyword::JOIN
+                if CLAUSE_WORDS.contains(&keyword) && keyword_of(self.tokens.first()) != Keyword::REVOKE =>
+            {
                 return Err(syntax_error::near(token, self.text));
             }
             Keyword::TABLE
@@ -337,6 +345,7 @@ impl<'t> Reader<'t> {
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
         self.has_as |= keyword == Keyword::AS;
+        self.has_escape |= keyword == Keyword::ESCAPE;
         if matches!(
             keyword,
             Keyword::LIMIT | Keyword::OFFSET | Keyword::FETCH | Keyword::FOR
@@ -377,7 +386,9 @@ impl<'t> Reader<'t> {
         match keyword_of(self.tokens.get(before)) {
             UNION | INTERSECT | EXCEPT | ALL | AS | EXPLAIN => true,
             ANALYZE | VERBOSE => keyword_of(self.tokens.first()) == EXPLAIN,
-            _ if matches!(self.tokens[before].token, Token::LParen | Token::RParen) => true,
+            _ if matches!(self.tokens[before].token, Token::LParen | Token::RParen) => {
+                keyword_of(self.tokens.first()) != Keyword::REINDEX
+            }
             Keyword::TEMP | Keyword::TEMPORARY | Keyword::UNLOGGED => false,
             _ => before > 0 && keyword_of(self.tokens.get(before - 1)) == INTO,
         }
@@ -492,6 +503,9 @@ impl<'t> Reader<'t> {
         if self.has_set && (self.has_bracket || self.has_point) {
             subscript_assignment::settle(&mut self.tokens);
         }
+        if self.has_escape {
+            escape_words::settle(&mut self.tokens);
+        }
         adjacency::settle(&mut self.tokens);
         if keyword_of(self.tokens.first()) == Keyword::DROP {
             inert::take_concurrently(&mut self.tokens, &mut self.hints);
@@ -517,6 +531,7 @@ impl<'t> Reader<'t> {
             || self.tokens.first().is_some_and(|first| is_named(first, "UPSERT"));
         if is_insert {
             open_values(&mut self.tokens);
+            subscript_assignment::settle_columns(&mut self.tokens);
         }
         self.take_unread()?;
         Ok(StatementTokens {
@@ -572,13 +587,6 @@ fn names_version_time(name: &str) -> bool {
     let end = name.len().checked_sub(VERSION_TIME_END.len());
     let end = end.and_then(|at| name.as_bytes().get(at..));
     end.is_some_and(|end| end.eq_ignore_ascii_case(VERSION_TIME_END.as_bytes()))
-}
-
-/// A name between backticks as one between double quotes.
-fn quote_doubly(token: &mut TokenWithSpan) {
-    if let Token::Word(word) = &mut token.token {
-        word.quote_style = Some('"');
-    }
 }
 
 /// How far ONLY has been read.

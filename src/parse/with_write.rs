@@ -126,7 +126,10 @@ pub(crate) fn give(mut write: ast::Statement, with: With) -> ast::Statement {
                 .flatten()
                 .for_each(|table| name_queries(table, &with));
         }
-        ast::Statement::Merge(merge) => name_query(&mut merge.source, &with),
+        ast::Statement::Merge(merge) => match &mut merge.source {
+            TableFactor::NestedJoin { table_with_joins, .. } => name_queries(table_with_joins, &with),
+            source => name_query(source, &with),
+        },
         _ => {}
     }
     let _ = write.visit(&mut Give { with, depth: 0 });

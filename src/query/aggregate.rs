@@ -166,6 +166,7 @@ impl Binder<'_> {
             self.arguments(name, &function.args, place)?
         };
         let (mut order_by, mut order_types) = self.aggregate_order(list, place)?;
+        self.check_within_group(name, function, &arguments, place)?;
         if name == "mode" {
             let (accumulation, order_by) = self.mode(arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
@@ -179,10 +180,6 @@ impl Binder<'_> {
             let (accumulation, order_by) =
                 self.hypothetical((name, hypothetical), arguments, &function.within_group, place)?;
             return Ok((accumulation, false, order_by));
-        }
-        if !function.within_group.is_empty() {
-            let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
-            return Err(no_function(name, &types, false));
         }
         let accumulation = if star {
             if name != "count" {
@@ -201,9 +198,12 @@ impl Binder<'_> {
             let arguments = arguments.into_iter().map(|argument| argument.expr).collect();
             single_call(Accumulator::Grouping, arguments, SqlType::Int4)
         } else {
-            let sorts_by_others =
-                |sort: &OrderKey| arguments.iter().all(|argument| argument.expr != sort.expr);
-            if distinct && order_by.iter().any(sorts_by_others) {
+            // A cast that is written makes another value of what it changes nothing of.
+            let sorts_by_others = |(sort, ty): (&OrderKey, &SqlType)| {
+                let mut arguments = arguments.iter();
+                arguments.all(|argument| argument.expr != sort.expr || argument.ty != *ty)
+            };
+            if distinct && order_by.iter().zip(&order_types).any(sorts_by_others) {
                 return Err(fault(
                     StatementFault::InvalidColumnReference,
                     "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list",

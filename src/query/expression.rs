@@ -9,6 +9,7 @@ use super::indexed_expressions::as_indexed;
 use super::literal::number_literal;
 use super::operator::{binary, matching_symbol, no_operator};
 use super::scope::{ColumnName, ScopeRelation, capture};
+use super::set_returning::refuse_set_in;
 use crate::error::{StatementFault, levenshtein};
 use crate::functions::Volatility;
 use crate::functions::{ArithmeticOp, pattern};
@@ -236,7 +237,10 @@ impl Binder<'_> {
         if let Some(field) = self.field_of_variable(&parts, place)? {
             return Ok(field);
         }
-        Err(missing_from(relation, place))
+        match self.field_of_argument((idents, &parts), place)? {
+            Some(field) => Ok(field),
+            None => Err(missing_from(relation, place)),
+        }
     }
 
     pub(super) fn binary_operator(
@@ -465,7 +469,9 @@ impl Binder<'_> {
             .map(Box::new)
             .zip(results.into_iter().map(Box::new))
             .collect();
-        Ok(Bound::new(Expr::Case(Case::new(None, branches, otherwise)), ty))
+        let case = Expr::Case(Case::new(None, branches, otherwise));
+        refuse_set_in("CASE", &case)?;
+        Ok(Bound::new(case, ty))
     }
 }
 

@@ -12,6 +12,7 @@ use super::operator::binary;
 use super::overload::{expanded, pick};
 use super::range_type::{bound_type, multirange_of, range_of};
 use super::record_function::is_populating_function;
+use super::set_returning::refuse_set_in;
 use super::undefined_function::no_function;
 use super::variadic;
 use crate::error::StatementFault;
@@ -95,8 +96,12 @@ impl Binder<'_> {
             ));
         }
         call_clauses::check_plain(&name, function)?;
-        if is_populating_function(&name) && name.ends_with("record") {
-            return self.populated_value(function, place);
+        if is_populating_function(&name)
+            && let ast::FunctionArguments::List(list) = &function.args
+        {
+            let rows = self.populated_value(&name, &list.args, place)?;
+            self.check_set_place(&rows, place)?;
+            return Ok(rows);
         }
         if let Some(before) = variadic::before_array(&function.args) {
             return self.variadic_call(&name, before, place);
@@ -207,19 +212,45 @@ impl Binder<'_> {
                 Bound::constant(&Value::Text("unknown".to_string()), SqlType::Text)
             }
             _ => {
+                if let [row] = arguments.as_slice()
+                    && let Some(field) = self.field_as_call(name, row)?
+                {
+                    return Ok(field);
+                }
                 if let [argument] = arguments.as_slice()
                     && functions::functions_named(name).next().is_none()
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
+                    // A row becomes no text so.
+                    && (argument.ty.record_type().is_none() || !ty.is_string())
                 {
                     // A type's name called as a function casts.
                     let argument = argument.clone();
                     return self.convert(argument, &ty, CastContext::Explicit);
+                }
+                if functions::functions_named(name).next().is_none()
+                    && let Some(call) = self.operator_call(name, &arguments)?
+                {
+                    return Ok(call);
                 }
                 let bound = self.resolve_function(name, arguments)?;
                 self.check_set_place(&bound, place)?;
                 Ok(bound)
             }
         }
+    }
+
+    /// `field(row)`, where no function of the name takes the row.
+    fn field_as_call(&mut self, name: &str, row: &Bound) -> Result<Option<Bound>> {
+        let fields = row.ty.record_type();
+        if !fields.is_some_and(|row| row.fields.iter().any(|field| field.name == name)) {
+            return Ok(None);
+        }
+        if functions::functions_named(name).next().is_some()
+            && self.resolve_function(name, vec![row.clone()]).is_ok()
+        {
+            return Ok(None);
+        }
+        self.field_named(row.clone(), name).map(Some)
     }
 
     /// `age(timestamp)`: counted from the midnight that today began with.
@@ -440,10 +471,9 @@ impl Binder<'_> {
                 )
             })
             .collect();
-        Ok(Bound::new(
-            Expr::Case(Case::new(None, branches, Some(Box::new(last.expr)))),
-            ty,
-        ))
+        let case = Expr::Case(Case::new(None, branches, Some(Box::new(last.expr))));
+        refuse_set_in("COALESCE", &case)?;
+        Ok(Bound::new(case, ty))
     }
 
     pub(super) fn nullif(&mut self, arguments: Vec<Bound>) -> Result<Bound> {

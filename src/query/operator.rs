@@ -51,6 +51,10 @@ impl Binder<'_> {
 
     /// Both operands as expressions that Arrow's comparison orders as PostgreSQL orders the originals.
     pub(super) fn comparable(&mut self, symbol: &str, left: Bound, right: Bound) -> Result<(Expr, Expr)> {
+        let is_xid = |bound: &Bound| bound.ty == SqlType::Catalog(CatalogType::Xid);
+        if (is_xid(&left) || is_xid(&right)) && matches!(symbol, "<" | "<=" | ">" | ">=") {
+            return Err(no_operator(symbol, &left.ty, &right.ty));
+        }
         let (left, right) = match row_without_name(&left.ty, &right.ty) {
             Some(plain) => (self.coerce(left, &plain)?, self.coerce(right, &plain)?),
             None => self.unify(symbol, left, right)?,

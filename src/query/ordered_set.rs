@@ -3,15 +3,45 @@
 
 use sqlparser::ast;
 
-use super::accumulation::{Accumulation, Finish, Percentile};
-use super::binder::{Binder, Bound, Place};
+use super::accumulation::{Accumulation, Finish, Hypothetical, Percentile};
+use super::binder::{Binder, Bound, Place, fault};
 use super::undefined_function::no_function;
+use crate::error::StatementFault;
 use crate::functions::Volatility;
 use crate::tree::{self, Accumulator, OrderKey};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
+    /// Errors: 42601 for WITHIN GROUP beside DISTINCT, 42883 for an aggregate that has none, or orders by one value alone.
+    pub(super) fn check_within_group(
+        &mut self,
+        name: &str,
+        function: &ast::Function,
+        arguments: &[Bound],
+        place: Place<'_>,
+    ) -> Result<()> {
+        let within = &function.within_group;
+        if within.is_empty() {
+            return Ok(());
+        }
+        if let ast::FunctionArguments::List(list) = &function.args
+            && matches!(list.duplicate_treatment, Some(ast::DuplicateTreatment::Distinct))
+        {
+            let message = "cannot use DISTINCT with WITHIN GROUP";
+            return Err(fault(StatementFault::Syntax, message));
+        }
+        let takes_one = name == "mode" || Percentile::named(name).is_some();
+        if Hypothetical::named(name).is_some() || takes_one && within.len() == 1 {
+            return Ok(());
+        }
+        let mut types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        for item in within {
+            types.push(self.expression(&item.expr, place)?.ty);
+        }
+        Err(no_function(name, &types, false))
+    }
+
     /// What gathers the values, and their order. `arguments`: the fraction, or an array of such.
     pub(super) fn percentile(
         &mut self,

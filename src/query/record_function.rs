@@ -1,17 +1,21 @@
-//! Functions in FROM whose columns the query defines: `json_to_recordset(document) AS t(a int, b text)`.
+//! Functions whose rows have the columns that the query defines, `json_to_recordset(document) AS t(a int, b text)`, or those of a row
+//! that they are given: `json_populate_record(NULL::table, document)`.
+
+use std::sync::Arc;
 
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::CastContext;
+use super::type_name::{declared_type, named_type};
 use super::undefined_function::no_function;
 use crate::error::StatementFault;
-use crate::parse::parse_expression;
-
-use crate::types::{SqlType, Value};
+use crate::functions::{self, Body, Volatility};
+use crate::tree::{self, Expr, UnnestExpr};
+use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
-/// These functions.
+/// Those whose columns the query defines.
 const NAMES: &[&str] = &[
     "json_to_record",
     "json_to_recordset",
@@ -19,7 +23,7 @@ const NAMES: &[&str] = &[
     "jsonb_to_recordset",
 ];
 
-/// Functions whose columns are those of the table that the first argument is a NULL row of.
+/// Those whose columns are of the row that the first argument is.
 const POPULATING: &[&str] = &[
     "json_populate_record",
     "json_populate_recordset",
@@ -32,78 +36,87 @@ pub(super) fn is_record_function(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Whether the name is a function's whose columns are a table's.
+/// Whether the name is a function's whose columns are those of a row.
 pub(super) fn is_populating_function(name: &str) -> bool {
     POPULATING.contains(&name)
 }
 
-/// The table that `NULL::table` is a row of.
-fn row_type(argument: Option<&ast::FunctionArg>) -> Option<&ast::ObjectName> {
-    let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Cast {
-        expr, data_type, ..
-    }))) = argument
-    else {
-        return None;
-    };
-    match (expr.as_ref(), data_type) {
-        (ast::Expr::Value(value), ast::DataType::Custom(name, modifiers))
-            if value.value == ast::Value::Null && modifiers.is_empty() =>
-        {
-            Some(name)
-        }
-        _ => None,
-    }
-}
-
 impl Binder<'_> {
-    /// The names and types of the columns that `json_populate_record(NULL::table, …)` gives. Errors: 0A000 for another first argument.
-    pub(super) fn populated_columns(
+    /// `json_populate_record(row, document)` as a value, or the rows of `json_populate_recordset`. Errors: as `populated`.
+    pub(super) fn populated_value(
         &mut self,
+        name: &str,
         arguments: &[ast::FunctionArg],
-    ) -> Result<Vec<(String, SqlType)>> {
-        let Some(table) = row_type(arguments.first()) else {
-            return Err(Error::unsupported(
-                "a row other than NULL to begin with",
-                Some("Give NULL::table as the first argument."),
-            ));
-        };
-        let item = self.table(table, None)?;
-        let columns = item.scope.visible.into_iter();
-        Ok(columns.map(|column| (column.name, column.bound.ty)).collect())
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        if name.ends_with("set") {
+            let rows = self.populated(name, arguments, place)?;
+            let item = rows.ty.item_type().cloned().unwrap_or(SqlType::Unknown);
+            return Ok(Bound::new(Expr::Unnest(UnnestExpr::new(rows.expr)), item));
+        }
+        let (base, document) = self.row_and_document(name, arguments, place)?;
+        let ty = base.ty.clone();
+        let definition = (name, functions::ROW_OF_DOCUMENT);
+        self.of_document(definition, base, document, ty)
     }
 
-    /// `json_populate_record(NULL::table, …)` as a value: the row that it gives in FROM. Errors: as `populated`.
-    pub(super) fn populated_value(&mut self, function: &ast::Function, place: Place<'_>) -> Result<Bound> {
-        let text = format!("(SELECT \"row\" FROM {function} AS \"row\")");
-        let query = parse_expression(&text)
-            .map_err(|error| Error::internal(format!("no query of a row: {error}")))?;
-        self.expression(&query, place)
-    }
-
-    /// The columns of the rows of `function`, which takes a row of a table and a document. Errors: 42883 for other arguments.
+    /// The rows of `function`, which takes a row and a document, as an array. Errors: 42883 and 42804 for other arguments, 0A000 for a
+    /// row of a domain.
     pub(super) fn populated(
         &mut self,
         function: &str,
         arguments: &[ast::FunctionArg],
         place: Place<'_>,
-    ) -> Result<Vec<Bound>> {
-        let columns = self.populated_columns(arguments)?;
-        let rest = ast::FunctionArguments::List(ast::FunctionArgumentList {
-            duplicate_treatment: None,
-            args: arguments[1..].to_vec(),
-            clauses: Vec::new(),
-        });
-        let document = self.arguments(function, &rest, place)?;
-        self.columns_of_document(function, document, columns)
+    ) -> Result<Bound> {
+        let (base, document) = self.row_and_document(function, arguments, place)?;
+        let ty = SqlType::Array(Box::new(base.ty.clone()));
+        let definition = (function, functions::ROWS_OF_DOCUMENT);
+        self.of_document(definition, base, document, ty)
     }
 
-    /// The columns of the function's rows, each an array. Errors: 42601 without a list of columns and types.
-    pub(super) fn record_columns(
+    fn row_and_document(
+        &mut self,
+        function: &str,
+        arguments: &[ast::FunctionArg],
+        place: Place<'_>,
+    ) -> Result<(Bound, Bound)> {
+        if let Some(ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(ast::Expr::Cast {
+            data_type, ..
+        }))) = arguments.first()
+            && named_type(self.ctx, data_type)?.domain.is_some()
+        {
+            return Err(Error::unsupported(
+                "a row of a domain to begin with",
+                Some("Give a row of the type that the domain is over, and cast what comes of it."),
+            ));
+        }
+        let list = ast::FunctionArguments::List(ast::FunctionArgumentList {
+            duplicate_treatment: None,
+            args: arguments.to_vec(),
+            clauses: Vec::new(),
+        });
+        let mut bound = self.arguments(function, &list, place)?.into_iter();
+        let (Some(base), Some(document)) = (bound.next(), bound.next()) else {
+            let types: Vec<SqlType> = bound.map(|argument| argument.ty).collect();
+            return Err(no_function(function, &types, false));
+        };
+        let message = match base.ty {
+            SqlType::Record(_) => return Ok((base, document)),
+            SqlType::Unknown | SqlType::Void => {
+                "could not determine polymorphic type because input has type unknown".to_string()
+            }
+            _ => format!("first argument of {function} must be a row type"),
+        };
+        Err(Error::DatatypeMismatch { message, hint: None })
+    }
+
+    /// The rows of the function, whose columns are listed behind it, as an array. Errors: 42601 without a list of columns and types.
+    pub(super) fn listed_rows(
         &mut self,
         function: &str,
         arguments: Vec<Bound>,
         alias: Option<&ast::TableAlias>,
-    ) -> Result<Vec<Bound>> {
+    ) -> Result<Bound> {
         let columns = alias.map_or(&[][..], |alias| &alias.columns);
         let columns: Option<Vec<_>> = columns
             .iter()
@@ -118,50 +131,40 @@ impl Binder<'_> {
         };
         let mut typed = Vec::with_capacity(columns.len());
         for (name, ty) in columns {
-            typed.push((name, self.written_type(ty)?.ty));
+            typed.push((name, declared_type(self.ctx, ty)?.ty));
         }
-        self.columns_of_document(function, arguments, typed)
+        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        let Ok([document]) = <[Bound; 1]>::try_from(arguments) else {
+            return Err(no_function(function, &types, false));
+        };
+        let row = SqlType::Record(Arc::new(RecordType::anonymous(typed)));
+        let base = Bound::constant(&Value::Null, row.clone())?;
+        let ty = SqlType::Array(Box::new(row));
+        self.of_document((function, functions::ROWS_OF_DOCUMENT), base, document, ty)
     }
 
-    /// The members of a document, or of each of an array of such, by the names of columns.
-    fn columns_of_document(
+    /// What a body makes of a row to begin with and a document. Errors: 42883 for a document of another type.
+    fn of_document(
         &mut self,
-        function: &str,
-        arguments: Vec<Bound>,
-        columns: Vec<(String, SqlType)>,
-    ) -> Result<Vec<Bound>> {
-        let types: Vec<SqlType> = arguments.iter().map(|argument| argument.ty.clone()).collect();
+        (function, body): (&str, Body),
+        base: Bound,
+        document: Bound,
+        ty: SqlType,
+    ) -> Result<Bound> {
         let taken = match function.starts_with("jsonb") {
             true => SqlType::Jsonb,
             false => SqlType::Json,
         };
-        let Ok([document]) = <[Bound; 1]>::try_from(arguments) else {
-            return Err(no_function(function, &types, false));
-        };
         if document.ty != SqlType::Unknown && document.ty != taken {
-            return Err(no_function(function, &types, false));
+            return Err(no_function(function, &[document.ty], false));
         }
         let document = self.convert(document, &taken, CastContext::Implicit)?;
         let document = self.convert(document, &SqlType::Json, CastContext::Explicit)?;
-        let mut sets = Vec::with_capacity(columns.len());
-        for (name, ty) in columns {
-            let members = match &ty {
-                SqlType::Json | SqlType::Jsonb => "record_values",
-                SqlType::Array(item) => match item.innermost() {
-                    SqlType::Json | SqlType::Jsonb => "record_json_arrays",
-                    _ => "record_arrays",
-                },
-                _ => "record_texts",
-            };
-            let [name, function] = [name.as_str(), function].map(|text| Value::Text(text.to_string()));
-            let arguments = vec![
-                document.clone(),
-                Bound::constant(&name, SqlType::Text)?,
-                Bound::constant(&function, SqlType::Text)?,
-            ];
-            let set = self.resolve_function(members, arguments)?;
-            sets.push(self.convert(set, &SqlType::Array(Box::new(ty)), CastContext::Explicit)?);
-        }
-        Ok(sets)
+        let name = Bound::constant(&Value::Text(function.to_string()), SqlType::Text)?;
+        let arguments = [base, document, name];
+        let arguments = arguments.map(|argument| (argument.expr, argument.ty)).to_vec();
+        let definition = ("rows_of_document", body, false, Volatility::Stable);
+        let call = tree::call(definition, arguments, ty.clone(), &self.settings);
+        Ok(Bound::new(call, ty))
     }
 }

@@ -65,6 +65,36 @@ impl Binder<'_> {
         self.field_named(record, field).map(Some)
     }
 
+    /// The field that three names mean: of a function's argument, behind the function's name.
+    pub(super) fn field_of_argument(
+        &mut self,
+        (idents, parts): (&[ast::Ident], &[String]),
+        place: Place<'_>,
+    ) -> Result<Option<Bound>> {
+        let [function, argument, field] = parts else {
+            return Ok(None);
+        };
+        let variables = self.variables.as_ref();
+        let variable = variables.and_then(|all| all.qualified(std::slice::from_ref(function), argument));
+        if let Some(variable) = variable.filter(|variable| variable.ty.record_type().is_some()) {
+            let record = self.variable(variable.clone())?;
+            return self.field_named(record, field).map(Some);
+        }
+        let (mut outermost, mut around) = (place.scope, place.outer);
+        while let Some(next) = around {
+            (outermost, around) = (next.scope, next.parent);
+        }
+        let argument = outermost.get_qualified(None, function, argument);
+        let is_row = matches!(argument, Ok(Some(bound)) if bound.ty.record_type().is_some());
+        match is_row {
+            true => {
+                let record = self.compound_identifier(&idents[..2], place)?;
+                self.field_named(record, field).map(Some)
+            }
+            false => Ok(None),
+        }
+    }
+
     /// The row of these columns, of the type `named` where its columns are of such types. Errors: 0A000 for a row of nothing.
     pub(super) fn row_of_columns(
         &mut self,

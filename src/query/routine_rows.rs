@@ -11,7 +11,7 @@ use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::select_item::BoundItem;
-use super::set_returning::unnest_columns;
+use super::set_returning::{refuse_set_in_from, unnest_columns};
 use super::table_function::TableFunction;
 use crate::Result;
 use crate::catalog::{RoutineDef, RoutineResult};
@@ -39,6 +39,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let arguments = self.call_arguments(&call.listed(), place)?;
+        refuse_set_in_from(&arguments.bound)?;
         let may_be_built_in = schema.is_none();
         let chosen = self.chosen_routine(&last, routines, &arguments, may_be_built_in)?;
         if let Some(chosen) = &chosen {
@@ -130,7 +131,21 @@ impl Binder<'_> {
             binder.as_columns(routine, bound, columns)
         })?;
         let captured = outer.captured.into_inner();
-        let item = self.named(bound, &routine.name, call.alias())?;
+        let alias = match routine.returns {
+            // The columns have the types that its list gives them.
+            RoutineResult::Record => call.alias().map(untyped),
+            _ => call.alias().cloned(),
+        };
+        let mut item = self.named(bound, &routine.name, alias.as_ref())?;
+        if columns.len() == 1
+            && !routine.returns.is_row()
+            && self
+                .value_type(chosen)?
+                .is_some_and(|ty| ty.record_type().is_none())
+        {
+            let is_named = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+            as_value(&mut item, is_named || routine.outputs().next().is_some());
+        }
         let Some(left) = left else {
             return Ok(item);
         };
@@ -355,4 +370,26 @@ impl Binder<'_> {
             windows: &[],
         }
     }
+}
+
+/// Makes a relation of one column one of values: its whole row is the value. `has_name`: the column is called otherwise than the relation.
+fn as_value(item: &mut FromItem, has_name: bool) {
+    let Some(relation) = item.scope.relations.last_mut() else {
+        return;
+    };
+    relation.is_value = true;
+    if !has_name {
+        let columns = relation.columns.iter_mut().chain(&mut item.scope.visible);
+        columns.for_each(|column| column.name.clone_from(&relation.name));
+    }
+}
+
+/// The names that an alias gives to columns, without their types.
+fn untyped(alias: &ast::TableAlias) -> ast::TableAlias {
+    let mut alias = alias.clone();
+    alias
+        .columns
+        .iter_mut()
+        .for_each(|column| column.data_type = None);
+    alias
 }

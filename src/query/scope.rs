@@ -11,8 +11,8 @@ use super::indexed_column::IndexedColumn;
 use super::row_origin::RowOrigin;
 use crate::catalog::TableDef;
 use crate::error::{StatementFault, levenshtein};
-use crate::tree::{Column, Expr, Transformed, TreeNode};
-use crate::types::RecordType;
+use crate::tree::{Column, Expr, Transformed, TreeNode, TreeNodeRecursion};
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 /// A named column of a relation or of a join.
@@ -133,6 +133,15 @@ impl<'a> Outer<'a> {
 }
 
 impl Scope {
+    /// The type of one of its columns.
+    pub(super) fn type_of(&self, column: &Column) -> Option<&SqlType> {
+        let relations = self.relations.iter();
+        let columns = relations.flat_map(|relation| relation.columns.iter().chain(&relation.hidden));
+        let mut columns = self.visible.iter().chain(columns);
+        let is_it = |known: &&ScopeColumn| matches!(&known.bound.expr, Expr::Column(own) if own == column);
+        columns.find(is_it).map(|known| &known.bound.ty)
+    }
+
     /// An unqualified name. `None`: unknown here. Errors: 42702.
     pub(super) fn get_column(&self, name: &str) -> Result<Option<&Bound>> {
         let mut found = self.visible.iter().filter(|column| column.name == name);
@@ -276,7 +285,26 @@ pub(super) fn capture(outer: &Outer<'_>, levels: usize, bound: &Bound) -> Bound 
         note_captured(outer, levels, column, &bound.expr);
         return outer_reference(bound);
     }
-    // An argument of a function, in the function's query.
+    // An argument of a function, in the function's query: computed outside, under a name of its own.
+    let computed = bound.expr.apply(|expr| {
+        let is_subquery = matches!(
+            expr,
+            Expr::ScalarSubquery(_) | Expr::Exists(_) | Expr::InSubquery(_) | Expr::OuterReferenceColumn(..)
+        );
+        match is_subquery {
+            true => Ok(TreeNodeRecursion::Stop),
+            false => Ok(TreeNodeRecursion::Continue),
+        }
+    });
+    let is_plain = computed.is_ok_and(|walked| walked != TreeNodeRecursion::Stop);
+    if is_plain && !bound.expr.column_refs().is_empty() {
+        let name = Column::new_unqualified(format!("?argument {}", bound.expr.schema_name()));
+        note_captured(outer, levels, &name, &bound.expr);
+        return outer_reference(&Bound {
+            expr: Expr::Column(name),
+            ..bound.clone()
+        });
+    }
     for column in bound.expr.column_refs() {
         note_captured(outer, levels, column, &Expr::Column(column.clone()));
     }

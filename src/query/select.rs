@@ -10,6 +10,7 @@ use super::indexed_expressions::as_indexed;
 use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
 use super::outer_aggregate::has_aggregate;
+use super::row_subquery::only_true;
 use super::same_rows::{has_unlike_equals, refuse_unsortable};
 use super::scope::{Outer, Scope, ScopeColumn};
 use super::select_item::{BoundItem, SortKey};
@@ -127,9 +128,13 @@ impl Binder<'_> {
     ) -> Result<(Plan, Vec<Expr>)> {
         let mut all = exprs;
         let wanted = all.len();
+        // One row whatever there is to read, if anything.
+        let is_one_row = groups.is_empty() && having.is_some();
         all.extend(having);
+        let is_one_row = is_one_row && !all.iter().any(has_aggregate);
         let grouped = self.group(plan, groups, all, scope);
         let (plan, mut exprs) = self.note_place(grouped, |error| ungrouped(select, error))?;
+        let plan = if is_one_row { Plan::one_row() } else { plan };
         match exprs.split_off(wanted).pop() {
             Some(having) => Ok((self.filter(plan, having)?, exprs)),
             None => Ok((plan, exprs)),
@@ -140,6 +145,7 @@ impl Binder<'_> {
     pub(super) fn filter(&mut self, plan: Plan, condition: Expr) -> Result<Plan> {
         let (with, without): (Vec<Expr>, Vec<Expr>) = split_conjunction_owned(condition)
             .into_iter()
+            .flat_map(|condition| only_true(condition, plan.schema()))
             .partition(super::decorrelation::has_subquery);
         let mut plan = plan;
         let joined = |exprs: Vec<Expr>| {

@@ -1,10 +1,11 @@
 //! Set-returning functions: the arrays that they give become rows, in the select list and in FROM.
 
-use super::binder::{Binder, Bound};
+use super::binder::{Binder, Bound, fault};
 use super::select_item::BoundItem;
-use crate::Result;
+use crate::error::StatementFault;
 use crate::tree::{Column, Expr, Plan, Ranking, Transformed, TreeNode, UnnestExpr, WindowFrame};
 use crate::types::SqlType;
+use crate::{Error, Result};
 
 /// What the names of columns with the number of a row begin with.
 const ROW: &str = "?row";
@@ -63,6 +64,31 @@ impl Binder<'_> {
 pub(super) fn has_set(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(matches!(expr, Expr::Unnest(_))))
         .unwrap_or(true)
+}
+
+/// Errors: 0A000 where the argument of a function in FROM gives rows.
+pub(super) fn refuse_set_in_from(arguments: &[Bound]) -> Result<()> {
+    match arguments.iter().any(|argument| has_set(&argument.expr)) {
+        true => Err(fault(
+            StatementFault::NotImplemented,
+            "set-returning functions must appear at top level of FROM",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Errors: 0A000 where a value of which only some are computed gives rows. `construct`: CASE or COALESCE.
+pub(super) fn refuse_set_in(construct: &str, value: &Expr) -> Result<()> {
+    if !has_set(value) {
+        return Ok(());
+    }
+    Err(Error::InvalidStatement {
+        state: StatementFault::NotImplemented,
+        message: format!("set-returning functions are not allowed in {construct}"),
+        hint: Some(
+            "You might be able to move the set-returning function into a LATERAL FROM item.".to_string(),
+        ),
+    })
 }
 
 /// Adds array columns to a plan and makes rows of their items.

@@ -2,7 +2,6 @@
 //! decides, where the expression gets its place in the plan, who computes each one: a join, where that is known to be right,
 //! or else a dependent join that runs the subquery for every distinct set of outer values.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use sqlparser::ast;
@@ -29,7 +28,11 @@ use crate::{Error, Result};
 
 impl Binder<'_> {
     /// Binds a subquery and notes the outer columns it uses.
-    fn subquery(&mut self, query: &ast::Query, place: Place<'_>) -> Result<(BoundQuery, Subquery)> {
+    pub(super) fn subquery(
+        &mut self,
+        query: &ast::Query,
+        place: Place<'_>,
+    ) -> Result<(BoundQuery, Subquery)> {
         let outer = Outer::new(place.scope, place.outer, Some(place.clause));
         let bound = self.query(query, Some(&outer))?;
         let marker = Subquery {
@@ -65,35 +68,6 @@ impl Binder<'_> {
         // A column without NULLs (a parameter may become one) gives one when there is no row.
         let value = self.perhaps_null(value, &ty, Volatility::Immutable);
         Ok(Bound::new(value, ty))
-    }
-
-    /// The columns of the one row of `(SELECT …)`, of which there must be so many; NULLs when there is no row.
-    pub(super) fn row_of_query(
-        &mut self,
-        query: &ast::Query,
-        width: usize,
-        place: Place<'_>,
-    ) -> Result<Vec<Bound>> {
-        let (bound, mut marker) = self.subquery(query, place)?;
-        if bound.columns.len() != width {
-            let how_many = if bound.columns.len() < width {
-                "few"
-            } else {
-                "many"
-            };
-            let message = format!("subquery has too {how_many} columns");
-            return Err(fault(StatementFault::Syntax, message));
-        }
-        let columns = bound.columns.iter().map(|column| {
-            let expr = Expr::Column(column.column.clone());
-            (column.name.clone(), Bound::new(expr, column.ty.clone()))
-        });
-        let row = self.row_of_columns(columns.collect(), None)?;
-        let name = self.unique_name("?row_value");
-        marker.subquery = Arc::new(bound.plan.project(vec![row.expr.alias(name)])?);
-        let value = self.perhaps_null(Expr::ScalarSubquery(marker), &row.ty, Volatility::Immutable);
-        let fields = self.fields_of_record(&Bound::new(value, row.ty))?;
-        Ok(fields.into_iter().map(|(_, field)| field).collect())
     }
 
     /// The expression, as one that may be NULL.
@@ -177,64 +151,6 @@ impl Binder<'_> {
         })
     }
 
-    /// Rows compare as lists of texts would not; they are looked up as EXISTS over field comparisons, which gives FALSE
-    /// instead of NULL for rows that only a NULL keeps from matching: enough for WHERE, so elsewhere it is refused.
-    fn row_in_subquery(
-        &mut self,
-        items: &[&ast::Expr],
-        query: &ast::Query,
-        negated: bool,
-        place: Place<'_>,
-    ) -> Result<Bound> {
-        if negated {
-            return Err(Error::unsupported("a row NOT IN a subquery", None));
-        }
-        let mut operands = Vec::with_capacity(items.len());
-        for item in items {
-            operands.push(self.expression(item, place)?);
-        }
-        let (bound, mut marker) = self.subquery(query, place)?;
-        if bound.columns.len() != operands.len() {
-            let message = if bound.columns.len() > operands.len() {
-                "many"
-            } else {
-                "few"
-            };
-            return Err(fault(
-                StatementFault::Syntax,
-                format!("subquery has too {message} columns"),
-            ));
-        }
-        let mut test: Option<Expr> = None;
-        let used = RefCell::new(Vec::new());
-        for (operand, column) in operands.into_iter().zip(&bound.columns) {
-            let outer = to_outer(operand.expr.clone(), &used)?;
-            let operand = Bound {
-                expr: outer,
-                ..operand
-            };
-            let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
-            let equal = self.compare(Operator::Eq, inner, operand)?.expr;
-            test = Some(match test {
-                Some(before) => binary(before, Operator::And, equal),
-                None => equal,
-            });
-        }
-        let test = test.ok_or_else(|| Error::unsupported("an empty row", None))?;
-        for column in used.into_inner() {
-            let reference = captured_column(column);
-            if !marker.outer_ref_columns.contains(&reference) {
-                marker.outer_ref_columns.push(reference);
-            }
-        }
-        let plan = marker.subquery.as_ref().clone().filter(test);
-        marker.subquery = Arc::new(plan);
-        Ok(Bound::new(
-            Expr::Exists(Exists::new(marker, false)),
-            SqlType::Bool,
-        ))
-    }
-
     /// `x op ANY (…)` and `x op ALL (…)` over a subquery or an array.
     pub(super) fn quantified(
         &mut self,
@@ -246,6 +162,9 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let symbol = operator_name(op);
         if let Some(query) = query_of(right) {
+            if let Some(items) = row_items(left) {
+                return self.quantified_row(&items, &symbol, (query, all), place);
+            }
             let operand = self.expression(left, place)?;
             return match (symbol.as_str(), all) {
                 ("=", false) => self.membership(operand, query, false, place),
@@ -548,11 +467,6 @@ pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr
     replaced.map(|replaced| replaced.data)
 }
 
-/// A captured column as a marker holds it.
-fn captured_column(column: Column) -> Expr {
-    named_capture((column.clone(), Expr::Column(column)))
-}
-
 /// All that a subquery uses of the query around.
 pub(super) fn captured(outer: Outer<'_>) -> Vec<Expr> {
     outer
@@ -564,23 +478,6 @@ pub(super) fn captured(outer: Outer<'_>) -> Vec<Expr> {
 }
 
 /// What a subquery uses of the query around, under the name that it has there.
-fn named_capture((Column { relation, name, .. }, expr): (Column, Expr)) -> Expr {
+pub(super) fn named_capture((Column { relation, name, .. }, expr): (Column, Expr)) -> Expr {
     Expr::Alias(Alias::new(expr, relation, name))
-}
-
-/// The expression with its columns as outer references, noted in `used`.
-fn to_outer(expr: Expr, used: &RefCell<Vec<Column>>) -> Result<Expr> {
-    let replaced = expr.transform_up(|expr| match expr {
-        Expr::Column(column) => {
-            used.borrow_mut().push(column.clone());
-            let field = Arc::new(arrow::datatypes::Field::new(
-                &column.name,
-                arrow::datatypes::DataType::Null,
-                true,
-            ));
-            Ok(Transformed::yes(Expr::OuterReferenceColumn(field, column)))
-        }
-        other => Ok(Transformed::no(other)),
-    });
-    replaced.map(|replaced| replaced.data)
 }

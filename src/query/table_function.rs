@@ -7,7 +7,7 @@ use super::coercion::CastContext;
 use super::from_item::{FromItem, renamed};
 use super::record_function::{is_populating_function, is_record_function};
 use super::scope::{ScopeColumn, ScopeRelation};
-use super::set_returning::unnest_columns;
+use super::set_returning::{refuse_set_in_from, unnest_columns};
 use crate::functions;
 use crate::functions::Volatility;
 use crate::parse::{from_forms, text_place};
@@ -52,15 +52,16 @@ impl Binder<'_> {
             && let Some(last) = name_parts(name)?.pop()
             && is_populating_function(&last)
         {
-            return self.populated(&last, call.args, place);
+            return Ok(vec![self.populated(&last, call.args, place)?]);
         }
         if let Some(name) = &call.name
             && let Some(last) = name_parts(name)?.pop()
             && (functions::set_function(&last).is_some() || is_record_function(&last))
         {
             let arguments = self.arguments(&last, &call.listed(), place)?;
+            refuse_set_in_from(&arguments)?;
             return match functions::set_function(&last) {
-                None => self.record_columns(&last, arguments, call.alias),
+                None => Ok(vec![self.listed_rows(&last, arguments, call.alias)?]),
                 Some(set) => set
                     .columns
                     .iter()
@@ -71,6 +72,7 @@ impl Binder<'_> {
         if let Some(name) = &call.name {
             sets.push(self.array_of_call(name, call, place)?);
         }
+        refuse_set_in_from(&sets)?;
         Ok(sets)
     }
 
@@ -220,14 +222,9 @@ impl Binder<'_> {
         only: Option<&str>,
     ) -> Result<Vec<String>> {
         let default = call.called();
-        let of_table = match is_populating_function(&default) {
-            true => self.populated_columns(call.args)?,
-            false => Vec::new(),
-        };
         let set = functions::set_function(&default);
         let is_value = default.ends_with("_array_elements") || default.ends_with("_array_elements_text");
         let name = |at: usize| match set {
-            None if !of_table.is_empty() => of_table.get(at).map(|(name, _)| name.clone()),
             Some(set) => set.columns.get(at).map(|(name, _)| (*name).to_string()),
             None if is_value => Some("value".to_string()),
             None => only.map(str::to_string),

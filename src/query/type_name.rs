@@ -122,7 +122,23 @@ fn row_type(ctx: &StatementContext, schema: Option<&str>, name: &str) -> Result<
     })
 }
 
+/// Types of PostgreSQL's that are not here, and what serves instead.
+const ABSENT: [(&[&str], &str); 2] = [
+    (&["xml"], "Keep documents as text, or as jsonb."),
+    (
+        &["point", "line", "lseg", "box", "path", "polygon", "circle"],
+        "Keep coordinates in columns of type double precision.",
+    ),
+];
+
 fn undefined_type(schema: Option<&str>, name: &str) -> Error {
+    let is_built_in = schema.is_none_or(|schema| schema == "pg_catalog");
+    let absent = ABSENT
+        .iter()
+        .find(|(names, _)| is_built_in && names.contains(&name));
+    if let Some((_, way_out)) = absent {
+        return Error::unsupported(format!("type {name}"), Some(way_out));
+    }
     Error::UndefinedObject {
         kind: "type",
         name: schema.map_or_else(|| name.to_string(), |schema| format!("{schema}.{name}")),

@@ -92,6 +92,11 @@ impl RowLayout {
                 (field, distinct.iter().position(|&known| known == at && is_read))
             })
             .collect();
+        // An index may have a column twice, which is read once.
+        let mut read = vec![false; distinct.len()];
+        for (_, column) in &mut key_fields {
+            *column = column.filter(|at| !std::mem::replace(&mut read[*at], true));
+        }
         let fields_always = index.columns.len();
         while key_fields.last().is_some_and(|(_, column)| column.is_none()) {
             key_fields.pop();

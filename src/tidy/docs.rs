@@ -194,7 +194,7 @@ fn functions() -> String {
          What SQL defines by its meaning is in no table, and so not here: `coalesce`, `nullif`, `greatest`, `least`, comparisons, `LIKE`,\n\
          arithmetic of numbers, `CASE`, casts, `ARRAY[…]`, the time of the transaction and the session's names (`now()`, `current_date`,\n\
          `current_user` and their like), and functions that give rows of several columns, such as `json_each`. What these are made of is\n\
-         here, under names that PostgreSQL does not have (`json_each_keys`, `record_texts`): do not call it, for it may change.\n\n\
+         here, under names that PostgreSQL does not have (`json_each_keys`, `json_each_texts`): do not call it, for it may change.\n\n\
          ## Functions\n\n```text\n{}\n```\n\n\
          ## Operators\n\n\
          Their operands stand as they are written.\n\n```text\n{}\n```\n\n\

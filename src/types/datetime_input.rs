@@ -9,6 +9,7 @@
 use chrono_tz::Tz;
 
 use super::DateOrder;
+use super::calendar::posix_offset;
 use super::datetime::{
     MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month, offset_at, offset_of_local, zone_named,
 };
@@ -23,6 +24,9 @@ const DAYS_MIN: i64 = -2_440_588;
 /// 5874897-12-31, the last date.
 const DAYS_MAX: i64 = 2_145_042_905;
 
+/// The fewest letters before the offset of a zone that is written as POSIX does.
+const ZONE_LETTERS_MIN: usize = 3;
+
 /// What a session's clocks show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionClock {
@@ -30,6 +34,14 @@ pub(super) struct SessionClock {
     pub(super) zone: Tz,
     /// See `FormatSettings::now_us`.
     pub(super) now_us: Option<i64>,
+}
+
+/// The zone of a name, or the offset that POSIX means by it: `gmt+8` is west of Greenwich.
+fn zone_called(name: &str) -> Option<Zone> {
+    let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
+    let posix = || posix_offset(name).filter(|_| letters >= ZONE_LETTERS_MIN);
+    let offset = || Some(Zone::Offset(i32::try_from(posix()?).ok()?));
+    zone_named(name).map(Zone::Named).or_else(offset)
 }
 
 /// Reads a date. Errors: 22007, 22008, 22009, 22023.
@@ -243,8 +255,8 @@ impl Decoder {
             set(&mut self.zone, Zone::Offset(read_offset(offset)?))?;
             return self.run_together(clock, true);
         }
-        let zone = zone_named(token).ok_or_else(|| Fault::UnknownZone(token.to_string()))?;
-        set(&mut self.zone, Zone::Named(zone))
+        let zone = zone_called(token).ok_or_else(|| Fault::UnknownZone(token.to_string()))?;
+        set(&mut self.zone, zone)
     }
 
     /// A whole date in one token: words first, so that the numbers are known for what they are.
@@ -392,8 +404,8 @@ impl Decoder {
             return set(&mut self.zone, zone);
         }
         let Some(word) = keyword(token) else {
-            let zone = zone_named(token).ok_or(Fault::Format)?;
-            return set(&mut self.zone, Zone::Named(zone));
+            let zone = zone_called(token).ok_or(Fault::Format)?;
+            return set(&mut self.zone, zone);
         };
         match word {
             Word::Month(month) => {

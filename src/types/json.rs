@@ -17,6 +17,17 @@ pub(super) fn check(text: &str) -> Result<()> {
         .map_err(|error| refuse(text, &error))
 }
 
+/// What json, kept as it was written, may hold and no text can be made of: half a pair of surrogates, NUL. Errors: 22P02, 22P05.
+pub(crate) fn check_escapes(text: &str) -> Result<()> {
+    if !text.contains("\\u") {
+        return Ok(());
+    }
+    match normalize(text) {
+        Err(error) if matches!(error.sqlstate(), "22P02" | "22P05") => Err(error),
+        _ => Ok(()),
+    }
+}
+
 /// The text of the document as PostgreSQL prints jsonb. Errors: 22P02, 22P05, 22003, 54001.
 pub(crate) fn normalize(text: &str) -> Result<String> {
     let document: Json = serde_json::from_str(text).map_err(|error| refuse(text, &error))?;

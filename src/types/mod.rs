@@ -90,7 +90,7 @@ pub use format_settings::{
 pub use interval::Interval;
 pub use interval_range::{IntervalField, IntervalRange};
 pub(crate) use ip_address::{IpAddress, abbreviated as abbreviated_network};
-pub(crate) use json::normalize as jsonb_text;
+pub(crate) use json::{check_escapes, normalize as jsonb_text};
 pub(crate) use mac_address::MacAddress;
 pub use network::{NetworkKind, NetworkValue};
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};

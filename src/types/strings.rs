@@ -54,10 +54,31 @@ pub(super) fn cut(mut text: String, ty: &SqlType) -> String {
             text.extend(std::iter::repeat_n(' ', blanks));
         }
         SqlType::Name => text.truncate(text.floor_char_boundary(NAME_BYTES_MAX)),
-        SqlType::InternalChar => text.truncate(text.chars().next().map_or(0, char::len_utf8)),
+        SqlType::InternalChar => one_byte(&mut text),
         _ => {}
     }
     text
+}
+
+/// Keeps the first byte, which may be written as three octal digits; of one that is no ASCII nothing else tells.
+fn one_byte(text: &mut String) {
+    let octal = match text.as_bytes() {
+        [b'\\', digits @ ..] if digits.len() == 3 => digits.iter().try_fold(0_u32, |byte, digit| {
+            (b'0'..=b'7')
+                .contains(digit)
+                .then(|| byte * 8 + u32::from(digit - b'0'))
+        }),
+        _ => None,
+    };
+    let Some(byte) = octal.map(|byte| byte as u8).or(text.as_bytes().first().copied()) else {
+        return;
+    };
+    text.clear();
+    match byte {
+        0 => {}
+        byte if byte.is_ascii() => text.push(char::from(byte)),
+        byte => text.push_str(&format!("\\{byte:03o}")),
+    }
 }
 
 /// What stands behind the first `length` characters.

@@ -47,7 +47,11 @@ impl Value {
             }
             SqlType::Catalog(CatalogType::Tid) => Value::Int(tid::parse(text)?),
             SqlType::Catalog(CatalogType::PgLsn) => Value::Int(super::lsn::parse(text)?),
-            SqlType::Catalog(CatalogType::Xid8) => Value::Int(parse_signed(text, ty, 0, i64::MAX)?),
+            SqlType::Catalog(CatalogType::Xid) => Value::Int(unsigned(text) as i64 & i64::from(u32::MAX)),
+            SqlType::Catalog(CatalogType::Xid8) => match i64::try_from(unsigned(text)) {
+                Ok(number) => Value::Int(number),
+                Err(_) => return Err(integer_out_of_range(text, ty)),
+            },
             SqlType::Catalog(_) if ty.arrow_type() != arrow::datatypes::DataType::Int64 => {
                 Value::Text(strings::checked(text)?)
             }
@@ -156,6 +160,29 @@ fn parse_signed(text: &str, ty: &SqlType, min: i64, max: i64) -> Result<i64> {
         return Err(integer_out_of_range(text, ty));
     }
     parse_integer(text, ty, min, max)
+}
+
+/// As C's strtoull reads it, of a base that the text tells, as far as it goes; what is too large is the largest.
+fn unsigned(text: &str) -> u64 {
+    let start = text.trim_start_matches(is_space);
+    let (is_negative, digits) = match start.strip_prefix('-') {
+        Some(digits) => (true, digits),
+        None => (false, start.strip_prefix('+').unwrap_or(start)),
+    };
+    let (base, digits) = match digits.as_bytes() {
+        [b'0', b'x' | b'X', digit, ..] if digit.is_ascii_hexdigit() => (16, &digits[2..]),
+        [b'0', ..] => (8, digits),
+        _ => (10, digits),
+    };
+    let mut number = Some(0_u64);
+    for digit in digits.chars().map_while(|digit| digit.to_digit(base)) {
+        number = number.and_then(|number| number.checked_mul(base.into())?.checked_add(digit.into()));
+    }
+    match (number, is_negative) {
+        (None, _) => u64::MAX,
+        (Some(number), true) => number.wrapping_neg(),
+        (Some(number), false) => number,
+    }
 }
 
 fn integer_out_of_range(text: &str, ty: &SqlType) -> Error {

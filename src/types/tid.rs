@@ -13,7 +13,11 @@ pub(super) fn parse(text: &str) -> Result<i64> {
             .strip_prefix('(')?
             .strip_suffix(')')?
             .split_once(',')?;
-        let block: u32 = block.trim_start().parse().ok()?;
+        // As C reads an unsigned number, whose sign turns it around.
+        let block: i64 = block.trim_start().parse().ok()?;
+        let block = u32::try_from(block)
+            .ok()
+            .or_else(|| Some(i32::try_from(block).ok()? as u32))?;
         let offset: u16 = offset.trim_start().parse().ok()?;
         Some((i64::from(block) << OFFSET_BITS) | i64::from(offset))
     };
@@ -64,7 +68,8 @@ mod tests {
             assert_eq!(from_bytes(to_bytes(number)), number);
         }
         assert_eq!(text(65_537), "(1,1)");
-        for wrong in ["", "1,1", "(1)", "(1,65536)", "(-1,1)", "(1,1"] {
+        assert_eq!(text(parse("(-1,0)").unwrap()), "(4294967295,0)");
+        for wrong in ["", "1,1", "(1)", "(1,65536)", "(4294967296,1)", "(1,1"] {
             assert_eq!(parse(wrong).unwrap_err().sqlstate(), "22P02", "{wrong}");
         }
     }

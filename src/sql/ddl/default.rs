@@ -5,7 +5,9 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr};
 
+use super::row_expression::check_no_subquery;
 use crate::catalog::{Access, ColumnDefault, Object, RelationName};
+use crate::error::StatementFault;
 use crate::parse::names;
 use crate::query;
 use crate::sql::dml;
@@ -51,12 +53,16 @@ pub(super) async fn read(
         let text = Some(query::default_text(ctx, expr, ty)?);
         return Ok(Some(ColumnDefault::Constant { value, sql, text }));
     }
+    check_no_subquery(expr, "DEFAULT expression")?;
     let (expr, sequences) = with_sequences_by_oid(ctx, expr)?;
     match dml::check_default(ctx, &expr) {
-        Err(error) if error.is_undefined_column() => Err(Error::unsupported(
-            "a column reference in a DEFAULT expression",
-            Some("Give a constant or a function."),
-        )),
+        Err(error) if error.is_undefined_column() || error.sqlstate() == "42P01" => {
+            Err(Error::InvalidStatement {
+                state: StatementFault::NotImplemented,
+                message: "cannot use column reference in DEFAULT expression".to_string(),
+                hint: Some("Give a constant or a function.".to_string()),
+            })
+        }
         Err(error) => Err(error),
         Ok(()) => Ok(Some(match (next_value_of(&expr), sequences.as_slice()) {
             (Some(oid), [_]) => ColumnDefault::Sequence { oid },

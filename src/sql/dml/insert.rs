@@ -279,9 +279,32 @@ impl Source {
         };
         if let Some(rows) = plain_values(source) {
             let rows = &row_values::expanded(ctx, rows);
-            let values = ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types)?;
-            return Ok(Source::Values(values));
+            let known = types.clone();
+            match ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types) {
+                // One row whose values are sets is as many as these give.
+                Err(error) if rows.len() == 1 && row_values::is_of_set(&error) => {
+                    *types = known;
+                    let selected = row_values::selected(&rows[0])?;
+                    return Source::of_query(ctx, target, (insert, &selected), names, types);
+                }
+                bound => return bound.map(Source::Values),
+            }
         }
+        Source::of_query(ctx, target, (insert, source), names, types)
+    }
+
+    /// Binds the query whose rows are written. Errors: as `bind`.
+    fn of_query(
+        ctx: &StatementContext,
+        target: &Target,
+        (insert, source): (&ast::Insert, &Query),
+        names: &[String],
+        types: &mut [Option<SqlType>],
+    ) -> Result<Source> {
+        let InsertColumns {
+            named, overriding, ..
+        } = unread_words::split(&insert.columns);
+        let short = named.is_empty();
         decide_selected(target, source, names, types);
         let planned = query::plan_source(ctx, source, types)?;
         for (slot, ty) in types.iter_mut().zip(&planned.parameters) {

@@ -1,4 +1,5 @@
-//! `INSERT INTO t (id, home.zip, home.city) VALUES (…)`: fields of composite columns become the columns, whose other fields are NULL.
+//! `INSERT INTO t (id, home.zip, home.city, tags[1]) VALUES (…)`: fields of composite columns and items of arrays become the columns, the
+//! rest of which is NULL.
 //! Called before an INSERT is bound.
 
 use std::borrow::Cow;
@@ -101,6 +102,9 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
     if position.is_some_and(|at| target.table.columns[at].ty.record_type().is_none()) {
         value = parse_expression("NULL::integer")?;
     }
+    if let Some(at) = position.filter(|at| target.table.columns[*at].ty.item_type().is_some()) {
+        value = parse_expression(&format!("NULL::{}", target.table.columns[at].ty.full_base_name()))?;
+    }
     let row = position.and_then(|at| target.table.columns[at].ty.record_type());
     for (path, at) in &column.parts {
         if let (Some(row), Some(first)) = (row, path.first())
@@ -114,9 +118,14 @@ fn merged(target: &Target, column: &Column, given: &[Expr]) -> Result<Expr> {
                 ),
             });
         }
-        let path: Vec<String> = path.iter().map(|part| quote_ident(part)).collect();
+        let path = path
+            .iter()
+            .map(|part| match part.strip_prefix(subscript_assignment::SUBSCRIPT) {
+                Some(subscript) => subscript.to_string(),
+                None => format!(".{}", quote_ident(part)),
+            });
         let mark = subscript_assignment::MARK;
-        let text = format!("\"{mark}\"((NULL).{}, NULL)", path.join("."));
+        let text = format!("\"{mark}\"((NULL){}, NULL)", path.collect::<String>());
         let assignment = subscript_assignment::with_root(&parse_expression(&text)?, value);
         if is_default(&given[*at]) {
             return Err(Error::InvalidStatement {

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use sqlparser::ast::{AccessExpr, Expr, Ident, ObjectName, Parens};
+use sqlparser::ast::{AccessExpr, Expr, Ident, ObjectName, Parens, Query};
 
-use crate::parse::names;
+use crate::parse::{names, parse_query};
 use crate::system::StatementContext;
+use crate::{Error, Result};
 
 /// The rows of VALUES with every row variable's columns in its place.
 pub(super) fn expanded<'a>(
@@ -27,6 +28,23 @@ pub(super) fn expanded<'a>(
             .collect();
     }
     Cow::Owned(all)
+}
+
+/// Whether VALUES was refused because one of them is a set.
+pub(super) fn is_of_set(error: &Error) -> bool {
+    error.sqlstate() == "0A000"
+        && error
+            .to_string()
+            .starts_with("set-returning functions are not allowed")
+}
+
+/// A row of VALUES as a query. Errors: XX000 for a tree that does not say the same as text.
+pub(super) fn selected(row: &Parens<Vec<Expr>>) -> Result<Query> {
+    let values: Vec<String> = row.content.iter().map(Expr::to_string).collect();
+    let query = parse_query(&format!("SELECT {}", values.join(", ")));
+    query
+        .map(|query| *query)
+        .map_err(|error| Error::internal(format!("a row of VALUES is no query: {error}")))
 }
 
 /// The columns of the row variable of this name, as expressions.
