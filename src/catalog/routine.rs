@@ -132,6 +132,7 @@ impl Language {
 /// IMMUTABLE, STABLE, VOLATILE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::enum_variant_names, reason = "VOLATILE is SQL's word")]
 pub enum Volatile {
     /// On its arguments alone.
     Immutable,

@@ -272,7 +272,7 @@ mod tests {
                 col("a").gt(lit(1_i64)).and(col("b").and(col("c"))),
                 "((a > 1) AND b AND c)",
             ),
-            (col("a").is_null().or(!col("b")), "((a IS NULL) OR (NOT b))"),
+            (col("a").null_test().or(!col("b")), "((a IS NULL) OR (NOT b))"),
             (
                 col("a").in_list(vec![lit(1_i64), lit(2_i64)], true),
                 "(a NOT IN (1, 2))",

@@ -615,7 +615,7 @@ mod tests {
             }
         );
         assert_eq!(
-            convert(col("a").eq(lit(1_i32)).and(col("c")).and(col("b").is_null())),
+            convert(col("a").eq(lit(1_i32)).and(col("c")).and(col("b").null_test())),
             Predicate::And(vec![
                 one.clone(),
                 Predicate::IsTrue { column: 2 },

@@ -447,7 +447,7 @@ impl Expr {
 
     /// `self IS NULL`.
     #[cfg(test)]
-    pub fn is_null(self) -> Expr {
+    pub fn null_test(self) -> Expr {
         Expr::IsNull(Box::new(self))
     }
 
