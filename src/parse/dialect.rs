@@ -187,6 +187,11 @@ impl Dialect for KeyspanDialect {
                 Some(parser.parse_value().map(Expr::Value))
             }
             Token::Word(word) if word.keyword == Keyword::TRIM => trim::parse(parser),
+            Token::Word(word)
+                if word.keyword == Keyword::GROUPING && is_keyword(&second.token, Keyword::SETS) =>
+            {
+                Some(parse_grouping_sets(parser))
+            }
             Token::Word(word) if word.keyword == Keyword::VARIADIC => {
                 let prefix = word.to_ident(first.span);
                 parser.advance_token();
@@ -366,6 +371,29 @@ fn parse_unique_nulls(parser: &mut Parser) -> Result<ColumnOption, ParserError> 
             false => NullsDistinctOption::Distinct,
         },
     }))
+}
+
+fn is_keyword(token: &Token, keyword: Keyword) -> bool {
+    matches!(token, Token::Word(word) if word.keyword == keyword)
+}
+
+/// GROUPING SETS within GROUPING SETS: the parser knows them as an item of GROUP BY only.
+fn parse_grouping_sets(parser: &mut Parser) -> Result<Expr, ParserError> {
+    parser.expect_keywords(&[Keyword::GROUPING, Keyword::SETS])?;
+    parser.expect_token(&Token::LParen)?;
+    let sets = parser.parse_comma_separated(|parser| {
+        if parser.consume_tokens(&[Token::LParen, Token::RParen]) {
+            return Ok(Vec::new());
+        }
+        Ok(match parser.parse_expr()? {
+            Expr::Tuple(keys) => keys,
+            Expr::Nested(key) => vec![*key],
+            key => vec![key],
+        })
+    });
+    let sets = sets?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(Expr::GroupingSets(sets))
 }
 
 /// `interval(3) '1.2345 seconds'`.

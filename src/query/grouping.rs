@@ -252,29 +252,7 @@ fn tell_apart(call: &mut Expr, keys: &[Expr], columns: &[Expr]) {
 fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
     let mut sets: Vec<Vec<Expr>> = vec![Vec::new()];
     for group in groups {
-        let choices = match group {
-            Grouped::By(expr) => vec![vec![expr]],
-            Grouped::Sets(sets) => sets,
-            Grouped::Rollup(parts) => (0..=parts.len())
-                .rev()
-                .map(|count| parts[..count].concat())
-                .collect(),
-            Grouped::Cube(parts) => {
-                if parts.len() > CUBE_COLUMNS_MAX {
-                    return Err(fault(
-                        StatementFault::Syntax,
-                        format!("CUBE is limited to {CUBE_COLUMNS_MAX} elements"),
-                    ));
-                }
-                (0..1_usize << parts.len())
-                    .rev()
-                    .map(|mask| {
-                        let chosen = (0..parts.len()).filter(|at| mask & (1 << (parts.len() - 1 - at)) != 0);
-                        chosen.flat_map(|at| parts[at].clone()).collect()
-                    })
-                    .collect()
-            }
-        };
+        let choices = group.sets()?;
         let mut product = Vec::with_capacity(sets.len() * choices.len());
         for set in &sets {
             for choice in &choices {
@@ -286,6 +264,33 @@ fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
         sets = product;
     }
     Ok(sets)
+}
+
+impl Grouped {
+    /// The sets of keys that it stands for.
+    pub(super) fn sets(self) -> Result<Vec<Vec<Expr>>> {
+        Ok(match self {
+            Grouped::By(expr) => vec![vec![expr]],
+            Grouped::Sets(sets) => sets,
+            Grouped::Rollup(parts) => (0..=parts.len())
+                .rev()
+                .map(|count| parts[..count].concat())
+                .collect(),
+            Grouped::Cube(parts) if parts.len() > CUBE_COLUMNS_MAX => {
+                return Err(fault(
+                    StatementFault::Syntax,
+                    format!("CUBE is limited to {CUBE_COLUMNS_MAX} elements"),
+                ));
+            }
+            Grouped::Cube(parts) => (0..1_usize << parts.len())
+                .rev()
+                .map(|mask| {
+                    let chosen = (0..parts.len()).filter(|at| mask & (1 << (parts.len() - 1 - at)) != 0);
+                    chosen.flat_map(|at| parts[at].clone()).collect()
+                })
+                .collect(),
+        })
+    }
 }
 
 /// PostgreSQL's limit.

@@ -43,6 +43,7 @@ mod from_text;
 mod function_call;
 mod function_syntax;
 mod generic_plans;
+mod group_items;
 mod grouping;
 mod hypothetical_set;
 mod indexed_column;

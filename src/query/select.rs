@@ -11,9 +11,9 @@ use super::lock_scope::{ItemLock, LockedTable};
 use super::operator::binary;
 use super::outer_aggregate::has_aggregate;
 use super::row_subquery::only_true;
-use super::same_rows::{has_unlike_equals, refuse_unsortable};
+use super::same_rows::refuse_unsortable;
 use super::scope::{Outer, Scope, ScopeColumn};
-use super::select_item::{BoundItem, SortKey};
+use super::select_item::{BoundItem, SortKey, ordinal};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::parse::row_expansion::row_expanded;
@@ -72,9 +72,7 @@ impl Binder<'_> {
         }
         let mut items = self.items(&select.projection, place(Clause::Select))?;
         let visible = items.len();
-        let (grouping, projection) = (&select.group_by, &select.projection);
-        let groups =
-            self.choosing(|binder| binder.group_by(grouping, &items, projection, place(Clause::GroupBy)))?;
+        let groups = self.choosing(|binder| binder.group_by(select, &items, place(Clause::GroupBy)))?;
         let having = select.having.as_ref();
         let having =
             having.map(|having| self.choosing(|binder| binder.condition(having, place(Clause::Having))));
@@ -238,108 +236,6 @@ impl Binder<'_> {
             }
         }
         Ok(items)
-    }
-
-    /// GROUP BY: expressions, positions, output names. `None`: there is no such clause.
-    pub(super) fn group_by(
-        &mut self,
-        group_by: &ast::GroupByExpr,
-        items: &[BoundItem],
-        projection: &[ast::SelectItem],
-        place: Place<'_>,
-    ) -> Result<Option<Vec<Grouped>>> {
-        let ast::GroupByExpr::Expressions(exprs, _) = group_by else {
-            return Err(Error::unsupported("GROUP BY ALL", None));
-        };
-        if exprs.is_empty() {
-            return Ok(None);
-        }
-        let mut groups = Vec::new();
-        for expr in exprs {
-            let sets = match expr {
-                ast::Expr::Rollup(sets) => Some((sets, Grouped::Rollup as fn(Vec<Vec<Expr>>) -> Grouped)),
-                ast::Expr::Cube(sets) => Some((sets, Grouped::Cube as fn(Vec<Vec<Expr>>) -> Grouped)),
-                ast::Expr::GroupingSets(sets) => Some((sets, Grouped::Sets as fn(Vec<Vec<Expr>>) -> Grouped)),
-                _ => None,
-            };
-            match sets {
-                Some((sets, wrap)) => {
-                    let bound = sets
-                        .iter()
-                        .map(|set| {
-                            set.iter()
-                                .map(|expr| self.group_item(expr, items, projection, place))
-                                .collect()
-                        })
-                        .collect::<Result<Vec<Vec<Expr>>>>()?;
-                    groups.push(wrap(bound));
-                }
-                None => match super::expression::row_items(expr) {
-                    Some(fields) if !matches!(expr, ast::Expr::Nested(_)) => {
-                        for field in fields {
-                            groups.push(Grouped::By(self.group_item(field, items, projection, place)?));
-                        }
-                    }
-                    _ => groups.push(Grouped::By(self.group_item(expr, items, projection, place)?)),
-                },
-            }
-        }
-        Ok(Some(groups))
-    }
-
-    pub(super) fn group_item(
-        &mut self,
-        expr: &ast::Expr,
-        items: &[BoundItem],
-        projection: &[ast::SelectItem],
-        place: Place<'_>,
-    ) -> Result<Expr> {
-        if let Some(position) = ordinal(expr) {
-            let item = position
-                .checked_sub(1)
-                .and_then(|index| items.get(index))
-                .ok_or_else(|| {
-                    fault(
-                        StatementFault::InvalidColumnReference,
-                        format!("GROUP BY position {position} is not in select list"),
-                    )
-                })?;
-            if has_aggregate(&item.bound.expr) {
-                return Err(fault(
-                    StatementFault::Grouping,
-                    "aggregate functions are not allowed in GROUP BY",
-                ));
-            }
-            return Ok(self.group_key(item.bound.clone()));
-        }
-        if let ast::Expr::Identifier(ident) = expr {
-            let name = fold(ident);
-            // A column of FROM goes before an output name here (the other way round in ORDER BY).
-            if place.scope.get_column(&name)?.is_none()
-                && projection.iter().any(|item| named(item, &name))
-                && let Some(item) = items.iter().find(|item| item.name == name)
-            {
-                self.require_written(&name, &item.bound, place.scope)?;
-                if has_aggregate(&item.bound.expr) {
-                    return Err(fault(
-                        StatementFault::Grouping,
-                        "aggregate functions are not allowed in GROUP BY",
-                    ));
-                }
-                return Ok(self.group_key(item.bound.clone()));
-            }
-        }
-        let bound = self.expression(expr, place)?;
-        let bound = self.with_decided_type(bound)?;
-        Ok(self.group_key(bound))
-    }
-
-    /// The expression to group by, its type noted.
-    fn group_key(&mut self, bound: Bound) -> Expr {
-        if has_unlike_equals(&bound.ty) {
-            self.group_types.push((bound.expr.clone(), bound.ty));
-        }
-        bound.expr
     }
 
     /// ORDER BY: positions, output names, expressions (added as hidden outputs).
@@ -547,24 +443,5 @@ fn output_of(items: &mut Vec<BoundItem>, bound: Bound) -> usize {
             });
             items.len() - 1
         }
-    }
-}
-
-/// An integer literal in ORDER BY or GROUP BY is a position.
-pub(super) fn ordinal(expr: &ast::Expr) -> Option<usize> {
-    match expr {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(text, _) => text.parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn named(item: &ast::SelectItem, name: &str) -> bool {
-    match item {
-        ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
-        ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
-        _ => false,
     }
 }

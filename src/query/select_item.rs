@@ -3,6 +3,8 @@
 use sqlparser::ast;
 
 use super::bound::Bound;
+use super::column_name::column_name;
+use crate::parse::names::fold;
 
 /// An output column of a select list, bound.
 pub(super) struct BoundItem {
@@ -34,5 +36,25 @@ impl SortKey {
             ascending,
             nulls_first: options.nulls_first.unwrap_or(!ascending),
         }
+    }
+}
+
+/// An integer literal in ORDER BY or GROUP BY is a position.
+pub(super) fn ordinal(expr: &ast::Expr) -> Option<usize> {
+    match expr {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(text, _) => text.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an item of the select list is called so.
+pub(super) fn named(item: &ast::SelectItem, name: &str) -> bool {
+    match item {
+        ast::SelectItem::ExprWithAlias { alias, .. } => fold(alias) == name,
+        ast::SelectItem::UnnamedExpr(expr) => column_name(expr) == name,
+        _ => false,
     }
 }

@@ -7,9 +7,10 @@
 //!
 //! A large commit is not copied key by key: it is searched as the sorted list that it came as. There is at most one.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{self, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub(super) struct Collected {
 impl Memtable {
     /// Adds a commit. It must not be visible yet, and be newer than all before it.
     pub(super) fn insert(&self, commit: &Arc<Commit>) {
-        self.commits.fetch_add(1, Ordering::Release);
+        self.commits.fetch_add(1, atomic::Ordering::Release);
         if commit.is_large {
             self.write().large = Some(Arc::clone(commit));
             return;
@@ -101,7 +102,7 @@ impl Memtable {
             }
         }
         *self.bytes.lock().unwrap_or_else(PoisonError::into_inner) -= bytes;
-        self.commits.fetch_sub(commits.len(), Ordering::Release);
+        self.commits.fetch_sub(commits.len(), atomic::Ordering::Release);
         self.shrunk.notify_all();
     }
 
@@ -132,31 +133,33 @@ impl Memtable {
     }
 
     /// What a snapshot at `timestamp` sees here of the keys in the interval, in scan order: at most about `rows_max` rows
-    /// or `bytes_max` bytes. Ask the engine afterwards.
+    /// or `bytes_max` bytes, and `keys_max` keys, those that are deleted among them. Ask the engine afterwards.
     pub(super) fn collect(
         &self,
         (start, end): (Bound<&[u8]>, Bound<&[u8]>),
         reverse: bool,
         timestamp: Timestamp,
-        rows_max: usize,
+        (rows_max, keys_max): (usize, usize),
         bytes_max: usize,
     ) -> Collected {
+        let keys_max = keys_max.min(COLLECT_KEYS_MAX);
         let mut collected = Collected::default();
         if self.is_empty() || is_empty_interval(start, end) {
             return collected;
         }
         let state = self.read();
-        let (mut walked, mut bytes) = (0, 0);
-        for key in state.keys((start, end), reverse) {
-            if let Some((_, write)) = state.newest(key, timestamp) {
+        let (mut walked, mut rows, mut bytes) = (0, 0, 0);
+        for entry in state.entries((start, end), reverse) {
+            if let Some((_, write)) = state.newest_of((entry.versions, entry.large), timestamp) {
                 bytes += write.bytes();
+                rows += usize::from(write.value().is_some());
                 collected
                     .rows
-                    .push((key.to_vec(), write.value().map(<[u8]>::to_vec)));
+                    .push((entry.key.to_vec(), write.value().map(<[u8]>::to_vec)));
             }
             walked += 1;
-            if collected.rows.len() >= rows_max || bytes >= bytes_max || walked >= COLLECT_KEYS_MAX {
-                collected.stopped_at = Some(key.to_vec());
+            if rows >= rows_max || bytes >= bytes_max || walked >= keys_max {
+                collected.stopped_at = Some(entry.key.to_vec());
                 break;
             }
         }
@@ -183,7 +186,7 @@ impl Memtable {
 
     /// Whether it holds nothing; takes no lock.
     pub(super) fn is_empty(&self) -> bool {
-        self.commits.load(Ordering::Acquire) == 0
+        self.commits.load(atomic::Ordering::Acquire) == 0
     }
 
     fn read(&self) -> RwLockReadGuard<'_, State> {
@@ -198,78 +201,96 @@ impl Memtable {
 impl State {
     /// The newest write of `key` up to `timestamp`.
     fn newest(&self, key: &[u8], timestamp: Timestamp) -> Option<(Timestamp, &Write)> {
-        let version = self.rows.get(key).and_then(|versions| {
+        let large = self.large.as_ref().filter(|large| large.timestamp <= timestamp);
+        let large = large.and_then(|large| large.find(key));
+        self.newest_of((self.rows.get(key), large), timestamp)
+    }
+
+    /// The newest of a key's versions, and of what the large commit writes there, up to `timestamp`.
+    fn newest_of<'a>(
+        &'a self,
+        (versions, large): (Option<&'a VecDeque<Version>>, Option<&'a Write>),
+        timestamp: Timestamp,
+    ) -> Option<(Timestamp, &'a Write)> {
+        let version = versions.and_then(|versions| {
             versions
                 .iter()
                 .rfind(|version| version.commit.timestamp <= timestamp)
         });
         let small = version.map(|version| (version.commit.timestamp, &version.commit.writes[version.at]));
-        let large = self
-            .large
-            .as_ref()
-            .filter(|large| large.timestamp <= timestamp)
-            .and_then(|large| Some((large.timestamp, large.find(key)?)));
+        let large = self.large.as_ref().map(|large| large.timestamp).zip(large);
+        let large = large.filter(|(committed, _)| *committed <= timestamp);
         match (small, large) {
             (Some(small), Some(large)) => Some(if small.0 > large.0 { small } else { large }),
             (small, large) => small.or(large),
         }
     }
 
-    /// The keys of the interval in scan order, those of the large commit among the others.
-    fn keys<'a>(&'a self, bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Keys<'a> {
+    /// What stands under the keys of the interval, in scan order, that of the large commit among the others.
+    fn entries<'a>(&'a self, bounds: (Bound<&[u8]>, Bound<&[u8]>), reverse: bool) -> Entries<'a> {
         let large = self
             .large
             .as_ref()
             .map_or(&[][..], |large| within(&large.writes, bounds));
-        let rows = self.rows.range::<[u8], _>(bounds).map(|(key, _)| key.as_slice());
-        let large = large.iter().map(Write::key);
+        let rows = self.rows.range::<[u8], _>(bounds);
+        let rows = rows.map(|(key, versions)| (key.as_slice(), versions));
+        let large = large.iter();
         match reverse {
-            false => Keys::new(rows, large, false),
-            true => Keys::new(rows.rev(), large.rev(), true),
+            false => Entries::new(rows, large, false),
+            true => Entries::new(rows.rev(), large.rev(), true),
         }
     }
 }
 
-/// Two sorted walks over keys as one; a key that both have comes once.
-struct Keys<'a> {
-    rows: std::iter::Peekable<Box<dyn Iterator<Item = &'a [u8]> + 'a>>,
-    large: std::iter::Peekable<Box<dyn Iterator<Item = &'a [u8]> + 'a>>,
+/// What stands under a key.
+struct Entry<'a> {
+    key: &'a [u8],
+    versions: Option<&'a VecDeque<Version>>,
+    /// What the large commit writes there.
+    large: Option<&'a Write>,
+}
+
+/// Versions and the large commit's writes, walked as one in the order of keys; a key that both have comes once.
+struct Entries<'a> {
+    rows: std::iter::Peekable<Box<dyn Iterator<Item = (&'a [u8], &'a VecDeque<Version>)> + 'a>>,
+    large: std::iter::Peekable<Box<dyn Iterator<Item = &'a Write> + 'a>>,
     reverse: bool,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> Entries<'a> {
     fn new(
-        rows: impl Iterator<Item = &'a [u8]> + 'a,
-        large: impl Iterator<Item = &'a [u8]> + 'a,
+        rows: impl Iterator<Item = (&'a [u8], &'a VecDeque<Version>)> + 'a,
+        large: impl Iterator<Item = &'a Write> + 'a,
         reverse: bool,
-    ) -> Keys<'a> {
-        let boxed = |walk| -> Box<dyn Iterator<Item = &'a [u8]> + 'a> { walk };
-        Keys {
-            rows: boxed(Box::new(rows)).peekable(),
-            large: boxed(Box::new(large)).peekable(),
+    ) -> Entries<'a> {
+        let rows: Box<dyn Iterator<Item = _> + 'a> = Box::new(rows);
+        let large: Box<dyn Iterator<Item = _> + 'a> = Box::new(large);
+        Entries {
+            rows: rows.peekable(),
+            large: large.peekable(),
             reverse,
         }
     }
 }
 
-impl<'a> Iterator for Keys<'a> {
-    type Item = &'a [u8];
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
 
-    fn next(&mut self) -> Option<&'a [u8]> {
+    fn next(&mut self) -> Option<Entry<'a>> {
         let order = match (self.rows.peek(), self.large.peek()) {
-            (Some(row), Some(large)) if self.reverse => large.cmp(row),
-            (Some(row), Some(large)) => row.cmp(large),
-            (Some(_), None) => std::cmp::Ordering::Less,
-            (None, _) => std::cmp::Ordering::Greater,
+            (Some((row, _)), Some(large)) if self.reverse => large.key().cmp(row),
+            (Some((row, _)), Some(large)) => (*row).cmp(large.key()),
+            (Some(_), None) => Ordering::Less,
+            (None, _) => Ordering::Greater,
         };
-        if order.is_ge() {
-            let large = self.large.next();
-            if order.is_eq() {
-                self.rows.next();
-            }
-            return large;
-        }
-        self.rows.next()
+        let row = self.rows.next_if(|_| order.is_le());
+        let large = self.large.next_if(|_| order.is_ge());
+        let key = row.map(|(key, _)| key).or_else(|| large.map(Write::key))?;
+        Some(Entry {
+            key,
+            versions: row.map(|(_, versions)| versions),
+            large,
+        })
     }
 }
 
@@ -318,7 +339,7 @@ mod tests {
 
     fn keys(memtable: &Memtable, reverse: bool, timestamp: Timestamp) -> String {
         let all = (Bound::Unbounded, Bound::Unbounded);
-        let rows = memtable.collect(all, reverse, timestamp, 100, 1000).rows;
+        let rows = memtable.collect(all, reverse, timestamp, (100, 100), 1000).rows;
         let shown = rows.iter().map(|(key, value)| {
             let value = value.as_deref().unwrap_or(b"-");
             format!(
@@ -349,8 +370,13 @@ mod tests {
         assert_eq!(memtable.last_write(b"b"), Some((3, true)));
         assert_eq!(memtable.last_write(b"a"), Some((2, false)));
         let between = (Bound::Excluded(&b"a"[..]), Bound::Included(&b"c"[..]));
-        let some = memtable.collect(between, true, 3, 1, 1000);
+        let some = memtable.collect(between, true, 3, (100, 1), 1000);
         assert_eq!((some.rows.len(), some.stopped_at), (1, Some(b"c".to_vec())));
+        // Those that are deleted are no rows.
+        let all = memtable.collect(between, true, 3, (1, 100), 1000);
+        assert_eq!((all.rows.len(), all.stopped_at), (2, None));
+        let some = memtable.collect(between, true, 2, (1, 100), 1000);
+        assert_eq!((some.rows.len(), some.stopped_at), (2, Some(b"b".to_vec())));
 
         memtable.remove(&commits[..1]);
         assert_eq!(

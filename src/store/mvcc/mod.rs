@@ -94,6 +94,7 @@ mod large;
 mod limits;
 mod lock;
 mod memtable;
+mod page_limits;
 mod recent;
 mod replay;
 mod room;

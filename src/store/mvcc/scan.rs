@@ -7,33 +7,21 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::page_limits::Limits;
 use super::stored::split_stored;
 use super::view::{View, run_blocking};
 use crate::Result;
 use crate::codec::successor;
 use crate::store::{KeyRange, Page, Scan, ScanRequest};
 
-/// The first page of a scan is small, so that the first row comes at once …
-const FIRST_PAGE: Limits = Limits {
-    rows_max: 128,
-    bytes_max: 64 << 10,
-};
+/// The first page of a scan is small, so that the first row comes at once; each after it is larger.
+const FIRST_PAGE: Limits = Limits::new(128, 64 << 10);
 /// The same where not everything is wanted, and nobody says how much.
-const FIRST_PAGE_OF_FEW: Limits = Limits {
-    rows_max: 24,
-    bytes_max: 32 << 10,
-};
-/// … and each page after it is this many times larger, up to what the request allows.
-const PAGE_GROWTH: usize = 2;
+const FIRST_PAGE_OF_FEW: Limits = Limits::new(24, 32 << 10);
 /// What the engine has in memory is read on the caller's thread, and so are pages of up to this size wherever they are, unless the
 /// engine is busy: handing one to another thread costs more than it saves. Others that must be waited for are read on a blocking
 /// thread, ahead if the request says so.
-const INLINE_PAGE_MAX: Limits = Limits {
-    rows_max: 1024,
-    bytes_max: 512 << 10,
-};
-/// For each row asked for a page looks at this many engine entries at most: the others are too new for the snapshot.
-const ENTRIES_PER_ROW_MAX: usize = 4;
+const INLINE_PAGE_MAX: Limits = Limits::new(1024, 512 << 10);
 /// No page is larger (but for one large row): offsets in a page have 32 bits.
 const PAGE_BYTES_LIMIT: usize = 256 << 20;
 
@@ -60,13 +48,6 @@ pub(super) struct MvccScan {
 /// A page on its way, and the cursor behind it.
 type Reading = BoxFuture<'static, Result<(Page, Cursor)>>;
 
-/// When a page ends.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
-    pub(super) rows_max: usize,
-    pub(super) bytes_max: usize,
-}
-
 /// Where a scan stands: a place in sorted, disjoint ranges.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor {
@@ -81,10 +62,10 @@ pub(super) struct Cursor {
 
 impl MvccScan {
     pub(super) fn new(view: Arc<View>, request: ScanRequest) -> MvccScan {
-        let limits_max = Limits {
-            rows_max: request.page_rows_max.max(1),
-            bytes_max: request.page_bytes_max.clamp(1, PAGE_BYTES_LIMIT),
-        };
+        let limits_max = Limits::new(
+            request.page_rows_max.max(1),
+            request.page_bytes_max.clamp(1, PAGE_BYTES_LIMIT),
+        );
         // Without a word how much is wanted, perhaps little.
         let first = match request.read_ahead || request.page_rows_max <= FIRST_PAGE.rows_max {
             true => FIRST_PAGE,
@@ -121,7 +102,10 @@ impl MvccScan {
                 self.cursor = cursor;
                 has_waited = true;
             }
-            self.limits = limits.grown(self.limits_max);
+            self.limits = match page.is_empty() {
+                true => limits.reaching_further(),
+                false => limits.grown(self.limits_max),
+            };
         }
         if self.read_ahead && has_waited && !self.cursor.is_done() {
             let spare = std::mem::take(&mut self.spare);
@@ -132,7 +116,7 @@ impl MvccScan {
 
     /// Reads a page on this thread; `false` when it would have to wait for it longer than it may.
     fn read_here(&mut self, page: &mut Page) -> Result<bool> {
-        let wait = match self.limits.is_inline() && !self.view.shared.engine.is_busy() {
+        let wait = match self.limits.are_within(INLINE_PAGE_MAX) && !self.view.shared.engine.is_busy() {
             true => Wait::May,
             false => Wait::Never,
         };
@@ -163,29 +147,6 @@ impl Scan for MvccScan {
     fn skip_to(&mut self, key: &[u8]) {
         self.reading = None;
         self.cursor.skip_to(key);
-    }
-}
-
-impl Limits {
-    /// Whether a page of these limits is read on the caller's thread.
-    fn is_inline(self) -> bool {
-        self.rows_max <= INLINE_PAGE_MAX.rows_max && self.bytes_max <= INLINE_PAGE_MAX.bytes_max
-    }
-
-    /// The limits of the next page.
-    fn grown(self, limits_max: Limits) -> Limits {
-        Limits {
-            rows_max: self.rows_max.saturating_mul(PAGE_GROWTH),
-            bytes_max: self.bytes_max.saturating_mul(PAGE_GROWTH),
-        }
-        .at_most(limits_max)
-    }
-
-    fn at_most(self, limits_max: Limits) -> Limits {
-        Limits {
-            rows_max: self.rows_max.min(limits_max.rows_max),
-            bytes_max: self.bytes_max.min(limits_max.bytes_max),
-        }
     }
 }
 
@@ -303,7 +264,7 @@ pub(super) fn fill(
     wait: Wait,
     page: &mut Page,
 ) -> Result<Filled> {
-    let mut entries_left = limits.rows_max.saturating_mul(ENTRIES_PER_ROW_MAX);
+    let mut entries_left = limits.entries_max;
     let (mut filled, mut are_verified) = (Filled::Read, true);
     while !is_full(page, limits)
         && entries_left > 0
@@ -376,7 +337,7 @@ impl Piece<'_> {
             self.interval(None),
             self.reverse,
             self.view.timestamp,
-            limits.rows_max,
+            (limits.rows_max, *entries_left),
             limits.bytes_max,
         );
         let read = self.read_engine(memtable.stopped_at.as_deref(), entries_left, page)?;

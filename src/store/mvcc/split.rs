@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::scan::{Cursor, Limits, Wait, fill};
+use super::page_limits::Limits;
+use super::scan::{Cursor, Wait, fill};
 use super::view::View;
 use crate::Result;
 use crate::store::{KeyRange, Page};
@@ -58,10 +59,7 @@ fn walk(view: &View, range: &KeyRange, keys_max: usize) -> Result<Option<Vec<Vec
             view,
             &mut cursor,
             true,
-            Limits {
-                rows_max: 1024,
-                bytes_max: 1 << 20,
-            },
+            Limits::new(1024, 1 << 20),
             Wait::May,
             &mut page,
         )?;
@@ -75,17 +73,7 @@ fn edge(view: &View, range: &KeyRange, last: bool) -> Result<Option<Vec<u8>>> {
     let mut cursor = Cursor::new(vec![range.clone()], last);
     let mut page = Page::new();
     while page.is_empty() && !cursor.is_done() {
-        fill(
-            view,
-            &mut cursor,
-            true,
-            Limits {
-                rows_max: 1,
-                bytes_max: 1,
-            },
-            Wait::May,
-            &mut page,
-        )?;
+        fill(view, &mut cursor, true, Limits::new(1, 1), Wait::May, &mut page)?;
     }
     Ok(page.last().map(|(key, _)| key.to_vec()))
 }

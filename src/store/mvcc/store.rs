@@ -16,9 +16,10 @@ use super::committer::{Committer, Waiting};
 use super::group::view_of;
 use super::limits::{DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAITING_BATCHES_MAX};
 use super::lock;
+use super::page_limits::Limits;
 use super::recent::Watch;
 use super::replay;
-use super::scan::{Cursor, Limits, Wait, fill};
+use super::scan::{Cursor, Wait, fill};
 use super::snapshot::MvccSnapshot;
 use super::split::split_points;
 use super::state::{Shared, start_thread};
@@ -204,10 +205,7 @@ impl MvccStore {
         loop {
             let view = self.open_view()?;
             let ranges = vec![range.clone()];
-            let limits = Limits {
-                rows_max: DELETE_PAGE_ROWS,
-                bytes_max: usize::MAX,
-            };
+            let limits = Limits::new(DELETE_PAGE_ROWS, usize::MAX);
             let (page, is_done) = run_blocking(move || {
                 let (mut cursor, mut page) = (Cursor::new(ranges, false), Page::new());
                 while page.is_empty() && !cursor.is_done() {
