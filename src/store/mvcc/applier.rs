@@ -5,9 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use super::commit::Commit;
-use super::limits::{APPLY_LINGER, GATHERED_WRITES_MAX, PIECE_BYTES_MAX, PIECE_WRITES_MAX};
+use super::limits::{APPLY_LINGER, APPLY_LOOK, GATHERED_WRITES_MAX, PIECE_BYTES_MAX, PIECE_WRITES_MAX};
 use super::state::{Shared, start_thread};
 use super::stored::{put_clock, put_write, split_stored};
 use super::undo::Replaced;
@@ -84,17 +85,20 @@ impl Queue {
     }
 
     /// The oldest commits, as many as go into one batch of the engine's: waits for the first, and then for more, but not
-    /// for long. Empty at the end.
-    fn next(&self) -> Vec<Arc<Commit>> {
+    /// for long, and not while they are in the way of readers. Empty at the end.
+    fn next(&self, are_in_the_way: impl Fn() -> bool) -> Vec<Arc<Commit>> {
         let state = self.lock();
         let state = self
             .changed
             .wait_while(state, |state| state.commits.is_empty() && !state.is_ended)
             .unwrap_or_else(PoisonError::into_inner);
-        let (mut state, _) = self
-            .changed
-            .wait_timeout_while(state, APPLY_LINGER, |state| !state.is_enough() && !state.is_ended)
-            .unwrap_or_else(PoisonError::into_inner);
+        let (mut state, lingers_until) = (state, Instant::now() + APPLY_LINGER);
+        while !state.is_enough() && !state.is_ended && Instant::now() < lingers_until && !are_in_the_way() {
+            (state, _) = self
+                .changed
+                .wait_timeout_while(state, APPLY_LOOK, |state| !state.is_enough() && !state.is_ended)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
         let mut together: Vec<Arc<Commit>> = Vec::new();
         while let Some(commit) = state.commits.front().map(Arc::clone)
             && (together.is_empty() || !commit.is_large && !is_full(&together))
@@ -116,7 +120,7 @@ impl QueueState {
 
 fn run(shared: &Shared, queue: &Queue) {
     loop {
-        let commits = queue.next();
+        let commits = queue.next(|| shared.memtable.take_in_the_way());
         if commits.is_empty() {
             return;
         }

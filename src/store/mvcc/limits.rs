@@ -29,6 +29,11 @@ pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;
 /// How long the applier waits for more commits before it brings a few to the engine: readers find them in the memtable.
 pub(super) const APPLY_LINGER: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 1000 });
 
+/// The applier looks so often whether readers wait for it meanwhile …
+pub(super) const APPLY_LOOK: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 50 });
+/// … as they do when they pass so many deleted keys in the memtable: behind the head of a queue.
+pub(super) const DELETED_IN_THE_WAY: usize = if cfg!(test) { 8 } else { 128 };
+
 /// How often the checkpointer looks at a disk that is nearly full while a commit waits for room: half a second each.
 pub(super) const LOOKS_FOR_ROOM_MAX: usize = 20;
 

@@ -10,11 +10,12 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Bound;
-use std::sync::atomic::{self, AtomicUsize};
+use std::sync::atomic::{self, AtomicBool, AtomicUsize};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 use super::commit::Commit;
+use super::limits::DELETED_IN_THE_WAY;
 use super::undo::is_empty_interval;
 use crate::store::Write;
 use crate::store::log::Timestamp;
@@ -26,6 +27,8 @@ const COLLECT_KEYS_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(super) struct Memtable {
     state: RwLock<State>,
+    /// A reader passed many keys that are deleted.
+    is_in_the_way: AtomicBool,
     /// Commits held: lets readers skip the lock in the common case of none. Raised before a commit is visible.
     commits: AtomicUsize,
     /// Bytes of the commits that are not large.
@@ -163,7 +166,15 @@ impl Memtable {
                 break;
             }
         }
+        if collected.rows.len() - rows >= DELETED_IN_THE_WAY {
+            self.is_in_the_way.store(true, atomic::Ordering::Relaxed);
+        }
         collected
+    }
+
+    /// Whether readers have had to pass many deleted keys since it was asked last: in the engine these are gone.
+    pub(super) fn take_in_the_way(&self) -> bool {
+        self.is_in_the_way.swap(false, atomic::Ordering::Relaxed)
     }
 
     /// Whether a large commit is on its way to the engine.
