@@ -106,7 +106,7 @@ impl Instance {
             let rate = self.removal_rate(&catalog);
             let of_table = known.entry(table.oid).or_default();
             if rate > 0 && self.is_due(of_table) {
-                self.pass(table.oid, rate, of_table).await?;
+                self.pass(table.oid, of_table).await?;
             }
         }
         let rate = self.removal_rate(&catalog);
@@ -126,7 +126,7 @@ impl Instance {
     }
 
     /// Rows a second, by ALTER SYSTEM or by what the server began with.
-    fn removal_rate(&self, catalog: &Catalog) -> u64 {
+    pub(super) fn removal_rate(&self, catalog: &Catalog) -> u64 {
         let altered = catalog.altered.get(&SettingsOwner::System);
         let altered = altered.and_then(|altered| altered.values.get(RATE)?.parse().ok());
         altered
@@ -134,8 +134,8 @@ impl Instance {
             .unwrap_or(0)
     }
 
-    /// One pass over a table.
-    async fn pass(&self, oid: u32, rate: u64, known: &mut KnownTable) -> Result<()> {
+    /// One pass over a table; it ends early when the rate becomes 0.
+    async fn pass(&self, oid: u32, known: &mut KnownTable) -> Result<()> {
         let began = Instant::now();
         let commits = self.store().stats().commits;
         let figures = &self.state().expiry;
@@ -146,7 +146,9 @@ impl Instance {
             let txn = self.begin(self.removal_options()).await?;
             let catalog = self.catalog(&txn, None).await?;
             let table = catalog.tables().find(|table| table.oid == oid);
-            let Some(table) = table.filter(|table| table.options.expiry.may_be_over()) else {
+            let table = table.filter(|table| table.options.expiry.may_be_over());
+            // Whoever alters it does not wait for the end of a pass.
+            let (Some(table), rate @ 1..) = (table, self.removal_rate(&catalog)) else {
                 return Ok(());
             };
             let rows_max = if self.has_room_for_removal() {

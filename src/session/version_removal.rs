@@ -24,7 +24,7 @@ const PASS_PAUSE_MAX: Duration = Duration::from_secs(600);
 pub(super) type VersionPasses = HashMap<u32, Instant>;
 
 impl Instance {
-    /// A pass over the tables with a HISTORY whose turn it is, `rate` versions a second at most.
+    /// A pass over the tables with a HISTORY whose turn it is; `rate`: versions a second, 0 begins none.
     pub(super) async fn remove_versions(
         &self,
         catalog: &Catalog,
@@ -42,7 +42,7 @@ impl Instance {
             let is_due = passes.get(&oid).is_none_or(|next| Instant::now() >= *next);
             if rate > 0 && is_due {
                 let began = Instant::now();
-                self.pass_over_versions(oid, rate).await?;
+                self.pass_over_versions(oid).await?;
                 let pause = (began.elapsed() * PAUSES_A_PASS).clamp(PASS_PAUSE_MIN, PASS_PAUSE_MAX);
                 passes.insert(oid, Instant::now() + pause);
             }
@@ -50,13 +50,15 @@ impl Instance {
         Ok(())
     }
 
-    async fn pass_over_versions(&self, oid: u32, rate: u64) -> Result<()> {
+    /// It ends early when the rate becomes 0.
+    async fn pass_over_versions(&self, oid: u32) -> Result<()> {
         let mut pass = Some(VersionPass::default());
         while let Some(at) = pass.take() {
             let page_began = Instant::now();
             let txn = self.begin(self.removal_options()).await?;
             let catalog = self.catalog(&txn, None).await?;
-            let Some(table) = catalog.tables().find(|table| table.oid == oid) else {
+            let table = catalog.tables().find(|table| table.oid == oid);
+            let (Some(table), rate @ 1..) = (table, self.removal_rate(&catalog)) else {
                 return Ok(());
             };
             if !self.has_room_for_removal() {

@@ -153,3 +153,26 @@ async fn clients_are_not_disturbed_by_the_removal() {
         .unwrap();
     assert!(report.is_sound(), "{report}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_removal_under_way_takes_another_rate_at_once() {
+    let server = TestServer::start("memory").await;
+    let mut client = server.connect_text().await;
+    for statement in [
+        "ALTER SYSTEM SET keyspan.ttl_rows_per_second = 1",
+        "CREATE TABLE t (k int PRIMARY KEY, ends timestamptz) WITH (ttl_column = 'ends')",
+        "INSERT INTO t SELECT g, '2000-01-01' FROM generate_series(1, 2000) g",
+    ] {
+        ok(&mut client, statement).await;
+    }
+    let begun = "SELECT (removed > 0)::text FROM keyspan.ttl WHERE relname = 't'";
+    until(&mut client, begun, "true").await;
+    // At the rate that it began with the pass would take half an hour.
+    ok(
+        &mut client,
+        "ALTER SYSTEM SET keyspan.ttl_rows_per_second = 100000",
+    )
+    .await;
+    let removed = "SELECT removed FROM keyspan.ttl WHERE relname = 't'";
+    until(&mut client, removed, "2000").await;
+}
