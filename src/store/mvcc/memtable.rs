@@ -261,10 +261,13 @@ struct Entry<'a> {
     large: Option<&'a Write>,
 }
 
+/// Some items in the order of keys.
+type Walk<'a, T> = std::iter::Peekable<Box<dyn Iterator<Item = T> + 'a>>;
+
 /// Versions and the large commit's writes, walked as one in the order of keys; a key that both have comes once.
 struct Entries<'a> {
-    rows: std::iter::Peekable<Box<dyn Iterator<Item = (&'a [u8], &'a VecDeque<Version>)> + 'a>>,
-    large: std::iter::Peekable<Box<dyn Iterator<Item = &'a Write> + 'a>>,
+    rows: Walk<'a, (&'a [u8], &'a VecDeque<Version>)>,
+    large: Walk<'a, &'a Write>,
     reverse: bool,
 }
 
