@@ -13,7 +13,7 @@ use crate::workload::{Sizes, number};
 /// Connections that commit one row at a time.
 const CONNECTIONS: usize = 4;
 /// How long they do so where nothing else ends it.
-const SPAN: Duration = Duration::from_secs(5);
+pub(crate) const SPAN: Duration = Duration::from_secs(5);
 /// The command line's flag for how many bytes of log make a checkpoint.
 pub(crate) const CHECKPOINT_FLAG: &str = "--checkpoint-bytes";
 /// A size that one round of commits reaches many times, and one that it never reaches.
@@ -80,18 +80,19 @@ pub(crate) async fn with_checkpoints(sizes: &Sizes) -> String {
     }
     for round in 0..sizes.rounds {
         for (at, system) in systems.iter().enumerate() {
-            let latencies = while_running(system, round, tokio::time::sleep(SPAN)).await;
-            report.add(
-                "commits",
-                "commits/s",
-                at,
-                latencies.len() as f64 / SPAN.as_secs_f64(),
-            );
-            add(&mut report, at, ["p50", "p99", "max"], latencies);
+            for_a_while(&mut report, at, system, round).await;
         }
         eprintln!("measured: commits with checkpoints, round {round}");
     }
     report.table()
+}
+
+/// Commits for `SPAN`: how many, and how long they take.
+pub(crate) async fn for_a_while(report: &mut Report, column: usize, system: &System, round: usize) {
+    let latencies = while_running(system, round, tokio::time::sleep(SPAN)).await;
+    let speed = latencies.len() as f64 / SPAN.as_secs_f64();
+    report.add("commits", "commits/s", column, speed);
+    add(report, column, ["p50", "p99", "max"], latencies);
 }
 
 pub(crate) async fn create_tables(system: &System) {
@@ -115,11 +116,7 @@ async fn large_commit(client: &Client, rows: usize, round: usize) {
 }
 
 /// The latencies of one-row commits from several connections until `work` ends, sorted.
-pub(crate) async fn while_running(
-    system: &System,
-    round: usize,
-    work: impl Future<Output = ()>,
-) -> Vec<Duration> {
+async fn while_running(system: &System, round: usize, work: impl Future<Output = ()>) -> Vec<Duration> {
     let ended = Arc::new(AtomicBool::new(false));
     let mut tasks = Vec::new();
     for connection in 0..CONNECTIONS {
@@ -155,7 +152,7 @@ async fn commits(client: Client, connection: i64, ended: Arc<AtomicBool>) -> Vec
 }
 
 /// Adds the 50th and 99th percentile and the greatest of sorted latencies, which measure less when they are better.
-pub(crate) fn add(report: &mut Report, column: usize, names: [&'static str; 3], sorted: Vec<Duration>) {
+fn add(report: &mut Report, column: usize, names: [&'static str; 3], sorted: Vec<Duration>) {
     let Some(last) = sorted.len().checked_sub(1) else {
         return;
     };

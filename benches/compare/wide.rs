@@ -1,13 +1,13 @@
 //! What the wide table's own features cost: the same rows in a table that uses none of them, in tables whose rows expire, and in one that
 //! keeps a hundred versions of each; writes of three columns to a narrow and to a wide table; and small commits while rows are removed.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use tokio_postgres::Client;
 
-use crate::commits::{add, create_tables, while_running};
+use crate::commits::{SPAN, create_tables, for_a_while};
 use crate::report::Report;
 use crate::system::System;
 use crate::workload::{Sizes, number};
@@ -29,8 +29,6 @@ const READS: usize = 5_000;
 const WRITES: usize = 500;
 /// Scans of the whole table in a round.
 const SCANS: usize = 10;
-/// How long commits are watched, with and without the removal of rows.
-const SPAN: Duration = Duration::from_secs(5);
 /// The default of `keyspan.ttl_rows_per_second`.
 const REMOVED_A_SECOND: usize = 10_000;
 
@@ -202,14 +200,7 @@ async fn removal(sizes: &Sizes) -> String {
             let set = format!("ALTER SYSTEM SET keyspan.ttl_rows_per_second = {rate}");
             client.batch_execute(&set).await.expect("the rate is set");
             let before = removed(&client).await;
-            let latencies = while_running(&system, 2 * round + at, tokio::time::sleep(SPAN)).await;
-            report.add(
-                "commits",
-                "commits/s",
-                at,
-                latencies.len() as f64 / SPAN.as_secs_f64(),
-            );
-            add(&mut report, at, ["p50", "p99", "max"], latencies);
+            for_a_while(&mut report, at, &system, 2 * round + at).await;
             let speed = (removed(&client).await - before) / SPAN.as_secs_f64();
             report.add("rows removed", "rows/s", at, speed);
         }

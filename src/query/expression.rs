@@ -493,8 +493,8 @@ fn comparison(op: &ast::BinaryOperator) -> Option<Operator> {
     })
 }
 
-/// The comparison that `OPERATOR(pg_catalog.=)` names.
-fn comparison_named(symbol: &str) -> Option<Operator> {
+/// The comparison of this symbol.
+pub(super) fn comparison_named(symbol: &str) -> Option<Operator> {
     Some(match symbol {
         "=" => Operator::Eq,
         "<>" | "!=" => Operator::NotEq,

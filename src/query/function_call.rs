@@ -217,8 +217,9 @@ impl Binder<'_> {
                 {
                     return Ok(field);
                 }
+                let is_registered = functions::functions_named(name).next().is_some();
                 if let [argument] = arguments.as_slice()
-                    && functions::functions_named(name).next().is_none()
+                    && !is_registered
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
                     // A row becomes no text so.
                     && (argument.ty.record_type().is_none() || !ty.is_string())
@@ -227,9 +228,7 @@ impl Binder<'_> {
                     let argument = argument.clone();
                     return self.convert(argument, &ty, CastContext::Explicit);
                 }
-                if functions::functions_named(name).next().is_none()
-                    && let Some(call) = self.operator_call(name, &arguments)?
-                {
+                if !is_registered && let Some(call) = self.operator_call(name, &arguments)? {
                     return Ok(call);
                 }
                 let bound = self.resolve_function(name, arguments)?;

@@ -105,13 +105,7 @@ impl Binder<'_> {
                         format!("GROUP BY position {position} is not in select list"),
                     )
                 })?;
-            if has_aggregate(&item.bound.expr) {
-                return Err(fault(
-                    StatementFault::Grouping,
-                    "aggregate functions are not allowed in GROUP BY",
-                ));
-            }
-            return Ok(self.group_key(item.bound.clone()));
+            return self.group_output(item);
         }
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);
@@ -121,18 +115,23 @@ impl Binder<'_> {
                 && let Some(item) = items.iter().find(|item| item.name == name)
             {
                 self.require_written(&name, &item.bound, place.scope)?;
-                if has_aggregate(&item.bound.expr) {
-                    return Err(fault(
-                        StatementFault::Grouping,
-                        "aggregate functions are not allowed in GROUP BY",
-                    ));
-                }
-                return Ok(self.group_key(item.bound.clone()));
+                return self.group_output(item);
             }
         }
         let bound = self.expression(expr, place)?;
         let bound = self.with_decided_type(bound)?;
         Ok(self.group_key(bound))
+    }
+
+    /// What groups by an output column. Errors: 42803.
+    fn group_output(&mut self, item: &BoundItem) -> Result<Expr> {
+        if has_aggregate(&item.bound.expr) {
+            return Err(fault(
+                StatementFault::Grouping,
+                "aggregate functions are not allowed in GROUP BY",
+            ));
+        }
+        Ok(self.group_key(item.bound.clone()))
     }
 
     /// The expression to group by, its type noted.

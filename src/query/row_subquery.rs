@@ -16,6 +16,7 @@ use arrow::datatypes::{DataType, Field};
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
+use super::expression::comparison_named;
 use super::operator::{binary, no_operator};
 use super::scope::Scope;
 use super::subquery::named_capture;
@@ -87,7 +88,7 @@ impl Binder<'_> {
             let inner = Bound::new(Expr::Column(column.column.clone()), column.ty.clone());
             pairs.push((outer, inner));
         }
-        let op = match comparison_of(symbol) {
+        let op = match comparison_named(symbol) {
             Some(op) => op,
             None => return Err(self.no_row_operator(symbol, pairs)),
         };
@@ -121,19 +122,6 @@ impl Binder<'_> {
             },
         }
     }
-}
-
-/// The comparison of this name.
-fn comparison_of(symbol: &str) -> Option<Operator> {
-    Some(match symbol {
-        "=" => Operator::Eq,
-        "<>" | "!=" => Operator::NotEq,
-        "<" => Operator::Lt,
-        "<=" => Operator::LtEq,
-        ">" => Operator::Gt,
-        ">=" => Operator::GtEq,
-        _ => return None,
-    })
 }
 
 /// Errors: 42601 where a subquery has another number of columns than the row beside it.

@@ -109,8 +109,7 @@ impl Instance {
                 self.pass(table.oid, of_table).await?;
             }
         }
-        let rate = self.removal_rate(&catalog);
-        self.remove_versions(&catalog, rate, passes).await
+        self.remove_versions(&catalog, passes).await
     }
 
     /// Whether what is removed and may still be seen fits into what the store keeps for open snapshots.

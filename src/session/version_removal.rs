@@ -24,13 +24,8 @@ const PASS_PAUSE_MAX: Duration = Duration::from_secs(600);
 pub(super) type VersionPasses = HashMap<u32, Instant>;
 
 impl Instance {
-    /// A pass over the tables with a HISTORY whose turn it is; `rate`: versions a second, 0 begins none.
-    pub(super) async fn remove_versions(
-        &self,
-        catalog: &Catalog,
-        rate: u64,
-        passes: &mut VersionPasses,
-    ) -> Result<()> {
+    /// A pass over the tables with a HISTORY whose turn it is, if any are removed at all.
+    pub(super) async fn remove_versions(&self, catalog: &Catalog, passes: &mut VersionPasses) -> Result<()> {
         let has_history = |table: &&Arc<TableDef>| table.options.versions.history.is_some();
         let tables: Vec<u32> = catalog
             .tables()
@@ -40,7 +35,7 @@ impl Instance {
         passes.retain(|oid, _| tables.contains(oid));
         for oid in tables {
             let is_due = passes.get(&oid).is_none_or(|next| Instant::now() >= *next);
-            if rate > 0 && is_due {
+            if is_due && self.removal_rate(catalog) > 0 {
                 let began = Instant::now();
                 self.pass_over_versions(oid).await?;
                 let pause = (began.elapsed() * PAUSES_A_PASS).clamp(PASS_PAUSE_MIN, PASS_PAUSE_MAX);

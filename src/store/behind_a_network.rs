@@ -64,10 +64,6 @@ impl Store for Handle {
         self.store.newest_commit()
     }
 
-    fn is_durable(&self, commit: u64) -> bool {
-        self.store.is_durable(commit)
-    }
-
     fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>> {
         self.store.make_durable(commit)
     }

@@ -197,9 +197,7 @@ pub trait Store: Debug + Send + Sync {
     fn snapshot_after(&self, commit: u64) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>>;
     /// The number of the newest commit whose locks may have been passed on ([`Batch::passes_on`]).
     fn newest_commit(&self) -> u64;
-    /// Whether the commit of this number is durable, as it was asked to be.
-    fn is_durable(&self, commit: u64) -> bool;
-    /// Waits until the commit of this number is durable. Errors: `Io`, `Shutdown`; whoever was told of it was told too early.
+    /// Waits until the commit of this number is durable, as it was asked to be; 0 is. Errors: `Io`, `Shutdown`; whoever was told of it was told too early.
     fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>>;
     /// Applies a batch, all or nothing; when it answers, the batch is visible to new snapshots and durable.
     /// Errors: `Conflict`, `SnapshotTooOld`, `Shutdown`, 53100; after these nothing of the batch is applied. `Io`: the

@@ -34,7 +34,7 @@ pub(super) async fn lock_keys(
     // Where nothing was committed since, nothing has changed.
     let has_news = shared.entered.load(Ordering::Acquire) > seen.timestamp;
     let newest = has_news.then(|| MvccSnapshot {
-        view: Arc::new(View::open_after(Arc::clone(shared), locked.rests_on)),
+        view: Arc::new(View::open(Arc::clone(shared), locked.rests_on)),
     });
     if newest.is_some() {
         let states = states(seen, keys).await?;

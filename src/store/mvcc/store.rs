@@ -112,9 +112,10 @@ impl MvccStore {
         MvccStore::open(engine, options, None)
     }
 
-    fn open_view(&self) -> Result<Arc<View>> {
+    /// Of everything visible, and of every commit up to `least`.
+    fn open_view(&self, least: Timestamp) -> Result<Arc<View>> {
         self.shared.check_open()?;
-        Ok(Arc::new(View::open(Arc::clone(&self.shared))))
+        Ok(Arc::new(View::open(Arc::clone(&self.shared), least)))
     }
 
     fn send(&self, request: Request) -> Result<()> {
@@ -203,7 +204,7 @@ impl MvccStore {
     async fn delete_pages(&self, mut range: KeyRange) -> Result<()> {
         self.drop_files(&range).await?;
         loop {
-            let view = self.open_view()?;
+            let view = self.open_view(0)?;
             let ranges = vec![range.clone()];
             let limits = Limits::new(DELETE_PAGE_ROWS, usize::MAX);
             let (page, is_done) = run_blocking(move || {
@@ -251,7 +252,7 @@ impl MvccStore {
         if parts < 2 {
             return Ok(Vec::new());
         }
-        let view = self.open_view()?;
+        let view = self.open_view(0)?;
         run_blocking(move || split_points(&view, &range, parts)).await
     }
 
@@ -275,10 +276,9 @@ impl Store for MvccStore {
     }
 
     fn snapshot_after(&self, commit: u64) -> BoxFuture<'_, Result<Arc<dyn Snapshot>>> {
-        let snapshot = self.shared.check_open().map(|()| {
-            let view = Arc::new(View::open_after(Arc::clone(&self.shared), commit));
-            Arc::new(MvccSnapshot { view }) as Arc<dyn Snapshot>
-        });
+        let snapshot = self
+            .open_view(commit)
+            .map(|view| Arc::new(MvccSnapshot { view }) as Arc<dyn Snapshot>);
         std::future::ready(snapshot).boxed()
     }
 
@@ -286,12 +286,8 @@ impl Store for MvccStore {
         self.shared.entered.load(Ordering::Acquire)
     }
 
-    fn is_durable(&self, commit: u64) -> bool {
-        commit == 0 || self.shared.undo.visible() >= commit
-    }
-
     fn make_durable(&self, commit: u64) -> BoxFuture<'_, Result<()>> {
-        match self.is_durable(commit) {
+        match self.shared.undo.visible() >= commit {
             true => std::future::ready(Ok(())).boxed(),
             // Behind it in the log, and so after it.
             false => self.commit_and_wait(Batch::default()).boxed(),

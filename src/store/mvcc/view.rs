@@ -22,13 +22,8 @@ pub(super) struct View {
 const KEYS_A_CALL: usize = 256;
 
 impl View {
-    /// Of everything visible.
-    pub(super) fn open(shared: Arc<Shared>) -> View {
-        View::open_after(shared, 0)
-    }
-
     /// Of everything visible, and of every commit up to `least`, which has entered.
-    pub(super) fn open_after(shared: Arc<Shared>, least: Timestamp) -> View {
+    pub(super) fn open(shared: Arc<Shared>, least: Timestamp) -> View {
         let entered = shared.entered.load(Ordering::Acquire);
         let timestamp = shared.undo.open_snapshot(least.min(entered));
         View { shared, timestamp }
