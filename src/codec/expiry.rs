@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::key::{self, KeyField};
 use super::keyspace::{ENTRY_PREFIX_BYTES, TableId};
-use super::row::{ColumnId, RowReader, Stored};
+use super::row::{ColumnId, RowReader, RowTimes, Stored};
 use super::stored_value::read_integer;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -107,15 +107,31 @@ impl MomentUnit {
 impl ExpiryRule {
     /// The moment from which on the row under a key is over, in microseconds since 1970. Errors: `Corrupt`.
     pub fn over_at(&self, key: &[u8], row: &RowReader<'_>) -> Result<i64> {
-        if let Some(own) = row.expiry() {
+        self.counted(key, row.times(), || Ok(*row))
+    }
+
+    /// The same of a row value of which `RowReader::new` made a reader before; of most only the beginning is read.
+    #[inline]
+    pub fn over_at_of_verified(&self, key: &[u8], value: &[u8]) -> Result<i64> {
+        self.counted(key, RowTimes::of_verified(value)?, || RowReader::of_verified(value))
+    }
+
+    #[inline]
+    fn counted<'a>(
+        &self,
+        key: &[u8],
+        times: RowTimes,
+        row: impl FnOnce() -> Result<RowReader<'a>>,
+    ) -> Result<i64> {
+        if let Some(own) = times.expiry {
             return Ok(own);
         }
         let Some((base, lifetime)) = &self.lifetime else {
             return Ok(NEVER);
         };
         let base = match base {
-            ExpiryBase::Write { untold } => Some(row.write_time().unwrap_or(*untold)),
-            ExpiryBase::Value { id, unit, missing } => match row.get(*id) {
+            ExpiryBase::Write { untold } => Some(times.write_time.unwrap_or(*untold)),
+            ExpiryBase::Value { id, unit, missing } => match row()?.get(*id) {
                 Some(Stored::Bytes(bytes)) => Some(unit.micros(read_integer(bytes)?)),
                 Some(Stored::Null) => None,
                 None => *missing,

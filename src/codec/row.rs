@@ -194,12 +194,52 @@ pub fn settle(value: &mut [u8], time: i64) -> bool {
     true
 }
 
+/// What a row value tells of its own time, in microseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowTimes {
+    /// When the row was written, if its table records it.
+    pub(super) write_time: Option<i64>,
+    /// When it is over, if it says so.
+    pub(super) expiry: Option<i64>,
+}
+
+impl RowTimes {
+    /// Of bytes of which `RowReader::new` made a reader before: only their beginning is read. Errors: `Corrupt`, for other bytes.
+    #[inline]
+    pub(super) fn of_verified(bytes: &[u8]) -> Result<RowTimes> {
+        Ok(RowTimes::cut(bytes)?.0)
+    }
+
+    /// Them, the flags and the count of columns that stand before them, and what is behind.
+    #[inline]
+    fn cut(body: &[u8]) -> Result<(RowTimes, u8, usize, &[u8])> {
+        let ([version, flags, low, high], mut rest) = body
+            .split_first_chunk::<HEADER_BYTES>()
+            .ok_or_else(|| damaged("it is too short"))?;
+        if *version != FORMAT_VERSION || flags & !FLAGS_KNOWN != 0 {
+            return Err(damaged(&format!(
+                "its format {version} with flags {flags:02x} is unknown"
+            )));
+        }
+        let mut time = |flag| -> Result<Option<i64>> {
+            if flags & flag == 0 {
+                return Ok(None);
+            }
+            let (bytes, after) = rest.split_first_chunk().ok_or_else(|| damaged("it is too short"))?;
+            rest = after;
+            Ok(Some(i64::from_le_bytes(*bytes)))
+        };
+        let (write_time, expiry) = (time(FLAG_WRITE_TIME)?, time(FLAG_EXPIRY)?);
+        let columns = usize::from(u16::from_le_bytes([*low, *high]));
+        Ok((RowTimes { write_time, expiry }, *flags, columns, rest))
+    }
+}
+
 /// Reads a row value without copying; looks columns up by id.
 #[derive(Debug, Clone, Copy)]
 pub struct RowReader<'a> {
     flags: u8,
-    write_time: Option<i64>,
-    expiry: Option<i64>,
+    times: RowTimes,
     /// One a column, little-endian.
     ids: &'a [[u8; 2]],
     /// One bit a column, or empty.
@@ -231,15 +271,7 @@ impl<'a> RowReader<'a> {
 
     #[inline]
     fn of_body(body: &'a [u8]) -> Result<RowReader<'a>> {
-        let ([version, flags, low, high], mut rest) = body
-            .split_first_chunk::<HEADER_BYTES>()
-            .ok_or_else(|| damaged("it is too short"))?;
-        if *version != FORMAT_VERSION || flags & !FLAGS_KNOWN != 0 {
-            return Err(damaged(&format!(
-                "its format {version} with flags {flags:02x} is unknown"
-            )));
-        }
-        let columns = usize::from(u16::from_le_bytes([*low, *high]));
+        let (times, flags, columns, mut rest) = RowTimes::cut(body)?;
         let wide = flags & FLAG_WIDE_OFFSETS != 0;
         let mut cut = |length: usize| -> Result<_> {
             let (part, after) = rest
@@ -248,14 +280,6 @@ impl<'a> RowReader<'a> {
             rest = after;
             Ok(part)
         };
-        let mut time = |flag| -> Result<Option<i64>> {
-            if flags & flag == 0 {
-                return Ok(None);
-            }
-            let bytes = cut(8)?.try_into().map_err(|_| damaged("it is too short"))?;
-            Ok(Some(i64::from_le_bytes(bytes)))
-        };
-        let (write_time, expiry) = (time(FLAG_WRITE_TIME)?, time(FLAG_EXPIRY)?);
         let (ids, _) = cut(columns * 2)?.as_chunks();
         let nulls = cut(if flags & FLAG_NULLS == 0 {
             0
@@ -264,9 +288,8 @@ impl<'a> RowReader<'a> {
         })?;
         let ends = cut(columns * if wide { 4 } else { 2 })?;
         Ok(RowReader {
-            flags: *flags,
-            write_time,
-            expiry,
+            flags,
+            times,
             ids,
             nulls,
             ends,
@@ -295,12 +318,17 @@ impl<'a> RowReader<'a> {
 
     /// When the row was written, in microseconds since 1970, if its table records it.
     pub fn write_time(&self) -> Option<i64> {
-        self.write_time
+        self.times.write_time
     }
 
     /// When the row expires, in microseconds since 1970, if it does.
     pub fn expiry(&self) -> Option<i64> {
-        self.expiry
+        self.times.expiry
+    }
+
+    /// Both.
+    pub(super) fn times(&self) -> RowTimes {
+        self.times
     }
 
     /// Whether its write time is only what it is until the commit.

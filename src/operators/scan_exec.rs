@@ -38,6 +38,7 @@ use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bo
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::{SharedParts, SharedScan};
+use crate::scan::ScannedColumns;
 use crate::scan::table_access::plan_conditions;
 use crate::scan::watched_reads::watch_reads;
 use crate::system::StatementContext;
@@ -57,8 +58,8 @@ pub struct KeyspanScanExec {
     alias: Arc<str>,
     /// What the path was planned for, as the plan has it.
     conditions: Arc<[Expr]>,
-    /// Positions in `TableDef::columns` of the output.
-    positions: Vec<usize>,
+    /// Of the output.
+    columns: ScannedColumns,
     limit: Option<usize>,
     /// What is likely of its rows, but for the limit.
     estimate: ScanEstimate,
@@ -95,7 +96,7 @@ impl KeyspanScanExec {
             alias: Arc::clone(alias),
             conditions: conditions.into(),
             path: Arc::new(path),
-            positions,
+            columns: ScannedColumns::new(positions),
             limit,
             estimate: ScanEstimate::unknown(&schema),
             index_hint: None,
@@ -180,7 +181,7 @@ impl KeyspanScanExec {
         let may_walk = self.walked.is_none() && self.limit.is_none() && self.index_hint.is_none();
         let properties = self.properties.as_ref().clone();
         let unordered = EquivalenceProperties::new(Arc::clone(&self.schema));
-        (may_walk && ScanFallback::may_replace(&self.path, &self.positions)).then(|| KeyspanScanExec {
+        (may_walk && ScanFallback::may_replace(&self.path, self.columns.positions())).then(|| KeyspanScanExec {
             walked: Some(ScanFallback::default()),
             properties: Arc::new(properties.with_eq_properties(unordered)),
             ..self.clone()
@@ -206,21 +207,21 @@ impl KeyspanScanExec {
 
     fn unwatched_part(&self, ctx: &StatementContext, path: &Arc<AccessPath>, part: usize) -> RowBatches {
         let (txn, metrics) = (Arc::clone(&ctx.txn), Arc::clone(&self.metrics));
-        let positions = self.positions.clone();
+        let columns = self.columns.clone();
         let Some(parts) = &self.shared else {
             return scan_batches(
                 txn,
                 Arc::clone(path),
-                positions,
+                columns,
                 Demand::of_limit(self.limit),
                 metrics,
             );
         };
-        let open = || SharedScan::new(Arc::clone(&txn), path, positions.clone(), Arc::clone(&metrics));
+        let open = || SharedScan::new(Arc::clone(&txn), path, columns.clone(), Arc::clone(&metrics));
         match parts.join(self.readers_max, open) {
             Some(batches) => batches,
             // What cannot be shared is read by the first.
-            None if part == 0 => scan_batches(txn, Arc::clone(path), positions, Demand::All, metrics),
+            None if part == 0 => scan_batches(txn, Arc::clone(path), columns, Demand::All, metrics),
             None => stream::empty().boxed(),
         }
     }
@@ -241,7 +242,7 @@ impl KeyspanScanExec {
     async fn walked_path(&self, ctx: &StatementContext) -> Result<Option<Arc<AccessPath>>> {
         match &self.walked {
             Some(walked) => {
-                let wanted = (self.predicates()?, &*self.positions);
+                let wanted = (self.predicates()?, self.columns.positions());
                 walked.path(ctx, &self.path, wanted).await
             }
             None => Ok(None),
@@ -254,7 +255,7 @@ impl KeyspanScanExec {
             (Some(keys), Some(rows)) => {
                 let mut rules = ctx.plan_rules(&self.path.table);
                 rules.index_hint = self.keys_left(keys.order);
-                let wanted = (&*self.predicates()?, &*self.positions);
+                let wanted = (&*self.predicates()?, self.columns.positions());
                 keys.shorter(ctx, (&self.path, rows), wanted, rules).await
             }
             _ => Ok(None),
@@ -275,7 +276,7 @@ impl KeyspanScanExec {
     fn path_of_run(&self, open: &OpenConditions) -> Result<Arc<AccessPath>> {
         let given = open.inputs.given()?;
         let wanted = Wanted {
-            columns: Some(&self.positions),
+            columns: Some(self.columns.positions()),
             first_in_order: &[],
         };
         let predicates = self.predicates()?;
@@ -309,7 +310,7 @@ impl KeyspanScanExec {
     }
     /// Positions in `TableDef::columns` of the output.
     pub fn positions(&self) -> &[usize] {
-        &self.positions
+        self.columns.positions()
     }
     /// Whether several readers share it.
     pub fn is_shared(&self) -> bool {
@@ -344,7 +345,7 @@ impl KeyspanScanExec {
             .iter()
             .map(|key| {
                 Some(OrderColumn {
-                    column: *self.positions.get(ordered_column(&key.expr)?)?,
+                    column: *self.columns.positions().get(ordered_column(&key.expr)?)?,
                     descending: key.options.descending,
                     nulls_first: key.options.nulls_first,
                 })
@@ -441,7 +442,7 @@ impl ExecutionPlan for KeyspanScanExec {
             None => SortOrderPushdownResult::Unsupported,
             Some((path, served)) => {
                 let named = (&self.alias, &*self.conditions);
-                let inner = KeyspanScanExec::new(path, named, self.positions.clone(), None, self.readers_max);
+                let inner = KeyspanScanExec::new(path, named, self.columns.positions().to_vec(), None, self.readers_max);
                 let open = self.open.clone().map(|open| OpenConditions { served, ..open });
                 let inner = inner
                     .with_estimate(self.estimate.clone())

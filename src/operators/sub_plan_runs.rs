@@ -1,18 +1,19 @@
-//! `SubPlanRuns`: how the subqueries of a dependent join are run for the outer rows: by generic plans, whose parameters the outer columns
-//! are, or, where they cannot be, each planned for its constants.
+//! `SubPlanRuns`: how the subqueries of a dependent join are run for the outer rows: as short statements, or by generic plans, whose
+//! parameters the outer columns are, or, where they cannot be, each planned for its constants.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_plan::execute_stream;
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use futures::stream::BoxStream;
 
 use super::generic_plan::GenericPlan;
 use super::planning::{Planner, Planning, serial};
+use super::short::{ShortPlan, as_rows_of};
 use super::subquery_plans::SubqueryPlans;
 use crate::Result;
 use crate::logical::outer_values::{bind, leave_open, named_after};
@@ -29,7 +30,18 @@ const MISFITS_MAX: u32 = 3;
 pub(super) struct KeptSubPlan {
     /// The placeholders that its outer columns are: no two subqueries share one, for they may stand in each other.
     names: Vec<Arc<str>>,
+    /// The subquery as a short statement, if it is one.
+    short: OnceLock<Option<ShortSubPlan>>,
+    /// Whether a run of that was not short.
+    was_long: Arc<AtomicBool>,
     kept: Mutex<Kept>,
+}
+
+/// A subquery as a short statement, and the plan that it was made of.
+#[derive(Debug)]
+struct ShortSubPlan {
+    chain: ShortPlan,
+    plan: Arc<Plan>,
 }
 
 #[derive(Debug, Default)]
@@ -48,8 +60,25 @@ impl KeptSubPlan {
         };
         KeptSubPlan {
             names: definition.bindings.iter().map(name).collect(),
+            short: OnceLock::new(),
+            was_long: Arc::default(),
             kept: Mutex::default(),
         }
+    }
+
+    /// See the field.
+    fn short(&self, definition: &SubPlan) -> Option<&ShortSubPlan> {
+        if self.was_long.load(Ordering::Relaxed) {
+            return None;
+        }
+        let short = || {
+            let plan = asked_of(definition, leave_open(definition, &self.names).ok()?);
+            Some(ShortSubPlan {
+                chain: ShortPlan::of(&plan)?,
+                plan: Arc::new(plan),
+            })
+        };
+        self.short.get_or_init(short).as_ref()
     }
 
     fn take(&self) -> Option<GenericPlan> {
@@ -125,6 +154,11 @@ impl SubPlanRuns {
         plans: &'a KeptSubPlan,
         values: &[ScalarValue],
     ) -> DataFusionResult<SubPlanRows<'a>> {
+        if !self.shown.keeps_runs()
+            && let Some(rows) = self.short(definition, plans, values).map_err(to_datafusion)?
+        {
+            return Ok(rows);
+        }
         if !self.shown.keeps_runs() && !plans.is_given_up() {
             match Box::pin(self.generic(definition, plans, values)).await {
                 Ok(rows) => return Ok(rows),
@@ -134,6 +168,47 @@ impl SubPlanRuns {
         self.planned((index, definition), values).await
     }
 
+    /// As a short statement. `None`: with these values it is none.
+    fn short(
+        &self,
+        definition: &SubPlan,
+        plans: &KeptSubPlan,
+        values: &[ScalarValue],
+    ) -> Result<Option<SubPlanRows<'static>>> {
+        let Some(short) = plans.short(definition) else {
+            return Ok(None);
+        };
+        let constants = Arc::new(self.constants_of(plans, values));
+        let long = || {
+            let (planner, catalogs, plan) = (self.planner, Arc::clone(&self.catalogs), Arc::clone(&short.plan));
+            let (constants, was_long) = (Arc::clone(&constants), Arc::clone(&plans.was_long));
+            let planned = async move {
+                was_long.store(true, Ordering::Relaxed);
+                let (own, plan) = (Arc::clone(&constants), plan.as_ref().clone());
+                let plan = GenericPlan::new(planner, plan, Arc::clone(&catalogs), own).await?;
+                plan.begin(catalogs, constants)
+            };
+            planned.boxed()
+        };
+        let Some(rows) = short.chain.run(self.catalogs.statement(), &constants, None, long)? else {
+            return Ok(None);
+        };
+        let schema = Arc::clone(definition.plan.schema().inner());
+        let named = Arc::clone(&schema);
+        let rows = rows.map(move |rows| as_rows_of(rows?.into_batch()?, &named));
+        Ok(Some(SubPlanRows {
+            schema,
+            rows: rows.boxed(),
+            lease: None,
+        }))
+    }
+
+    /// What the plan of a subquery leaves open, for these values of its outer columns.
+    fn constants_of(&self, plans: &KeptSubPlan, values: &[ScalarValue]) -> Constants {
+        let outer = plans.names.iter().cloned().zip(values.iter().cloned());
+        self.constants.with_outer(outer)
+    }
+
     /// By the plan that is kept, or one that will be. Errors: it does not serve these values, or there is none.
     async fn generic<'a>(
         &self,
@@ -141,8 +216,7 @@ impl SubPlanRuns {
         plans: &'a KeptSubPlan,
         values: &[ScalarValue],
     ) -> Result<SubPlanRows<'a>> {
-        let outer = plans.names.iter().cloned().zip(values.iter().cloned());
-        let constants = Arc::new(self.constants.with_outer(outer));
+        let constants = Arc::new(self.constants_of(plans, values));
         let kept = plans.take();
         let plan = match kept.filter(|plan| matches!(plan.serves(&constants), Ok(true))) {
             Some(plan) => plan,

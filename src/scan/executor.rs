@@ -4,21 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::figures::watch;
+use super::layouts::{DecodedBy, ScanLayouts, ScannedColumns, layout_of};
 use super::merged_scan::MergedScan;
 use super::pieces::one_after_another;
 use super::row_filter::{Kept, RowFilter};
 use super::rows_of_entries::RowsOfEntries;
 use super::scan_metrics::ScanMetrics;
 use super::{Rows, RowsStream, StoredRows};
-use crate::catalog::TableDef;
-use crate::plan::{AccessClass, AccessPath, Predicate};
+use crate::plan::{AccessClass, AccessPath};
 use crate::store::{KeyRange, Page, ScanRequest};
 use crate::system::small_scans::require_small;
-use crate::table::{EntryReader, RowDecoder, RowLayout, VersionScan, row_schema};
+use crate::table::{EntryReader, RowDecoder, RowLayout, VersionScan};
 use crate::txn::{Transaction, TransactionScan};
 use crate::{Error, Result};
 
@@ -60,14 +59,13 @@ impl Demand {
     }
 }
 
-/// Streams the rows of an access path: columns at `projection` (positions in `TableDef::columns`; may be empty, then
-/// batches have only a row count), residual applied (it must hold no `Predicate::Opaque`), as many as wanted, in key
+/// Streams the rows of an access path: these columns of them, residual applied (it must hold no `Predicate::Opaque`), as many as wanted, in key
 /// order (reverse when the path says so). Nothing is read before the stream is polled; a batch a page; dropping the
 /// stream stops the reading.
 pub fn scan_batches(
     txn: Arc<Transaction>,
     path: Arc<AccessPath>,
-    projection: Vec<usize>,
+    columns: ScannedColumns,
     demand: Demand,
     metrics: Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
@@ -76,7 +74,7 @@ pub fn scan_batches(
         let scan = BatchScan::new(
             Arc::clone(&txn),
             part,
-            projection.clone(),
+            &columns,
             demand,
             Arc::clone(&metrics),
         );
@@ -102,19 +100,20 @@ pub fn scan_stored(
 ) -> RowsStream {
     let figures = metrics.figures.clone();
     let parts = parts_of(path).map(move |part| {
-        let layout = match part.index {
-            0 => Arc::clone(&layout),
-            _ => {
-                let columns = layout.projection();
-                Arc::new(layout_of(&part, columns, part.covers(columns)))
-            }
+        let (columns, demand) = (layout.projection(), Demand::of_limit(limit));
+        let is_covered = part.covers(columns);
+        let layout = match part.index != 0 && is_covered {
+            true => Arc::new(layout_of(&part, columns, true)),
+            false => Arc::clone(&layout),
         };
-        let demand = Demand::of_limit(limit);
         let scan = StoredScan {
             pages: PageScan::new(
                 Arc::clone(&txn),
                 Arc::clone(&part),
-                ReadOf::layouts(part.covers(layout.projection()), std::iter::once(&layout)),
+                ReadOf {
+                    is_covered,
+                    values: layout.reads_values(),
+                },
                 demand,
                 Arc::clone(&metrics),
             ),
@@ -169,15 +168,6 @@ impl StoredScan {
     }
 }
 
-/// How these columns stand in what a path reads: in the entries of its key if that covers all that is read, else in the rows
-/// that the entries are of.
-fn layout_of(path: &AccessPath, columns: &[usize], is_covered: bool) -> RowLayout {
-    match is_covered {
-        true => RowLayout::of_key(&path.table, path.key(), columns),
-        false => RowLayout::new(&path.table, columns),
-    }
-}
-
 /// The pages of an access path: of rows, or of entries that cover what is read.
 struct PageScan {
     txn: Arc<Transaction>,
@@ -212,16 +202,6 @@ struct ReadOf {
     /// Whether the entries of the key hold all of it.
     is_covered: bool,
     values: bool,
-}
-
-impl ReadOf {
-    /// For rows, or entries, that are taken apart by these layouts.
-    fn layouts<'a>(is_covered: bool, mut layouts: impl Iterator<Item = &'a Arc<RowLayout>>) -> ReadOf {
-        ReadOf {
-            is_covered,
-            values: layouts.any(|layout| layout.reads_values()),
-        }
-    }
 }
 
 impl PageScan {
@@ -419,44 +399,30 @@ pub(crate) struct BatchScan {
     wanted: Option<usize>,
 }
 
-/// A residual, and where each column of the projection is decoded.
+/// A residual under way.
 struct Filtered {
     filter: RowFilter,
-    columns: Vec<DecodedBy>,
-    /// The schema of the projection.
-    schema: SchemaRef,
-}
-
-/// Who decodes a column, and at which place it stands there.
-enum DecodedBy {
-    Filter(usize),
-    Decoder(usize),
+    layouts: Arc<ScanLayouts>,
 }
 
 impl BatchScan {
     pub(crate) fn new(
         txn: Arc<Transaction>,
         path: Arc<AccessPath>,
-        projection: Vec<usize>,
+        columns: &ScannedColumns,
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BatchScan {
-        let mut filtered = path.residual.as_ref().map(columns_of).unwrap_or_default();
-        // Those that are given, too, come first.
-        filtered.sort_by_key(|column| !projection.contains(column));
-        let rest = projection.iter().filter(|column| !filtered.contains(column));
-        let rest: Vec<usize> = rest.copied().collect();
-        let is_covered = path.covers(&[filtered.as_slice(), &rest].concat());
-        let layout = |columns: &[usize]| Arc::new(layout_of(&path, columns, is_covered));
-        let others = layout(&rest);
-        let own = path.residual.as_ref().map(|_| layout(&filtered));
-        let read = ReadOf::layouts(is_covered, own.iter().chain(std::iter::once(&others)));
-        let filter = own.map(|own| Filtered::new(own, &others, &path.table, &projection));
+        let layouts = columns.layouts(&path);
+        let read = ReadOf {
+            is_covered: layouts.is_covered,
+            values: layouts.reads_values,
+        };
         BatchScan {
-            pages: PageScan::new(txn, Arc::clone(&path), read, demand, metrics),
+            pages: PageScan::new(txn, path, read, demand, metrics),
             page: Page::new(),
-            decoder: RowDecoder::with_layout(others),
-            filter,
+            decoder: RowDecoder::with_layout(Arc::clone(&layouts.others)),
+            filter: Filtered::new(&layouts),
             wanted: demand.limit(),
         }
     }
@@ -512,33 +478,25 @@ impl BatchScan {
 }
 
 impl Filtered {
-    /// `own`: of the columns that the residual reads, those of the projection first; `others`: of the rest of the projection.
-    fn new(own: Arc<RowLayout>, others: &RowLayout, table: &TableDef, projection: &[usize]) -> Filtered {
-        let place = |columns: &[usize], column| columns.iter().position(|other| *other == column);
-        let columns = projection.iter().map(|&column| {
-            let in_filter = place(own.projection(), column).map(DecodedBy::Filter);
-            let in_others = || place(others.projection(), column).map(DecodedBy::Decoder);
-            in_filter
-                .or_else(in_others)
-                .expect("every column is decoded by one of them")
-        });
-        let columns: Vec<DecodedBy> = columns.collect();
-        let given = own.projection().iter();
-        let given = given.filter(|column| projection.contains(column)).count();
-        Filtered {
-            columns,
-            schema: row_schema(table, projection),
-            filter: RowFilter::new(own, given),
-        }
+    /// `None`: there is no residual.
+    fn new(layouts: &Arc<ScanLayouts>) -> Option<Filtered> {
+        let filtered = layouts.filtered.as_ref()?;
+        Some(Filtered {
+            filter: RowFilter::new(Arc::clone(&filtered.own), filtered.given),
+            layouts: Arc::clone(layouts),
+        })
     }
 
     fn put_together(&self, kept: &Kept, others: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.columns.iter().map(|column| match column {
+        let Some(filtered) = &self.layouts.filtered else {
+            return Ok(others.clone());
+        };
+        let columns = filtered.columns.iter().map(|column| match column {
             DecodedBy::Filter(at) => Arc::clone(&kept.columns[*at]),
-            DecodedBy::Decoder(at) => Arc::clone(others.column(*at)),
+            DecodedBy::Others(at) => Arc::clone(others.column(*at)),
         });
         let options = RecordBatchOptions::new().with_row_count(Some(others.num_rows()));
-        RecordBatch::try_new_with_options(Arc::clone(&self.schema), columns.collect(), &options)
+        RecordBatch::try_new_with_options(Arc::clone(&filtered.schema), columns.collect(), &options)
             .map_err(Error::arrow)
     }
 }
@@ -558,17 +516,6 @@ fn decode(
     decoder.reserve(rows.len());
     rows.try_for_each(|at| decoder.push_entry(page.entry(at)))?;
     decoder.finish()
-}
-
-/// The columns that a condition reads.
-fn columns_of(condition: &Predicate) -> Vec<usize> {
-    let mut columns = Vec::new();
-    condition.for_each_column(&mut |column| {
-        if !columns.contains(&column) {
-            columns.push(column);
-        }
-    });
-    columns
 }
 
 /// The store request for ranges of one key.

@@ -4,6 +4,7 @@
 pub(crate) mod costs;
 pub mod executor;
 pub mod figures;
+mod layouts;
 mod merged_scan;
 mod pieces;
 pub(crate) mod range_cardinality;
@@ -18,4 +19,5 @@ pub(crate) mod shared_scan;
 pub(crate) mod table_access;
 pub(crate) mod watched_reads;
 
+pub use layouts::ScannedColumns;
 pub use rows::{OutputColumn, Rows, RowsStream, StoredRows};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::TryStreamExt;
 
 use super::executor::{Demand, scan_batches};
+use super::layouts::ScannedColumns;
 use crate::Result;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
@@ -37,7 +38,7 @@ pub(crate) async fn rows_led_to(
     let mut batches = scan_batches(
         Arc::clone(&ctx.txn),
         Arc::new(entries),
-        Vec::new(),
+        ScannedColumns::new(Vec::new()),
         demand,
         Arc::default(),
     );

@@ -10,6 +10,7 @@ use arrow::array::RecordBatch;
 use futures::stream::{self, BoxStream, StreamExt};
 use tokio::sync::Notify;
 
+use super::layouts::ScannedColumns;
 use super::scan_metrics::ScanMetrics;
 use crate::Result;
 use crate::catalog::TableRegions;
@@ -30,8 +31,7 @@ pub(crate) struct SharedScan {
     txn: Arc<Transaction>,
     /// Without its ranges: each piece has its own.
     path: AccessPath,
-    /// Positions in `TableDef::columns` of the output.
-    projection: Vec<usize>,
+    columns: ScannedColumns,
     metrics: Arc<ScanMetrics>,
     pieces: Mutex<Pieces>,
     /// Told when there are new pieces, or will be no more.
@@ -55,7 +55,7 @@ impl SharedScan {
     pub(crate) fn new(
         txn: Arc<Transaction>,
         path: &AccessPath,
-        projection: Vec<usize>,
+        columns: ScannedColumns,
         metrics: Arc<ScanMetrics>,
     ) -> Option<Arc<SharedScan>> {
         // The versions of a row are counted by one reader.
@@ -75,7 +75,7 @@ impl SharedScan {
         Some(Arc::new(SharedScan {
             txn,
             path: path.without_ranges(),
-            projection,
+            columns,
             metrics,
             pieces: Mutex::new(pieces),
             changed: Notify::new(),
@@ -133,7 +133,7 @@ impl SharedScan {
         BatchScan::new(
             Arc::clone(&self.txn),
             Arc::new(path),
-            self.projection.clone(),
+            &self.columns,
             Demand::All,
             Arc::clone(&self.metrics),
         )
@@ -377,7 +377,7 @@ mod tests {
     async fn readers_share_a_long_scan_and_every_row_comes_once() {
         let (store, table) = store().await;
         let txn = Arc::new(Transaction::begin(store, 1 << 20).await.unwrap());
-        let scan = SharedScan::new(txn, &path(&table, None), vec![0], Arc::default()).unwrap();
+        let scan = SharedScan::new(txn, &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
         let read = read(&scan, 3).await;
         assert!(read.iter().all(|rows| !rows.is_empty()));
         let mut all = read.concat();
@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(path.ranges().unwrap().len(), 2);
         let txn = Arc::new(Transaction::begin(store, 1 << 20).await.unwrap());
         let metrics = Arc::new(ScanMetrics::default());
-        let scan = SharedScan::new(txn, &path, vec![0], Arc::clone(&metrics)).unwrap();
+        let scan = SharedScan::new(txn, &path, ScannedColumns::new(vec![0]), Arc::clone(&metrics)).unwrap();
         let mut all = read(&scan, 2).await.concat();
         all.sort_unstable();
         assert_eq!(all, [14, 15, 99_998, 99_999]);
@@ -424,7 +424,7 @@ mod tests {
             None,
         )
         .unwrap();
-        let scan = SharedScan::new(Arc::new(txn), &path(&table, None), vec![0], Arc::default()).unwrap();
+        let scan = SharedScan::new(Arc::new(txn), &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
         let read = read(&scan, 2).await;
         assert_eq!(read[0], (0..ROWS).collect::<Vec<_>>());
         assert!(read[1].is_empty());
@@ -434,7 +434,7 @@ mod tests {
     async fn a_reader_that_goes_leaves_the_others_no_wait() {
         let (store, table) = store().await;
         let txn = Arc::new(Transaction::begin(store, 1 << 20).await.unwrap());
-        let scan = SharedScan::new(txn, &path(&table, None), vec![0], Arc::default()).unwrap();
+        let scan = SharedScan::new(txn, &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
         let mut first = scan.reader();
         assert!(first.try_next().await.unwrap().is_some());
         let mut second = scan.reader();

@@ -187,11 +187,10 @@ impl Judge {
 
     #[inline]
     fn over_at(&self, row: Entry<'_>) -> Result<i64> {
-        let value = match row.is_verified {
-            true => RowReader::of_verified(row.value)?,
-            false => RowReader::new(row.value)?,
-        };
-        self.rule.over_at(row.key, &value)
+        match row.is_verified {
+            true => self.rule.over_at_of_verified(row.key, row.value),
+            false => self.rule.over_at(row.key, &RowReader::new(row.value)?),
+        }
     }
 }
 

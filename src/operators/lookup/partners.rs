@@ -40,19 +40,30 @@ impl Joined {
     /// All pairs of equal keys. `wanted`: those of the outer rows.
     pub(super) fn of_equal(outer: RecordBatch, wanted: &Rows, inner: &InnerRows) -> Joined {
         let firsts: Vec<Option<u32>> = wanted.iter().map(|key| inner.first_of(key)).collect();
-        let pair_bytes = widest_row(&outer) + inner.widest_row();
+        let pairs_max = pairs_at_once(widest_row(&outer) + inner.widest_row());
         let (rows, nexts) = (inner.rows().clone(), Arc::clone(inner.nexts()));
         Joined {
-            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+            pairs_max,
             ..Joined::of_places(outer, rows, firsts, nexts)
+        }
+    }
+
+    /// The same of one outer row, whose partners all the inner rows are.
+    pub(super) fn of_one(outer: RecordBatch, inner: RecordBatch) -> Joined {
+        let rows = inner.num_rows() as u32;
+        let pairs_max = pairs_at_once(widest_row(&outer) + widest_row(&inner));
+        let nexts = (1..=rows).map(|next| (next < rows).then_some(next));
+        Joined {
+            pairs_max,
+            ..Joined::of_places(outer, inner, vec![(rows > 0).then_some(0)], nexts.collect())
         }
     }
 
     /// The same where an outer row has one inner row at most.
     pub(super) fn of_one_each(outer: RecordBatch, inner: RecordBatch, places: Vec<Option<u32>>) -> Joined {
-        let pair_bytes = widest_row(&outer) + widest_row(&inner);
+        let pairs_max = pairs_at_once(widest_row(&outer) + widest_row(&inner));
         Joined {
-            pairs_max: (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX),
+            pairs_max,
             ..Joined::of_places(outer, inner, places, Arc::default())
         }
     }
@@ -165,6 +176,11 @@ impl Joined {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(schema, columns, &options).map_err(Error::arrow)
     }
+}
+
+/// How many pairs of so many bytes come at once.
+fn pairs_at_once(pair_bytes: usize) -> usize {
+    (PAIRS_BYTES_MAX / pair_bytes.max(1)).clamp(1, PAIRS_MAX)
 }
 
 /// Whether places are those of all of so many rows, in their order.

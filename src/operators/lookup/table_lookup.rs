@@ -249,12 +249,16 @@ impl Lookup {
             outer_columns: self.outer_columns,
             partners: self.partners,
             rows_max: KEYS_MAX.min(rows_max).max(1),
-            outer: RecordBatch::new_empty(Arc::new(Schema::empty())),
+            outer: no_rows(),
             joined: None,
             stays,
             figures: Arc::default(),
         })
     }
+}
+
+fn no_rows() -> RecordBatch {
+    RecordBatch::new_empty(Arc::new(Schema::empty()))
 }
 
 /// Those of the conditions that are over inner columns alone.
@@ -363,7 +367,7 @@ impl RunningLookup {
 
     /// Leaves them out.
     pub(crate) fn forget(&mut self) {
-        self.outer = self.outer.slice(0, 0);
+        self.outer = no_rows();
         self.joined = None;
     }
 
@@ -384,24 +388,39 @@ impl RunningLookup {
         if self.whole.is_none() && is_leavable() && self.cost.is_whole(&self.txn, &self.table).await? {
             self.keep_whole().await?;
         }
-        let columns: Vec<usize> = (0..self.outer_columns).collect();
         loop {
+            let all = self.outer.num_rows();
             let rows = match self.whole {
-                Some(_) => self.outer.num_rows(),
-                None => self.rows_max.min(self.outer.num_rows()),
+                Some(_) => all,
+                None => self.rows_max.min(all),
             };
-            let part = self.outer.slice(0, rows);
+            let part = match rows == all {
+                true => self.outer.clone(),
+                false => self.outer.slice(0, rows),
+            };
             let keys = self.keys.iter().map(|key| values(key, &part));
             let keys = keys.collect::<Result<Vec<ArrayRef>>>()?;
-            let given = part.project(&columns).map_err(Error::arrow)?;
+            let given = self.given(part)?;
             let Some(joined) = self.joined(given, &keys, rows).await? else {
                 // They have too many inner rows together.
                 self.rows_max = rows / 2;
                 continue;
             };
-            self.outer = self.outer.slice(rows, self.outer.num_rows() - rows);
+            self.outer = match rows == all {
+                true => no_rows(),
+                false => self.outer.slice(rows, all - rows),
+            };
             return Ok(joined);
         }
+    }
+
+    /// What the join gives of outer rows.
+    fn given(&self, outer: RecordBatch) -> Result<RecordBatch> {
+        if outer.num_columns() == self.outer_columns {
+            return Ok(outer);
+        }
+        let columns: Vec<usize> = (0..self.outer_columns).collect();
+        outer.project(&columns).map_err(Error::arrow)
     }
 
     /// So many outer rows and the inner rows of their keys. `None`: these are more than the statement may hold.
@@ -416,13 +435,17 @@ impl RunningLookup {
                 return self.joined_by_row_keys(row_keys, outer, keys, rows).await;
             }
         }
-        let inner = match &self.whole {
-            Some(whole) => Arc::clone(whole),
-            None => match self.fetch(keys, rows).await? {
-                Some(found) => found,
-                None => return Ok(None),
-            },
+        if let Some(whole) = &self.whole {
+            let whole = Arc::clone(whole);
+            return Ok(Some(Joined::of_equal(outer, &self.encoded(keys)?, &whole)));
+        }
+        let Some(found) = self.fetch(keys, rows).await? else {
+            return Ok(None);
         };
+        if rows == 1 {
+            return Ok(Some(Joined::of_one(outer, self.read.joined_part(&found)?)));
+        }
+        let inner = self.by_key(&found)?;
         Ok(Some(Joined::of_equal(outer, &self.encoded(keys)?, &inner)))
     }
 
@@ -445,20 +468,30 @@ impl RunningLookup {
 
     /// The inner rows of the keys of so many outer rows. `None`: they are more than the statement may hold. Errors: 53200 when
     /// those of one are.
-    async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<Arc<InnerRows>>> {
+    async fn fetch(&mut self, keys: &[ArrayRef], rows: usize) -> Result<Option<RecordBatch>> {
         let mut found = RecordBatch::new_empty(Arc::clone(&self.read.schema));
         if let Some(path) = self.path_of(keys, rows)? {
             let (txn, path) = (Arc::clone(&self.txn), Arc::new(path));
             let metrics = Arc::clone(&self.figures.scan);
             self.figures.batches.fetch_add(1, Ordering::Relaxed);
-            let batches = scan_batches(txn, path, self.read.columns.clone(), Demand::All, metrics);
+            let demand = self.demand(rows);
+            let batches = scan_batches(txn, path, self.read.scanned.clone(), demand, metrics);
             found = match self.gather(batches).await? {
                 Err(_) if rows > 1 => return Ok(None),
                 held => held?,
             };
         }
         self.cost.add_rows(found.num_rows() as u64, !self.read.is_covered);
-        self.by_key(&found).map(|inner| Some(Arc::new(inner)))
+        Ok(Some(found))
+    }
+
+    /// How many of the inner rows of so many outer rows are wanted: whether one has any, the first tells.
+    fn demand(&self, outer: usize) -> Demand {
+        let is_told = outer == 1 && !self.partners.are_given() && self.conditions.is_empty();
+        match is_told {
+            true => Demand::Rows(1),
+            false => Demand::All,
+        }
     }
 
     /// Reads all inner rows, to look up no more. If the statement may not hold them, lookups go on.
@@ -473,7 +506,7 @@ impl RunningLookup {
             ..self.rules.clone()
         };
         let (path, metrics) = (self.path(None, &rules)?, &self.figures.scan);
-        let batches = all_rows(&self.txn, path, &self.read.columns, self.readers_max, metrics);
+        let batches = all_rows(&self.txn, path, &self.read.scanned, self.readers_max, metrics);
         let whole = match self.gather(batches).await? {
             Ok(found) => Some(self.by_key(&found)?),
             Err(_) => None,
@@ -514,7 +547,7 @@ impl RunningLookup {
     /// How rows are reached for which this holds, and what the read itself can check.
     fn path(&self, predicate: Option<Predicate>, rules: &PlanRules) -> Result<AccessPath> {
         let wanted = Wanted {
-            columns: Some(&self.read.columns),
+            columns: Some(self.read.scanned.positions()),
             first_in_order: &[],
         };
         let predicates = self.narrowing.iter().cloned().chain(predicate);
@@ -570,9 +603,7 @@ impl RunningLookup {
     /// Rows that were read, by their keys.
     fn by_key(&mut self, read: &RecordBatch) -> Result<InnerRows> {
         let keys = &read.columns()[..self.columns.len()];
-        let given: Vec<usize> = (self.columns.len()..self.read.columns.len()).collect();
-        let rows = read.project(&given).map_err(Error::arrow)?;
-        Ok(InnerRows::new(rows, self.encoded(keys)?, keys))
+        Ok(InnerRows::new(self.read.joined_part(read)?, self.encoded(keys)?, keys))
     }
 
     /// Keys in a form that compares.

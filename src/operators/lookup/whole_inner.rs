@@ -11,6 +11,7 @@ use futures::stream::{BoxStream, StreamExt, select_all};
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::plan::AccessPath;
+use crate::scan::ScannedColumns;
 use crate::scan::costs::{ROWS_A_GET, ROWS_A_LOOKUP};
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
@@ -68,11 +69,11 @@ impl LookupCost {
 pub(super) fn all_rows(
     txn: &Arc<Transaction>,
     path: AccessPath,
-    columns: &[usize],
+    columns: &ScannedColumns,
     readers: usize,
     metrics: &Arc<ScanMetrics>,
 ) -> BoxStream<'static, Result<RecordBatch>> {
-    let (columns, metrics) = (columns.to_vec(), Arc::clone(metrics));
+    let (columns, metrics) = (columns.clone(), Arc::clone(metrics));
     match SharedScan::new(Arc::clone(txn), &path, columns.clone(), Arc::clone(&metrics)) {
         Some(shared) => select_all((0..readers.max(1)).map(|_| apart(shared.reader()))).boxed(),
         None => scan_batches(Arc::clone(txn), Arc::new(path), columns, Demand::All, metrics),

@@ -15,7 +15,7 @@ use crate::logical::stored_table::ScannedTable;
 use crate::operators::computed::Condition;
 use crate::parse::IndexHint;
 use crate::plan::{AccessPath, KeptPath, OrderColumn, Predicate, Wanted, is_bounded_by};
-use crate::scan::RowsStream;
+use crate::scan::{RowsStream, ScannedColumns};
 use crate::scan::executor::{Demand, scan_batches, scan_stored};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::table_access::plan_conditions;
@@ -39,6 +39,8 @@ pub(super) struct TableRead {
     step_columns: usize,
     /// The conjuncts of WHERE.
     conditions: Vec<Condition>,
+    /// What is read where filters have conditions left, and where they have none.
+    scanned: OnceLock<[ScannedColumns; 2]>,
     /// The path of the first run, as far as it is good for others, and which rows were wanted first.
     kept: OnceLock<Option<(KeptPath, Vec<OrderColumn>)>>,
 }
@@ -53,6 +55,7 @@ impl TableRead {
             step_columns: scanned.positions.len(),
             positions: scanned.positions,
             conditions: Vec::new(),
+            scanned: OnceLock::new(),
             kept: OnceLock::new(),
         }
     }
@@ -131,6 +134,13 @@ impl TableRead {
         for condition in &mut self.conditions {
             condition.renumber(&kept);
         }
+    }
+
+    /// The columns that are read; `is_exact`: filters have no conditions left.
+    fn scanned(&self, is_exact: bool) -> &ScannedColumns {
+        let of = |columns: &[usize]| ScannedColumns::new(columns.to_vec());
+        let both = || [of(&self.positions), of(&self.positions[..self.step_columns])];
+        &self.scanned.get_or_init(both)[usize::from(is_exact)]
     }
 
     /// The layout of rows that have these columns.
@@ -260,10 +270,7 @@ impl Access<'_> {
 
     /// Positions in `TableDef::columns` of the columns that are read.
     pub(super) fn columns(&self) -> &[usize] {
-        match self.is_exact() {
-            true => &self.read.positions[..self.read.step_columns],
-            false => &self.read.positions,
-        }
+        self.read.scanned(self.is_exact()).positions()
     }
 
     /// The table, if all of one of its keys is read.
@@ -304,7 +311,7 @@ impl Access<'_> {
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> BoxStream<'static, Result<RecordBatch>> {
-        let columns = self.columns().to_vec();
+        let columns = self.read.scanned(self.is_exact()).clone();
         let (txn, path) = (Arc::clone(&ctx.txn), Arc::new(self.path));
         let batches = scan_batches(txn, Arc::clone(&path), columns, demand, Arc::clone(&metrics));
         watch_reads(batches, ctx, &path, &metrics)
