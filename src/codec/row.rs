@@ -225,7 +225,9 @@ impl RowTimes {
             if flags & flag == 0 {
                 return Ok(None);
             }
-            let (bytes, after) = rest.split_first_chunk().ok_or_else(|| damaged("it is too short"))?;
+            let (bytes, after) = rest
+                .split_first_chunk()
+                .ok_or_else(|| damaged("it is too short"))?;
             rest = after;
             Ok(Some(i64::from_le_bytes(*bytes)))
         };

@@ -123,7 +123,7 @@ impl Decoder {
         self.line.clone()
     }
 
-    /// A line since the last `release`.
+    /// A line since the last `take_read`.
     pub fn text(&self, line: &Range<usize>) -> &str {
         let data = match &self.reader {
             Reader::Lines(lines) => lines.data(),
@@ -133,7 +133,7 @@ impl Decoder {
         std::str::from_utf8(text).unwrap_or_default()
     }
 
-    /// Bytes of the rows read since the last `release`.
+    /// Bytes of the rows read since the last `take_read`.
     pub fn read_bytes(&self) -> usize {
         match &self.reader {
             Reader::Lines(lines) => lines.read_bytes(),
@@ -149,12 +149,15 @@ impl Decoder {
         }
     }
 
-    /// Forgets the rows that were read.
-    pub fn release(&mut self) {
+    /// Gives away the lines that were read, as their places say, and forgets binary rows.
+    pub fn take_read(&mut self) -> Vec<u8> {
         self.line = None;
         match &mut self.reader {
-            Reader::Lines(lines) => lines.release(),
-            Reader::Rows(rows) => rows.release(),
+            Reader::Lines(lines) => lines.take_read(),
+            Reader::Rows(rows) => {
+                rows.release();
+                Vec::new()
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(super) struct LineReader {
     csv: Option<Csv>,
-    /// What was pushed and not released.
+    /// What was pushed and not taken.
     data: Vec<u8>,
     /// Where the line at hand begins.
     start: usize,
@@ -104,12 +104,12 @@ impl LineReader {
         self.has_ended = true;
     }
 
-    /// The bytes pushed and not released.
+    /// The bytes pushed and not taken.
     pub(super) fn data(&self) -> &[u8] {
         &self.data
     }
 
-    /// Bytes of lines that were read and not released.
+    /// Bytes of lines that were read and not taken.
     pub(super) fn read_bytes(&self) -> usize {
         self.start
     }
@@ -118,11 +118,12 @@ impl LineReader {
         self.number
     }
 
-    /// Forgets the lines that were read: their places count no more.
-    pub(super) fn release(&mut self) {
-        self.data.drain(..self.start);
+    /// Gives away the lines that were read: their places count in these alone.
+    pub(super) fn take_read(&mut self) -> Vec<u8> {
+        let read = self.data.drain(..self.start).collect();
         self.at -= self.start;
         self.start = 0;
+        read
     }
 
     /// The next line. Errors: 22P04; 54000 for one that is too long.

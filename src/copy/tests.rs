@@ -28,7 +28,7 @@ fn rows(format: &CopyFormat, columns: usize, data: &[u8], piece: usize) -> (Vec<
             Err(error) => return (rows, Some((decoder.number(), error.to_string()))),
         }
         if rows.len() % 3 == 0 {
-            decoder.release();
+            decoder.take_read();
         }
     }
 }

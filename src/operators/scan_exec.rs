@@ -35,10 +35,10 @@ use crate::operators::order_requirements::ordered_column;
 use crate::operators::scan_estimate::ScanEstimate;
 use crate::parse::IndexHint;
 use crate::plan::{AccessClass, AccessPath, OrderColumn, Predicate, Wanted, is_bounded_by};
+use crate::scan::ScannedColumns;
 use crate::scan::executor::{Demand, scan_batches};
 use crate::scan::scan_metrics::ScanMetrics;
 use crate::scan::shared_scan::{SharedParts, SharedScan};
-use crate::scan::ScannedColumns;
 use crate::scan::table_access::plan_conditions;
 use crate::scan::watched_reads::watch_reads;
 use crate::system::StatementContext;
@@ -181,10 +181,12 @@ impl KeyspanScanExec {
         let may_walk = self.walked.is_none() && self.limit.is_none() && self.index_hint.is_none();
         let properties = self.properties.as_ref().clone();
         let unordered = EquivalenceProperties::new(Arc::clone(&self.schema));
-        (may_walk && ScanFallback::may_replace(&self.path, self.columns.positions())).then(|| KeyspanScanExec {
-            walked: Some(ScanFallback::default()),
-            properties: Arc::new(properties.with_eq_properties(unordered)),
-            ..self.clone()
+        (may_walk && ScanFallback::may_replace(&self.path, self.columns.positions())).then(|| {
+            KeyspanScanExec {
+                walked: Some(ScanFallback::default()),
+                properties: Arc::new(properties.with_eq_properties(unordered)),
+                ..self.clone()
+            }
         })
     }
 
@@ -442,7 +444,13 @@ impl ExecutionPlan for KeyspanScanExec {
             None => SortOrderPushdownResult::Unsupported,
             Some((path, served)) => {
                 let named = (&self.alias, &*self.conditions);
-                let inner = KeyspanScanExec::new(path, named, self.columns.positions().to_vec(), None, self.readers_max);
+                let inner = KeyspanScanExec::new(
+                    path,
+                    named,
+                    self.columns.positions().to_vec(),
+                    None,
+                    self.readers_max,
+                );
                 let open = self.open.clone().map(|open| OpenConditions { served, ..open });
                 let inner = inner
                     .with_estimate(self.estimate.clone())

@@ -8,8 +8,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_plan::execute_stream;
-use futures::{FutureExt, StreamExt};
 use futures::stream::BoxStream;
+use futures::{FutureExt, StreamExt};
 
 use super::generic_plan::GenericPlan;
 use super::planning::{Planner, Planning, serial};
@@ -180,7 +180,8 @@ impl SubPlanRuns {
         };
         let constants = Arc::new(self.constants_of(plans, values));
         let long = || {
-            let (planner, catalogs, plan) = (self.planner, Arc::clone(&self.catalogs), Arc::clone(&short.plan));
+            let (planner, catalogs, plan) =
+                (self.planner, Arc::clone(&self.catalogs), Arc::clone(&short.plan));
             let (constants, was_long) = (Arc::clone(&constants), Arc::clone(&plans.was_long));
             let planned = async move {
                 was_long.store(true, Ordering::Relaxed);
@@ -190,7 +191,10 @@ impl SubPlanRuns {
             };
             planned.boxed()
         };
-        let Some(rows) = short.chain.run(self.catalogs.statement(), &constants, None, long)? else {
+        let Some(rows) = short
+            .chain
+            .run(self.catalogs.statement(), &constants, None, long)?
+        else {
             return Ok(None);
         };
         let schema = Arc::clone(definition.plan.schema().inner());

@@ -71,13 +71,7 @@ pub fn scan_batches(
 ) -> BoxStream<'static, Result<RecordBatch>> {
     let figures = metrics.figures.clone();
     let parts = parts_of(path).map(move |part| {
-        let scan = BatchScan::new(
-            Arc::clone(&txn),
-            part,
-            &columns,
-            demand,
-            Arc::clone(&metrics),
-        );
+        let scan = BatchScan::new(Arc::clone(&txn), part, &columns, demand, Arc::clone(&metrics));
         stream::try_unfold(scan, |mut scan| async move {
             Ok(scan.next_batch().await?.map(|batch| (batch, scan)))
         })

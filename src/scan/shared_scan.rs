@@ -377,7 +377,13 @@ mod tests {
     async fn readers_share_a_long_scan_and_every_row_comes_once() {
         let (store, table) = store().await;
         let txn = Arc::new(Transaction::begin(store, 1 << 20).await.unwrap());
-        let scan = SharedScan::new(txn, &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
+        let scan = SharedScan::new(
+            txn,
+            &path(&table, None),
+            ScannedColumns::new(vec![0]),
+            Arc::default(),
+        )
+        .unwrap();
         let read = read(&scan, 3).await;
         assert!(read.iter().all(|rows| !rows.is_empty()));
         let mut all = read.concat();
@@ -424,7 +430,13 @@ mod tests {
             None,
         )
         .unwrap();
-        let scan = SharedScan::new(Arc::new(txn), &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
+        let scan = SharedScan::new(
+            Arc::new(txn),
+            &path(&table, None),
+            ScannedColumns::new(vec![0]),
+            Arc::default(),
+        )
+        .unwrap();
         let read = read(&scan, 2).await;
         assert_eq!(read[0], (0..ROWS).collect::<Vec<_>>());
         assert!(read[1].is_empty());
@@ -434,7 +446,13 @@ mod tests {
     async fn a_reader_that_goes_leaves_the_others_no_wait() {
         let (store, table) = store().await;
         let txn = Arc::new(Transaction::begin(store, 1 << 20).await.unwrap());
-        let scan = SharedScan::new(txn, &path(&table, None), ScannedColumns::new(vec![0]), Arc::default()).unwrap();
+        let scan = SharedScan::new(
+            txn,
+            &path(&table, None),
+            ScannedColumns::new(vec![0]),
+            Arc::default(),
+        )
+        .unwrap();
         let mut first = scan.reader();
         assert!(first.try_next().await.unwrap().is_some());
         let mut second = scan.reader();

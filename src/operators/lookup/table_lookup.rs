@@ -603,7 +603,11 @@ impl RunningLookup {
     /// Rows that were read, by their keys.
     fn by_key(&mut self, read: &RecordBatch) -> Result<InnerRows> {
         let keys = &read.columns()[..self.columns.len()];
-        Ok(InnerRows::new(self.read.joined_part(read)?, self.encoded(keys)?, keys))
+        Ok(InnerRows::new(
+            self.read.joined_part(read)?,
+            self.encoded(keys)?,
+            keys,
+        ))
     }
 
     /// Keys in a form that compares.

@@ -4,9 +4,11 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::time::timeout;
 
 use super::reading::{Copied, Reading};
 use crate::parse::copy::{Copy, CopyPlace};
@@ -14,8 +16,18 @@ use crate::sql::{Outcome, Statement};
 use crate::system::{Jobs, StatementContext};
 use crate::{Error, Result};
 
-/// Pieces of data that wait to be read.
-const PIECES_AHEAD: usize = 4;
+/// Bytes of data that wait to be read, or one piece.
+const BYTES_AHEAD: usize = 1 << 20;
+
+/// How long no more has come until what there is is read, however little.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Data that waits to be read.
+struct Piece {
+    data: Bytes,
+    /// Its part of `BYTES_AHEAD`.
+    _room: OwnedSemaphorePermit,
+}
 
 /// A COPY FROM that takes the client's data. Dropped before `finish` has answered, it stops, and its transaction is to be undone once
 /// [`CopyIn::stopped`] has answered.
@@ -24,7 +36,8 @@ pub struct CopyIn {
     pub columns: usize,
     /// Whether the data is binary.
     pub is_binary: bool,
-    pieces: Option<mpsc::Sender<Bytes>>,
+    pieces: Option<mpsc::UnboundedSender<Piece>>,
+    room: Arc<Semaphore>,
     work: Option<Work>,
     jobs: Arc<Jobs>,
 }
@@ -45,12 +58,13 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
             tag: format!("COPY {}", copied.rows),
         });
     }
-    let (pieces, received) = mpsc::channel(PIECES_AHEAD);
+    let (pieces, received) = mpsc::unbounded_channel();
     let jobs = Arc::clone(&ctx.jobs);
     Ok(Outcome::CopyIn(CopyIn {
         columns: reading.columns(),
         is_binary: reading.is_binary(),
         pieces: Some(pieces),
+        room: Arc::new(Semaphore::new(BYTES_AHEAD)),
         work: Some(Box::pin(async move {
             jobs.run_on_query_threads(Box::pin(read_pieces(reading, received)))
                 .await
@@ -59,11 +73,20 @@ pub(super) async fn begin(ctx: &StatementContext, statement: &Statement, copy: &
     }))
 }
 
-async fn read_pieces(mut reading: Reading, mut pieces: mpsc::Receiver<Bytes>) -> Result<Copied> {
-    while let Some(piece) = pieces.recv().await {
-        reading.take(&piece).await?;
+async fn read_pieces(mut reading: Reading, mut pieces: mpsc::UnboundedReceiver<Piece>) -> Result<Copied> {
+    loop {
+        let piece = match timeout(PAUSE, pieces.recv()).await {
+            Ok(piece) => piece,
+            Err(_) => {
+                reading.catch_up().await?;
+                pieces.recv().await
+            }
+        };
+        match piece {
+            Some(piece) => reading.take(&piece.data).await?,
+            None => return reading.end().await,
+        }
     }
-    reading.end().await
 }
 
 impl CopyIn {
@@ -73,17 +96,18 @@ impl CopyIn {
         let (Some(pieces), Some(work)) = (&self.pieces, &mut self.work) else {
             return Err(ended());
         };
+        let bytes = piece.len().min(BYTES_AHEAD) as u32;
         let result = tokio::select! {
             biased;
-            result = work => result,
-            sent = pieces.send(piece) => match sent {
-                Ok(()) => return Ok(()),
-                // It has ended, and says how.
-                Err(_) => match &mut self.work {
-                    Some(work) => work.await,
-                    None => return Err(ended()),
-                },
-            },
+            result = &mut *work => result,
+            room = Arc::clone(&self.room).acquire_many_owned(bytes) => {
+                let _room = room.map_err(|_| ended())?;
+                match pieces.send(Piece { data: piece, _room }) {
+                    Ok(()) => return Ok(()),
+                    // It has ended, and says how.
+                    Err(_) => work.await,
+                }
+            }
         };
         self.work = None;
         Err(result.err().unwrap_or_else(ended))

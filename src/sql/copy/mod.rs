@@ -5,6 +5,7 @@ mod batch;
 mod file;
 mod from;
 mod options;
+mod parser;
 mod reading;
 mod to;
 

@@ -1,30 +1,23 @@
-//! `Reading`: the work of a COPY FROM: pieces of data to records, to batches, to rows written. Its errors say where in the data
-//! they were met, as PostgreSQL's CONTEXT does.
+//! `Reading`: the work of a COPY FROM: pieces of data to rows written. A `Parser` makes batches of the data, in a task of its own beside
+//! the writing of those before where there is much of it. Errors say where in the data they were met, as PostgreSQL's CONTEXT does.
 
 use std::sync::Arc;
 
 use sqlparser::ast;
+use tokio::sync::oneshot;
 
-use super::batch::{BatchBuilder, Origin, ROWS_MAX, RecordFault};
 use super::options::Options;
-use crate::copy::{CopyHeader, Decoder, FieldValue, Progress, Record};
+use super::parser::{BATCH_BYTES, Parsed, ParsedRows, Parser};
+use crate::copy::{CopyHeader, FieldValue, Record};
 use crate::parse::copy::{Copy, CopyPlace, CopySubject};
 use crate::sql::Statement;
-use crate::sql::dml::{CopyPlan, Given, References, settle};
+use crate::sql::dml::{CopyPlan, References, settle};
+use crate::system::query_threads::{self, Stop};
 use crate::system::statement_memory::HeldBytes;
 use crate::system::{CopyProgress, Copying, Notice, StatementContext};
 use crate::table::RowFault;
 use crate::txn::Transaction;
 use crate::{Error, Result};
-
-/// Bytes of data after which a batch is written, however few rows it has.
-const BATCH_BYTES: usize = 256 << 10;
-
-/// Bytes of data that are read at once.
-const PART_BYTES: usize = 64 << 10;
-
-/// Bytes of a line, or of a value, that CONTEXT shows.
-const SHOWN_BYTES_MAX: usize = 100;
 
 /// Data on its way to rows.
 pub(super) struct Reading {
@@ -33,21 +26,28 @@ pub(super) struct Reading {
     copy: Copy,
     selection: Option<ast::Expr>,
     plan: CopyPlan,
-    options: Options,
-    decoder: Decoder,
-    record: Record,
-    batch: BatchBuilder,
+    options: Arc<Options>,
+    /// What is to be parsed next.
+    block: Vec<u8>,
+    parsing: Parsing,
     /// What its rows have left to be asked of foreign keys.
     references: References,
     /// The next record is the header.
     awaits_header: bool,
     copied: u64,
-    /// Rows left out (ON_ERROR).
-    skipped: u64,
     held: HeldBytes,
     copying: Copying,
     /// What of it is committed already (BATCH_ROWS).
     batches: Option<CommittedBatches>,
+}
+
+/// Where the parser is.
+enum Parsing {
+    Here(Box<Parser>),
+    /// It parses a block.
+    Beside(oneshot::Receiver<(Box<Parser>, Vec<Parsed>)>, Stop),
+    /// It was lost with an error.
+    Ended,
 }
 
 /// The transactions of a COPY that commits as it goes.
@@ -74,7 +74,7 @@ impl Reading {
         let has_marker = copy.options.iter().any(|option| option.name == "default");
         let name = relation_of(copy)?;
         let plan = CopyPlan::bind(ctx, name, &columns, selection.as_ref(), has_marker).await?;
-        let options = Options::of(copy, ctx.settings.client_encoding)?;
+        let options = Arc::new(Options::of(copy, ctx.settings.client_encoding)?);
         let format = &options.format;
         for (forced, option) in [
             (&format.force_not_null, "FORCE_NOT_NULL"),
@@ -89,10 +89,11 @@ impl Reading {
                 message: "COPY with BATCH_ROWS cannot run inside a transaction block".to_string(),
             });
         }
-        let (columns, bytes_max) = (plan.columns().len(), ctx.settings.message_bytes_max);
+        let bytes_max = ctx.settings.message_bytes_max;
+        let parser = Parser::new(&plan, &options, ctx.format_settings(), bytes_max);
         Ok(Reading {
-            decoder: Decoder::new(format.clone(), columns, bytes_max),
-            batch: BatchBuilder::new(plan.columns(), format, ctx.format_settings()),
+            block: Vec::new(),
+            parsing: Parsing::Here(Box::new(parser)),
             references: References::default(),
             awaits_header: format.header != CopyHeader::Absent,
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
@@ -106,9 +107,7 @@ impl Reading {
                 .map(|rows| CommittedBatches { rows, committed: 0 }),
             ctx: ctx.clone(),
             copy: copy.clone(),
-            record: Record::default(),
             copied: 0,
-            skipped: 0,
             selection,
             plan,
             options,
@@ -125,17 +124,23 @@ impl Reading {
         self.options.format.is_binary()
     }
 
-    /// Takes a piece of the data. Errors: the data's, and those of writing rows.
+    /// Takes a piece of the data, and reads on once there is much. Errors: the data's, and those of writing rows.
     pub(super) async fn take(&mut self, piece: &[u8]) -> Result<()> {
-        // What is released of a long piece is little each time: what is behind it moves up.
-        for part in piece.chunks(PART_BYTES) {
-            self.copying.progress().add_bytes(part.len());
-            let taken = self.decoder.push(part);
-            taken.map_err(|error| self.told_far(error))?;
-            let read = self.read_records().await;
-            read.map_err(|error| self.told_far(error))?;
+        self.copying.progress().add_bytes(piece.len());
+        for part in piece.chunks(BATCH_BYTES) {
+            self.block.extend_from_slice(part);
+            if self.block.len() >= BATCH_BYTES {
+                let read = self.read_beside().await;
+                read.map_err(|error| self.told_far(error))?;
+            }
         }
-        self.held.resize(self.decoder.held_bytes())
+        Ok(())
+    }
+
+    /// Reads all that has come, for no more does at present. Errors: as `take`.
+    pub(super) async fn catch_up(&mut self) -> Result<()> {
+        let read = self.read_here().await;
+        read.map_err(|error| self.told_far(error))
     }
 
     /// No more data comes: writes the last rows; answers how many there were. Errors: as `take`.
@@ -150,17 +155,19 @@ impl Reading {
     }
 
     async fn read_end(&mut self) -> Result<()> {
-        self.decoder.end()?;
-        self.read_records().await?;
+        self.read_here().await?;
+        self.parser()?.end()?;
+        self.read_here().await?;
         if self.awaits_header && self.options.format.header == CopyHeader::Match {
             // As PostgreSQL has it, for which there is an empty line.
             let context = format!("COPY {}, line 1: \"\"", self.plan.table_name());
             return Err(wrong_fields(1, self.columns()).in_context(context));
         }
-        self.write_batch().await?;
+        let (rows, skipped) = (self.parser()?.rows()?, self.parser()?.skipped());
+        self.write_rows(&rows).await?;
         settle(&self.ctx, &self.references).await?;
-        if self.skipped > 0 {
-            let rows = match self.skipped {
+        if skipped > 0 {
+            let rows = match skipped {
                 1 => "1 row was".to_string(),
                 rows => format!("{rows} rows were"),
             };
@@ -185,105 +192,89 @@ impl Reading {
         }
     }
 
-    async fn read_records(&mut self) -> Result<()> {
-        loop {
-            match self.decoder.read(&mut self.record) {
-                Ok(Progress::Row) if self.awaits_header => self.take_header().await?,
-                Ok(Progress::Row) => self.take_record().await?,
-                Ok(Progress::Starved | Progress::Ended) => return Ok(()),
-                // Nothing was read yet, not even the first of a row.
-                Err(error) if self.decoder.number() == 0 => return Err(error),
-                Err(error) => {
-                    let fault = RecordFault {
-                        column: None,
-                        error: Box::new(error),
-                    };
-                    return Err(self.refused(fault).await);
-                }
+    /// Has the block parsed in a task of its own, and writes meanwhile what came of the one before.
+    async fn read_beside(&mut self) -> Result<()> {
+        if self.awaits_header {
+            return self.read_here().await;
+        }
+        let (mut parser, parsed) = self.returned().await?;
+        let is_refused = matches!(parsed.last(), Some(Parsed::Refused(..)));
+        let block = std::mem::replace(&mut self.block, Vec::with_capacity(2 * BATCH_BYTES));
+        let lines = parsed.iter().map(Parsed::held_bytes).sum::<usize>();
+        self.held.resize(parser.held_bytes() + 2 * block.len() + lines)?;
+        if !is_refused {
+            let (answer, answered) = oneshot::channel();
+            let (_, stop) = query_threads::spawn(async move {
+                let mut parsed = Vec::new();
+                parser.read_block(&block, &mut parsed);
+                // Nobody waits for it any more when it cannot be sent.
+                let _ = answer.send((parser, parsed));
+            })?;
+            self.parsing = Parsing::Beside(answered, stop);
+        }
+        self.write(parsed).await
+    }
+
+    /// Parses and writes all that has come.
+    async fn read_here(&mut self) -> Result<()> {
+        let (parser, parsed) = self.returned().await?;
+        self.parsing = Parsing::Here(parser);
+        self.write(parsed).await?;
+        let (block, mut parsed) = (std::mem::take(&mut self.block), Vec::new());
+        if !self.awaits_header {
+            self.parser()?.read_block(&block, &mut parsed);
+        } else {
+            self.parser()?.push(&block)?;
+            if self.read_header().await? {
+                self.parser()?.read(&mut parsed);
             }
-            if self.batch.len() >= self.batch_rows_max() || self.decoder.read_bytes() >= BATCH_BYTES {
-                self.write_batch().await?;
-            }
+        }
+        let held = self.parser()?.held_bytes();
+        self.held.resize(held)?;
+        self.write(parsed).await
+    }
+
+    /// The parser, and what it has made of its last block.
+    async fn returned(&mut self) -> Result<(Box<Parser>, Vec<Parsed>)> {
+        match std::mem::replace(&mut self.parsing, Parsing::Ended) {
+            Parsing::Here(parser) => Ok((parser, Vec::new())),
+            Parsing::Beside(answered, _stop) => answered.await.map_err(|_| query_threads::panicked()),
+            Parsing::Ended => Err(Error::internal("a COPY goes on that has failed")),
         }
     }
 
-    fn batch_rows_max(&self) -> usize {
-        let committed = self.batches.as_ref().map(|batches| batches.rows);
-        let committed = committed.and_then(|rows| usize::try_from(rows).ok());
-        committed.map_or(ROWS_MAX, |rows| rows.min(ROWS_MAX))
+    /// The parser, which is here.
+    fn parser(&mut self) -> Result<&mut Parser> {
+        match &mut self.parsing {
+            Parsing::Here(parser) => Ok(parser),
+            Parsing::Beside(..) | Parsing::Ended => Err(Error::internal("a parser that is elsewhere")),
+        }
     }
 
-    async fn take_record(&mut self) -> Result<()> {
-        let origin = self.origin();
-        let Err(fault) = self.batch.append(&self.record, origin.clone()) else {
-            return Ok(());
+    /// Reads the header, which names the columns, or should. `false`: it has not come.
+    async fn read_header(&mut self) -> Result<bool> {
+        let Some(header) = self.parser()?.next_record()?.cloned() else {
+            return Ok(false);
         };
-        let is_soft = fault.column.is_some() && fault.error.sqlstate().starts_with("22");
-        if !self.options.ignores_errors || !is_soft {
-            return Err(self.refused(fault).await);
-        }
-        if self.options.is_verbose {
-            self.tell_skipped(&fault);
-        }
-        self.skipped += 1;
-        if self
-            .options
-            .reject_limit
-            .is_some_and(|limit| self.skipped > limit)
-        {
-            let limit = self.options.reject_limit.unwrap_or_default();
-            let error = Error::DataException {
-                state: "22P02",
-                message: format!(
-                    "skipped more than REJECT_LIMIT ({limit}) rows due to data type incompatibility"
-                ),
-            };
-            return Err(error.in_context(self.field_context(fault.column)));
-        }
-        self.batch.leave_out(origin)
-    }
-
-    fn tell_skipped(&self, fault: &RecordFault) {
-        let line = self.decoder.number();
-        let column = fault.column.map_or("", |at| self.batch.column_name(at));
-        let value = match fault.column.and_then(|at| self.record.get(at)) {
-            Some(FieldValue::Data(bytes)) => format!("\"{}\"", shortened(&String::from_utf8_lossy(bytes))),
-            _ => "null input".to_string(),
-        };
-        self.notice(format!(
-            "skipping row due to data type incompatibility at line {line} for column \"{column}\": {value}"
-        ));
-    }
-
-    fn notice(&self, message: String) {
-        self.ctx.notice(Notice {
-            severity: "NOTICE",
-            sqlstate: "00000".into(),
-            detail: None,
-            message,
-            hint: None,
-        });
-    }
-
-    /// The header was read: it names the columns, or it should.
-    async fn take_header(&mut self) -> Result<()> {
         self.awaits_header = false;
         if self.options.format.header != CopyHeader::Match {
-            return Ok(());
+            return Ok(true);
         }
         let names_columns = super::column_names(&self.copy).is_empty() && self.plan.takes_new_columns();
         let taken = match names_columns {
-            true => self.bind_header().await,
-            false => self.check_header(),
+            true => self.bind_header(&header).await,
+            false => self.check_header(&header),
         };
-        taken.map_err(|error| error.in_context(self.line_context(&self.origin(), true)))
+        let context = self.parser()?.record_context();
+        taken.map_err(|error| error.in_context(context))?;
+        Ok(true)
     }
 
     /// The columns of a dynamic table are those that the header names.
-    async fn bind_header(&mut self) -> Result<()> {
-        let mut names = Vec::with_capacity(self.record.len());
-        for at in 0..self.record.len() {
-            match self.record.get(at) {
+    async fn bind_header(&mut self, header: &Record) -> Result<()> {
+        let mut names = Vec::with_capacity(header.len());
+        for at in 0..header.len() {
+            match header.get(at) {
                 Some(FieldValue::Data(name)) if !name.is_empty() => {
                     names.push(String::from_utf8_lossy(name).into_owned());
                 }
@@ -301,22 +292,20 @@ impl Reading {
         let ctx = self.ctx.clone().seeing_definitions().await?;
         self.plan = CopyPlan::bind(&ctx, name, &names, selection, has_marker).await?;
         self.ctx = ctx;
-        self.batch = BatchBuilder::new(
-            self.plan.columns(),
-            &self.options.format,
-            self.ctx.format_settings(),
-        );
+        if let Parsing::Here(parser) = &mut self.parsing {
+            parser.set_columns(&self.plan, self.ctx.format_settings());
+        }
         Ok(())
     }
 
-    fn check_header(&self) -> Result<()> {
-        let (found, expected) = (self.record.len(), self.plan.columns().len());
+    fn check_header(&self, header: &Record) -> Result<()> {
+        let (found, expected) = (header.len(), self.plan.columns().len());
         if found != expected {
             return Err(wrong_fields(found, expected));
         }
         for (at, column) in self.plan.columns().enumerate() {
             let (number, expected) = (at + 1, &column.name);
-            let got = match self.record.get(at) {
+            let got = match header.get(at) {
                 Some(FieldValue::Data(name)) if name == expected.as_bytes() => continue,
                 Some(FieldValue::Data(name)) => format!("\"{}\"", String::from_utf8_lossy(name)),
                 _ => format!("null value (\"{}\")", self.options.format.null),
@@ -328,35 +317,37 @@ impl Reading {
         Ok(())
     }
 
-    /// The error for a record, unless one before it, which is not written yet, is at fault.
-    async fn refused(&mut self, fault: RecordFault) -> Error {
-        let context = match fault.column {
-            Some(_) => self.field_context(fault.column),
-            None => self.line_context(&self.origin(), true),
-        };
-        match self.write_batch().await {
-            // PostgreSQL asks for duplicates later.
-            Ok(()) => fault.error.in_context(context),
-            Err(earlier) => match earlier.bare() {
-                Error::UniqueViolation { .. } => fault.error.in_context(context),
-                _ => earlier,
-            },
+    /// Writes what was parsed. Errors: those of writing rows; what was refused.
+    async fn write(&mut self, parsed: Vec<Parsed>) -> Result<()> {
+        for parsed in parsed {
+            match parsed {
+                Parsed::Rows(rows) => self.write_rows(&rows).await?,
+                Parsed::Notice(message) => self.notice(message),
+                Parsed::Refused(before, error) => {
+                    return Err(match self.write_rows(&before).await {
+                        Ok(()) => error,
+                        // PostgreSQL asks for duplicates later.
+                        Err(earlier) if matches!(earlier.bare(), Error::UniqueViolation { .. }) => error,
+                        Err(earlier) => earlier,
+                    });
+                }
+            }
         }
+        Ok(())
     }
 
-    async fn write_batch(&mut self) -> Result<()> {
-        let (given, origins): (Given, Vec<Origin>) = self.batch.finish()?;
-        if !origins.is_empty() {
-            match self.plan.write(&self.ctx, &given, &self.references).await {
+    async fn write_rows(&mut self, rows: &ParsedRows) -> Result<()> {
+        let given = &rows.given;
+        if given.count > 0 {
+            match self.plan.write(&self.ctx, given, &self.references).await {
                 Ok(written) => {
                     self.copied += written as u64;
                     let excluded = (given.count - written) as u64;
                     self.copying.progress().add_rows(written as u64, excluded);
                 }
-                Err(fault) => return Err(self.fault_of_row(fault, &origins)),
+                Err(fault) => return Err(self.fault_of_row(fault, rows)),
             }
         }
-        self.decoder.release();
         self.commit_batch().await
     }
 
@@ -377,46 +368,23 @@ impl Reading {
         self.plan.lock(&self.ctx).await
     }
 
-    fn fault_of_row(&self, fault: RowFault, origins: &[Origin]) -> Error {
-        match fault.row.and_then(|row| origins.get(row)) {
+    fn fault_of_row(&self, fault: RowFault, rows: &ParsedRows) -> Error {
+        let shows_line = !matches!(fault.error, Error::UniqueViolation { .. });
+        let table = self.plan.table_name();
+        match fault.row.and_then(|row| rows.context_of(row, table, shows_line)) {
             None => fault.error,
-            Some(origin) => {
-                let shows_line = !matches!(fault.error, Error::UniqueViolation { .. });
-                fault.error.in_context(self.line_context(origin, shows_line))
-            }
+            Some(context) => fault.error.in_context(context),
         }
     }
 
-    fn origin(&self) -> Origin {
-        Origin {
-            number: self.decoder.number(),
-            line: self.decoder.line(),
-        }
-    }
-
-    fn line_context(&self, origin: &Origin, shows_line: bool) -> String {
-        let place = format!("COPY {}, line {}", self.plan.table_name(), origin.number);
-        match &origin.line {
-            Some(line) if shows_line => format!("{place}: \"{}\"", shortened(self.decoder.text(line))),
-            _ => place,
-        }
-    }
-
-    /// Of the record read last.
-    fn field_context(&self, column: Option<usize>) -> String {
-        let place = self.line_context(&self.origin(), false);
-        let Some(at) = column else { return place };
-        let place = format!("{place}, column {}", self.batch.column_name(at));
-        match self.record.get(at) {
-            _ if self.is_binary() => place,
-            Some(FieldValue::Data(value)) => {
-                format!("{place}: \"{}\"", shortened(&String::from_utf8_lossy(value)))
-            }
-            _ => match self.batch.null_text(at) {
-                Some(text) => format!("{place}: \"{}\"", shortened(text)),
-                None => format!("{place}: null input"),
-            },
-        }
+    fn notice(&self, message: String) {
+        self.ctx.notice(Notice {
+            severity: "NOTICE",
+            sqlstate: "00000".into(),
+            detail: None,
+            message,
+            hint: None,
+        });
     }
 }
 
@@ -442,14 +410,6 @@ fn wrong_fields(found: usize, expected: usize) -> Error {
     bad(format!(
         "wrong number of fields in header line: got {found}, expected {expected}"
     ))
-}
-
-/// A text as CONTEXT shows it.
-fn shortened(text: &str) -> String {
-    match text.len() > SHOWN_BYTES_MAX {
-        true => format!("{}...", &text[..text.floor_char_boundary(SHOWN_BYTES_MAX)]),
-        false => text.to_string(),
-    }
 }
 
 fn bad(message: String) -> Error {

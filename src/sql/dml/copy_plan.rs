@@ -37,7 +37,7 @@ pub(crate) struct CopyPlan {
 }
 
 /// Some rows of the data: a column of each of the plan's.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Given {
     /// The values.
     pub(crate) arrays: Vec<ArrayRef>,
