@@ -30,9 +30,10 @@ use crate::system::pg_catalog::CatalogContext;
 use crate::tree::{DependentJoin, Expr, SubPlan, SubPlanKind};
 
 /// The executable node.
+#[derive(Clone)]
 pub struct DependentJoinExec {
     input: Arc<dyn ExecutionPlan>,
-    sub_plans: Vec<PhysicalSubPlan>,
+    sub_plans: Arc<[PhysicalSubPlan]>,
     schema: SchemaRef,
     /// What makes its subqueries executable.
     planner: Planner,
@@ -79,7 +80,7 @@ impl DependentJoinExec {
 
     fn new(
         input: Arc<dyn ExecutionPlan>,
-        sub_plans: Vec<PhysicalSubPlan>,
+        sub_plans: Arc<[PhysicalSubPlan]>,
         schema: SchemaRef,
         planner: Planner,
     ) -> DependentJoinExec {
@@ -127,12 +128,7 @@ impl DependentJoinExec {
     fn with_shown(&self, shown: Arc<SubqueryPlans>) -> DependentJoinExec {
         DependentJoinExec {
             shown,
-            ..DependentJoinExec::new(
-                Arc::clone(&self.input),
-                self.sub_plans.clone(),
-                Arc::clone(&self.schema),
-                self.planner,
-            )
+            ..self.clone()
         }
     }
 }
@@ -170,7 +166,7 @@ impl ExecutionPlan for DependentJoinExec {
         &self,
         f: &mut dyn FnMut(&Arc<dyn PhysicalExpr>) -> DataFusionResult<TreeNodeRecursion>,
     ) -> DataFusionResult<TreeNodeRecursion> {
-        for sub_plan in &self.sub_plans {
+        for sub_plan in self.sub_plans.iter() {
             let exprs = sub_plan.bindings.iter().chain(&sub_plan.operand);
             for expr in exprs.chain(&sub_plan.asked_when) {
                 if f(expr)? == TreeNodeRecursion::Stop {
@@ -184,14 +180,11 @@ impl ExecutionPlan for DependentJoinExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let input = only_input(children)?;
-        let join = DependentJoinExec::new(
-            input,
-            self.sub_plans.clone(),
-            Arc::clone(&self.schema),
-            self.planner,
-        );
-        Ok(Arc::new(join.with_shown(Arc::clone(&self.shown))))
+        // Its properties are none of its input's.
+        Ok(Arc::new(DependentJoinExec {
+            input: only_input(children)?,
+            ..self.as_ref().clone()
+        }))
     }
     fn with_new_state(&self, state: Arc<dyn Any + Send + Sync>) -> Option<Arc<dyn ExecutionPlan>> {
         let earlier: Option<&DependentJoinExec> = CountMore::earlier(&*state)?;
@@ -211,7 +204,12 @@ impl ExecutionPlan for DependentJoinExec {
         let constants = run_constants(context.session_config()).map_err(to_datafusion)?;
         let runs = SubPlanRuns::new(self.planner, catalogs, constants, Arc::clone(&self.shown));
         let input = self.input.execute(partition, context)?;
-        let run = Run::new(self.sub_plans.clone(), Arc::clone(&self.schema), runs, memory);
+        let run = Run::new(
+            Arc::clone(&self.sub_plans),
+            Arc::clone(&self.schema),
+            runs,
+            memory,
+        );
         let batches = stream::try_unfold((input, run), |(mut input, mut run)| async move {
             loop {
                 if let Some(piece) = run.next().await? {

@@ -83,7 +83,7 @@ struct Begun {
 
 /// One execution.
 pub(super) struct Run {
-    sub_plans: Vec<PhysicalSubPlan>,
+    sub_plans: Arc<[PhysicalSubPlan]>,
     kept: Vec<KeptAnswers>,
     schema: SchemaRef,
     runs: SubPlanRuns,
@@ -93,7 +93,7 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(
-        sub_plans: Vec<PhysicalSubPlan>,
+        sub_plans: Arc<[PhysicalSubPlan]>,
         schema: SchemaRef,
         runs: SubPlanRuns,
         memory: Arc<dyn MemoryPool>,

@@ -99,8 +99,12 @@ impl ExecutionPlan for LockRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
+        let is_alike = Arc::ptr_eq(input.properties(), self.input.properties());
         Ok(Arc::new(LockRowsExec {
-            properties: properties_over(&input),
+            properties: match is_alike {
+                true => Arc::clone(&self.properties),
+                false => properties_over(&input),
+            },
             input,
             ..LockRowsExec::clone(&self)
         }))

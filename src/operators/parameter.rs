@@ -1,14 +1,18 @@
-//! Placeholders of a generic plan as what gives their value in the present run: a function without arguments.
+//! Placeholders of a generic plan as what gives their value in the present run: a function that looks at no argument. It has one, a
+//! constant: of expressions without any, DataFusion asks neither whether they are constant nor what their type bounds, and what it does
+//! not know of a parameter it does not know of all that is made with it.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, FieldRef, Schema};
-use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
+use datafusion_expr::interval_arithmetic::Interval;
 use datafusion_expr::{
     ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
 };
+use datafusion_physical_expr::expressions::Literal;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use crate::logical::run_inputs::RunInputs;
@@ -27,9 +31,11 @@ pub(super) fn parameter(
         id: placeholder.id.clone(),
         field: Arc::clone(field),
         inputs: Arc::clone(inputs),
-        signature: Signature::nullary(Volatility::Stable),
+        signature: Signature::any(1, Volatility::Stable),
     });
-    let call = ScalarFunctionExpr::try_new(Arc::new(function), Vec::new(), &Schema::empty(), Arc::default())?;
+    let unread: Arc<dyn PhysicalExpr> = Arc::new(Literal::new(ScalarValue::Boolean(None)));
+    let call =
+        ScalarFunctionExpr::try_new(Arc::new(function), vec![unread], &Schema::empty(), Arc::default())?;
     Ok(Arc::new(call))
 }
 
@@ -42,7 +48,7 @@ pub(super) fn placeholder_of(function: &ScalarUDF) -> Option<Placeholder> {
     })
 }
 
-/// A placeholder as a function without arguments.
+/// A placeholder as a function.
 struct Parameter {
     id: String,
     field: FieldRef,
@@ -82,6 +88,10 @@ impl ScalarUDFImpl for Parameter {
     }
     fn return_field_from_args(&self, _: ReturnFieldArgs) -> DataFusionResult<FieldRef> {
         Ok(Arc::new(self.field.as_ref().clone().with_nullable(true)))
+    }
+    fn evaluate_bounds(&self, _: &[&Interval]) -> DataFusionResult<Interval> {
+        Interval::make_unbounded(self.field.data_type())
+            .or_else(|_| Interval::make_unbounded(&DataType::Null))
     }
     fn invoke_with_args(&self, _: ScalarFunctionArgs) -> DataFusionResult<ColumnarValue> {
         Ok(ColumnarValue::Scalar(self.inputs.value(&self.id)?))

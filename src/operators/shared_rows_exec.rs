@@ -26,15 +26,10 @@ pub(super) struct SharedRowsExec {
 impl SharedRowsExec {
     /// The node over its input.
     pub(super) fn build(node: &SharedRows, input: Arc<dyn ExecutionPlan>) -> SharedRowsExec {
-        SharedRowsExec::new(input, Arc::clone(&node.rows))
-    }
-
-    fn new(input: Arc<dyn ExecutionPlan>, rows: Arc<Rows>) -> SharedRowsExec {
-        let properties = node_properties::in_parts(input.schema(), 1);
         SharedRowsExec {
+            rows: Arc::clone(&node.rows),
+            properties: node_properties::in_parts(input.schema(), 1),
             input,
-            rows,
-            properties,
         }
     }
 }
@@ -58,8 +53,12 @@ impl ExecutionPlan for SharedRowsExec {
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
-        let input = only_input(children)?;
-        Ok(Arc::new(SharedRowsExec::new(input, Arc::clone(&self.rows))))
+        // Of the input its properties have the schema alone.
+        Ok(Arc::new(SharedRowsExec {
+            input: only_input(children)?,
+            rows: Arc::clone(&self.rows),
+            properties: Arc::clone(&self.properties),
+        }))
     }
     fn execute(
         &self,
