@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::dependent_join::transform_expressions;
 use crate::Result;
@@ -19,7 +20,17 @@ pub(crate) fn bind(definition: &SubPlan, value: OuterValue<'_>) -> Result<Plan> 
     })
 }
 
-/// The same with placeholders of these names, one a binding.
+/// Names of placeholders for a subquery's outer columns, one a binding: no two subqueries share one, for they may stand in each other.
+pub(crate) fn new_names(definition: &SubPlan) -> Vec<Arc<str>> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let name = |_: &_| {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        Arc::from(format!("$outer{number}"))
+    };
+    definition.bindings.iter().map(name).collect()
+}
+
+/// The subquery's plan with placeholders of these names in place of outer columns.
 pub(crate) fn leave_open(definition: &SubPlan, names: &[Arc<str>]) -> Result<Plan> {
     replace(definition, &|at, outer| match outer {
         Expr::OuterReferenceColumn(field, _) => Some(Expr::Placeholder(Placeholder {

@@ -1,7 +1,7 @@
 //! `SubPlanRuns`: how the subqueries of a dependent join are run for the outer rows: as short statements, or by generic plans, whose
 //! parameters the outer columns are, or, where they cannot be, each planned for its constants.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow::array::RecordBatch;
@@ -16,7 +16,7 @@ use super::planning::{Planner, Planning, serial};
 use super::short::{ShortPlan, as_rows_of};
 use super::subquery_plans::SubqueryPlans;
 use crate::Result;
-use crate::logical::outer_values::{bind, leave_open, named_after};
+use crate::logical::outer_values::{bind, leave_open, named_after, new_names};
 use crate::logical::placeholder::Constants;
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::system::pg_catalog::CatalogContext;
@@ -28,7 +28,7 @@ const MISFITS_MAX: u32 = 3;
 /// The plans of one subquery, which runs of the join after one another share.
 #[derive(Debug)]
 pub(super) struct KeptSubPlan {
-    /// The placeholders that its outer columns are: no two subqueries share one, for they may stand in each other.
+    /// The placeholders that its outer columns are.
     names: Vec<Arc<str>>,
     /// The subquery as a short statement, if it is one.
     short: OnceLock<Option<ShortSubPlan>>,
@@ -53,13 +53,8 @@ struct Kept {
 impl KeptSubPlan {
     /// Of a subquery that has not run.
     pub(super) fn new(definition: &SubPlan) -> KeptSubPlan {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let name = |_: &_| {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            Arc::from(format!("$outer{number}"))
-        };
         KeptSubPlan {
-            names: definition.bindings.iter().map(name).collect(),
+            names: new_names(definition),
             short: OnceLock::new(),
             was_long: Arc::default(),
             kept: Mutex::default(),

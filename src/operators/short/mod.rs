@@ -17,6 +17,7 @@ mod figures;
 mod groups;
 mod incremental_sort;
 mod join_group;
+mod lateral;
 mod order;
 mod point_read;
 mod prune;
@@ -212,7 +213,11 @@ impl ShortPlan {
         let is_told = |step: &Step| {
             !matches!(
                 step,
-                Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. }
+                Step::CatalogLookup(_)
+                    | Step::Lateral(_)
+                    | Step::SubChain(_)
+                    | Step::Beside { .. }
+                    | Step::Numbered { .. }
             )
         };
         !matches!(
