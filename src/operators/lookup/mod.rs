@@ -5,10 +5,12 @@ mod inner_read;
 mod inner_rows;
 mod lookup_keys;
 mod partners;
+mod running_lookup;
 mod story;
 mod table_lookup;
 mod whole_inner;
 
 pub(crate) use partners::{Joined, JoinedSchema};
+pub(crate) use running_lookup::{LookupFigures, RunningLookup};
 pub(crate) use story::LookupStory;
-pub(crate) use table_lookup::{Lookup, LookupFigures, RunningLookup};
+pub(crate) use table_lookup::Lookup;

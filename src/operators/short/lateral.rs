@@ -11,7 +11,6 @@ use datafusion_physical_expr::PhysicalExpr;
 use futures::stream::{self, StreamExt};
 use futures::{FutureExt, TryStreamExt};
 
-use super::step::Step;
 use super::{Long, ShortPlan, as_rows_of};
 use crate::functions::evaluate::values;
 use crate::functions::value_array::scalar_at;
@@ -55,8 +54,7 @@ impl Lateral {
         }
         let names = new_names(sub_plan);
         let chain = ShortPlan::of(&leave_open(sub_plan, &names).ok()?)?;
-        let locks = chain.steps.iter().any(|step| matches!(step, Step::LockRows(_)));
-        if locks || !chain.is_lasting() || !chain.may_drive() {
+        if chain.locks_rows() || !chain.is_lasting() || !chain.may_drive() {
             return None;
         }
         let bindings = sub_plan.bindings.iter();

@@ -417,6 +417,11 @@ impl ShortPlan {
         self.looks_up && !self.steps.iter().any(gathers)
     }
 
+    /// Whether it locks rows that it reads.
+    fn locks_rows(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::LockRows(_)))
+    }
+
     /// Whether it reads what is there when it runs, not what was there when it was planned.
     pub fn is_lasting(&self) -> bool {
         match &self.source {
