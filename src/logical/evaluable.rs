@@ -1,7 +1,7 @@
 //! What can be computed of the rows at hand: expressions of columns, constants and functions that need nothing of the statement, or only
 //! its catalogs.
 
-use crate::tree::{Expr, RowSchema, TreeNode};
+use crate::tree::{Expr, Plan, RowSchema, TreeNode, TreeNodeRecursion};
 
 /// Whether an expression is made of columns, constants and functions that need nothing of the statement.
 pub(crate) fn is_plain(expr: &Expr) -> bool {
@@ -37,4 +37,17 @@ pub(crate) fn is_computable(expr: &Expr, schema: &RowSchema) -> bool {
 /// Whether a function in an expression asks the catalogs.
 pub(crate) fn reads_catalogs(expr: &Expr) -> bool {
     expr.has(|expr| matches!(expr, Expr::ScalarFunction(call) if call.func.reads_catalogs()))
+}
+
+/// Whether a function that waits stands in the plan.
+pub(crate) fn waits(plan: &Plan) -> bool {
+    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits());
+    let mut found = false;
+    let walked = plan.apply_with_subqueries(|node| {
+        node.apply_expressions(|expr| {
+            found |= expr.exists(|expr| Ok(is_waiting(expr)))?;
+            Ok(TreeNodeRecursion::Continue)
+        })
+    });
+    found || walked.is_err()
 }

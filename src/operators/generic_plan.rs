@@ -19,8 +19,8 @@ use futures::stream::BoxStream;
 
 use super::planning::{Planner, Planning, run_context, serial};
 use super::semi_join_reduction::{are_in, with_narrowed_probes};
-use super::short::waits;
 use crate::Result;
+use crate::logical::evaluable::waits;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
 use crate::logical::run_inputs::RunInputs;

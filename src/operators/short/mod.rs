@@ -40,6 +40,7 @@ use ends::{Ends, count_or_read, first_rows};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 
+use crate::logical::evaluable::waits;
 use crate::logical::placeholder::Constants;
 use crate::plan::OrderColumn;
 use crate::scan::RowsStream;
@@ -48,7 +49,7 @@ use crate::scan::figures::watch;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
 use crate::table::RowLayout;
-use crate::tree::{Expr, Plan, TreeNode, TreeNodeRecursion};
+use crate::tree::Plan;
 use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 use extent::{Extent, stream_run};
@@ -589,17 +590,4 @@ pub(super) fn as_rows_of(rows: RecordBatch, schema: &SchemaRef) -> Result<Record
     let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
     let renamed = RecordBatch::try_new_with_options(Arc::clone(schema), rows.columns().to_vec(), &options);
     renamed.map_err(Error::arrow)
-}
-
-/// Whether a function that waits stands in the plan.
-pub(super) fn waits(plan: &Plan) -> bool {
-    let is_waiting = |expr: &Expr| matches!(expr, Expr::ScalarFunction(call) if call.func.waits());
-    let mut found = false;
-    let walked = plan.apply_with_subqueries(|node| {
-        node.apply_expressions(|expr| {
-            found |= expr.exists(|expr| Ok(is_waiting(expr)))?;
-            Ok(TreeNodeRecursion::Continue)
-        })
-    });
-    found || walked.is_err()
 }
