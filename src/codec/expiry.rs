@@ -113,9 +113,11 @@ impl ExpiryRule {
     /// The same of a row value of which `RowReader::new` made a reader before; of most only the beginning is read.
     #[inline]
     pub fn over_at_of_verified(&self, key: &[u8], value: &[u8]) -> Result<i64> {
-        self.counted(key, RowTimes::of_verified(value)?, || {
-            RowReader::of_verified(value)
-        })
+        let row = || RowReader::of_verified(value);
+        match &self.lifetime {
+            Some((ExpiryBase::Value { .. }, _)) => self.over_at(key, &row()?),
+            _ => self.counted(key, RowTimes::of_verified(value)?, row),
+        }
     }
 
     #[inline]

@@ -42,9 +42,10 @@ fn without_grouping(aggregate: Aggregate) -> Result<Plan> {
         .collect();
     let columns = aggregate.schema.columns();
     let first_call = aggregate.group_expr_len();
+    // All that it gave, the number of the set among it: what stands above knows its columns by their places.
     let mut outputs: Vec<Expr> = columns
         .iter()
-        .take(keys.len())
+        .take(first_call)
         .cloned()
         .map(Expr::Column)
         .collect();

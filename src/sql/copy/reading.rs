@@ -211,6 +211,8 @@ impl Reading {
                 let _ = answer.send((parser, parsed));
             })?;
             self.parsing = Parsing::Beside(answered, stop);
+            // It waits for this thread, where nobody else takes it; so this task is what another thread takes.
+            tokio::task::yield_now().await;
         }
         self.write(parsed).await
     }
