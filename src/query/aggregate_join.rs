@@ -1,10 +1,11 @@
 //! A correlated subquery of one aggregate as a join: `(SELECT 0.2 * avg(q) FROM lines WHERE part = parts.id)` is an outer
-//! join with `SELECT part, 0.2 * avg(q) FROM lines GROUP BY part`. The table is read once, where a dependent join would
-//! read it for every outer row. Called by `subquery` when expressions get their place in the plan.
+//! join with `SELECT part, 0.2 * avg(q) FROM lines GROUP BY part`; so is EXISTS that is no whole condition, by the keys that there are.
+//! The table is read once, where a dependent join would read it for every outer row. Called by `subquery` when expressions get their
+//! place in the plan.
 //!
 //! Only where that gives the same answer, and reads no more:
 //! 1. Outer columns appear in equalities with inner columns alone, of types whose equal values are one group.
-//! 2. Over no rows the subquery gives NULL, as the outer join does: no count, no coalesce.
+//! 2. Over no rows an aggregate gives NULL, as the outer join does: no count, no coalesce.
 //! 3. Full scans are allowed, so that none is hidden from the rule; and no key or index begins with one of the inner
 //!    columns, so that every run would be one, or nothing bounds the outer rows, for all of which it would run.
 
@@ -17,18 +18,36 @@ use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_ref
 use super::subquery::computed_below;
 use crate::Result;
 use crate::tree::{
-    Aggregate, Column, Expr, JoinType, Plan, SubPlan, SubPlanKind, conjunction, split_conjunction,
+    Aggregate, Column, Expr, Filter, JoinType, Plan, SubPlan, SubPlanKind, conjunction, split_conjunction,
 };
 
 /// A subquery as the right side of a join.
 pub(super) struct GroupedJoin {
-    /// Its groups: the keys, then the value by the subquery's name.
+    /// Its groups: the keys, then the value, if there is one, by the subquery's name.
     plan: Plan,
     /// What the keys equal, over the outer plan.
     outer_keys: Vec<Expr>,
     keys: Vec<Column>,
     /// The subquery's name.
     name: String,
+    /// What the subquery says of an outer row; NULLs stand beside those without a group.
+    answer: Answer,
+}
+
+/// See [`GroupedJoin::answer`].
+#[derive(Clone, Copy)]
+enum Answer {
+    Value,
+    Exists { negated: bool },
+}
+
+/// What a subquery makes of the rows of each group, and which rows they are.
+struct Grouped<'a> {
+    /// `None`: that they are there is all.
+    value: Option<Expr>,
+    aggregates: Vec<Expr>,
+    filter: &'a Filter,
+    answer: Answer,
 }
 
 impl Binder<'_> {
@@ -38,25 +57,20 @@ impl Binder<'_> {
         sub_plan: &SubPlan,
         is_bounded: bool,
     ) -> Result<Option<GroupedJoin>> {
-        if sub_plan.kind != SubPlanKind::Scalar {
-            return Ok(None);
-        }
-        let Some((value, aggregate)) = value_of_aggregate(&sub_plan.plan)? else {
+        let grouped = match sub_plan.kind {
+            SubPlanKind::Scalar => of_aggregate(&sub_plan.plan)?,
+            SubPlanKind::Exists { negated } => of_existence(&sub_plan.plan, negated),
+            _ => None,
+        };
+        let Some(Grouped {
+            value,
+            aggregates,
+            filter,
+            answer,
+        }) = grouped.filter(|grouped| !plan_has_outer_reference(&grouped.filter.input))
+        else {
             return Ok(None);
         };
-        let Plan::Filter(filter) = aggregate.input.as_ref() else {
-            return Ok(None);
-        };
-        let is_plain = aggregate.group_expr.is_empty()
-            && is_null_over_nothing(&value, aggregate)
-            && !aggregate
-                .aggr_expr
-                .iter()
-                .any(|expr| expr.is_volatile() || has_outer_reference(expr))
-            && !plan_has_outer_reference(&filter.input);
-        if !is_plain {
-            return Ok(None);
-        }
         let (correlated, own): (Vec<&Expr>, Vec<&Expr>) = split_conjunction(&filter.predicate)
             .into_iter()
             .partition(|condition| has_outer_reference(condition));
@@ -72,7 +86,8 @@ impl Binder<'_> {
         }
         let equal: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
         let reads = self.inner_reads(&filter.input, &equal)?;
-        if !reads.stored_only || !reads.may_scan || reads.by_key && is_bounded {
+        let is_of_catalogs = reads.catalogs && !matches!(answer, Answer::Value);
+        if !reads.stored_only || !reads.may_scan || reads.by_key && is_bounded || is_of_catalogs {
             return Ok(None);
         }
         let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();
@@ -83,21 +98,61 @@ impl Binder<'_> {
             .zip(&keys)
             .map(|(column, key)| column.alias(key))
             .collect();
-        outputs.push(value.alias(&sub_plan.name));
+        outputs.extend(value.map(|value| value.alias(&sub_plan.name)));
         let mut inner = filter.input.as_ref().clone();
         if let Some(own) = conjunction(own.into_iter().cloned()) {
             inner = inner.filter(own);
         }
         let plan = inner
-            .aggregate(groups.collect(), aggregate.aggr_expr.clone())?
+            .aggregate(groups.collect(), aggregates)?
             .project(outputs)?;
         Ok(Some(GroupedJoin {
             plan,
             outer_keys,
             keys: keys.iter().map(Column::new_unqualified).collect(),
             name: sub_plan.name.clone(),
+            answer,
         }))
     }
+}
+
+/// A plan that gives what an aggregate over filtered rows does; `None`: another.
+fn of_aggregate(plan: &Plan) -> Result<Option<Grouped<'_>>> {
+    let Some((value, aggregate)) = value_of_aggregate(plan)? else {
+        return Ok(None);
+    };
+    let Plan::Filter(filter) = aggregate.input.as_ref() else {
+        return Ok(None);
+    };
+    let is_plain = aggregate.group_expr.is_empty()
+        && is_null_over_nothing(&value, aggregate)
+        && !aggregate
+            .aggr_expr
+            .iter()
+            .any(|expr| expr.is_volatile() || has_outer_reference(expr));
+    Ok(is_plain.then(|| Grouped {
+        value: Some(value),
+        aggregates: aggregate.aggr_expr.clone(),
+        filter,
+        answer: Answer::Value,
+    }))
+}
+
+/// A plan of filtered rows of which it is asked whether there are any; `None`: another. What it selects does not matter.
+fn of_existence(plan: &Plan, negated: bool) -> Option<Grouped<'_>> {
+    let rows = match plan {
+        Plan::Projection(projection) if !projection.expr.iter().any(Expr::is_volatile) => {
+            projection.input.as_ref()
+        }
+        plan => plan,
+    };
+    let Plan::Filter(filter) = rows else { return None };
+    Some(Grouped {
+        value: None,
+        aggregates: Vec::new(),
+        filter,
+        answer: Answer::Exists { negated },
+    })
 }
 
 impl GroupedJoin {
@@ -106,8 +161,14 @@ impl GroupedJoin {
         let mut outputs: Vec<Expr> = (0..outer.schema().fields().len())
             .map(|index| Expr::Column(Column::from(outer.schema().qualified_field(index))))
             .collect();
-        outputs.push(Expr::Column(Column::new_unqualified(self.name)));
         let keys: Vec<Expr> = self.keys.into_iter().map(Expr::Column).collect();
+        // No key that equals something is NULL.
+        let key = keys.first().cloned().map(Box::new);
+        outputs.push(match (self.answer, key) {
+            (Answer::Exists { negated: false }, Some(key)) => Expr::IsNotNull(key).alias(&self.name),
+            (Answer::Exists { negated: true }, Some(key)) => Expr::IsNull(key).alias(&self.name),
+            _ => Expr::Column(Column::new_unqualified(&self.name)),
+        });
         outer
             .join_keys(self.plan, JoinType::Left, (self.outer_keys, keys))?
             .project(outputs)

@@ -81,6 +81,7 @@ impl Binder<'_> {
             stored_only: true,
             may_scan: true,
             by_key: false,
+            catalogs: false,
         };
         plan.apply(|node| {
             match node {
@@ -93,7 +94,10 @@ impl Binder<'_> {
                             .filter_map(|first| table.column_index_by_id(first.column))
                             .any(|at| equal.contains(table.columns[at].name.as_str()));
                     }
-                    None => reads.stored_only &= is_catalog(scan),
+                    None => {
+                        reads.catalogs |= is_catalog(scan);
+                        reads.stored_only &= is_catalog(scan);
+                    }
                 },
                 Plan::DependentJoin(_)
                 | Plan::SharedRows(_)
@@ -117,6 +121,8 @@ pub(super) struct InnerReads {
     pub(super) may_scan: bool,
     /// Some key or index begins with a column whose value is known.
     pub(super) by_key: bool,
+    /// A relation of the catalog is read, whose few rows are found without a join.
+    pub(super) catalogs: bool,
 }
 
 /// An outer column as subqueries refer to it; `None`: it is computed.
