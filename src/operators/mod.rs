@@ -30,6 +30,7 @@ mod node_properties;
 mod numeric_aggregate;
 pub mod observer;
 mod order_requirements;
+mod outer_join_rows;
 mod parallel;
 mod parameter;
 pub mod pauses;

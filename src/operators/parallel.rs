@@ -29,6 +29,7 @@ use datafusion_physical_plan::{
 };
 
 use super::order_requirements::sees_order;
+use super::outer_join_rows::OuterJoinRows;
 use super::scan_exec::KeyspanScanExec;
 
 /// Lets several readers work where nobody sees the order.
@@ -103,7 +104,10 @@ fn order_below(plan: &Arc<dyn ExecutionPlan>, order: RowOrder) -> DataFusionResu
 
 /// Whether rows that come one by one are passed on so.
 fn passes_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
-    plan.is::<FilterExec>() || plan.is::<ProjectionExec>() || plan.is::<CooperativeExec>()
+    plan.is::<FilterExec>()
+        || plan.is::<ProjectionExec>()
+        || plan.is::<CooperativeExec>()
+        || plan.is::<OuterJoinRows>()
 }
 
 /// Whether what is to be sorted has the order of the first sort keys: then it need not be read to the end for the first rows.

@@ -9,6 +9,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::coop::CooperativeExec;
 use datafusion_physical_plan::execution_plan::SchedulingType;
 
+use super::outer_join_rows::OuterJoinRows;
 use super::window_memory::WindowMemory;
 
 /// What makes more rows than it reads: joins and set-returning functions.
@@ -28,7 +29,7 @@ pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<
     .data()
 }
 
-/// Whether a node only passes rows on, to pause or to count them, which EXPLAIN leaves out.
+/// Whether a node only passes rows on, to pause, to count them or to say what is known of them, which EXPLAIN leaves out.
 pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
-    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>()
+    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>() || plan.is::<OuterJoinRows>()
 }

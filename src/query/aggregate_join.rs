@@ -103,9 +103,7 @@ impl Binder<'_> {
         if let Some(own) = conjunction(own.into_iter().cloned()) {
             inner = inner.filter(own);
         }
-        let plan = inner
-            .aggregate(groups.collect(), aggregates)?
-            .project(outputs)?;
+        let plan = inner.aggregate(groups.collect(), aggregates)?.project(outputs)?;
         Ok(Some(GroupedJoin {
             plan,
             outer_keys,

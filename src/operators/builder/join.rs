@@ -16,11 +16,28 @@ use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
 use crate::operators::join_sides::keeps_larger;
+use crate::operators::outer_join_rows::OuterJoinRows;
 use crate::tree::{Expr, Join, JoinType, NullEquality, Plan, RowSchema};
 
 impl Builder<'_> {
     /// The rows of both inputs that belong together.
     pub(super) fn join(&self, join: &Join, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
+        let joined = self.joined(join, inputs)?;
+        let lefts = join.left.schema().fields().len();
+        let is_extended = |at: usize| match join.join_type {
+            JoinType::Left => at >= lefts,
+            JoinType::Right => at < lefts,
+            JoinType::Full => true,
+            _ => false,
+        };
+        let extended: Arc<[bool]> = (0..joined.schema().fields().len()).map(is_extended).collect();
+        Ok(match extended.contains(&true) {
+            true => OuterJoinRows::of(joined, extended),
+            false => joined,
+        })
+    }
+
+    fn joined(&self, join: &Join, inputs: Vec<Operator>) -> DataFusionResult<Operator> {
         let [left, right] = <[Operator; 2]>::try_from(inputs)
             .map_err(|_| DataFusionError::Internal("a join has two inputs".to_string()))?;
         let filter = join

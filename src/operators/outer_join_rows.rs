@@ -1,0 +1,108 @@
+//! `OuterJoinRows`: the rows of an outer join, known for what they are. DataFusion takes what is constant in an input to be constant in
+//! the join's rows, also where NULLs stand beside rows without a partner: a sort by such a column, or its groups and partitions, would
+//! be left out. Put above outer joins by `builder`.
+
+use std::sync::Arc;
+
+use datafusion_common::{Result as DataFusionResult, Statistics};
+use datafusion_execution::{SendableRecordBatchStream, TaskContext};
+use datafusion_physical_expr::utils::collect_columns;
+use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
+use datafusion_physical_plan::statistics::{ChildStats, StatisticsArgs};
+use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
+
+use crate::operators::node_properties::{node_without_expressions, only_input};
+
+/// Passes rows on.
+#[derive(Debug)]
+pub(super) struct OuterJoinRows {
+    input: Arc<dyn ExecutionPlan>,
+    /// For each column whether it is NULL beside rows without a partner.
+    extended: Arc<[bool]>,
+    properties: Arc<PlanProperties>,
+}
+
+impl OuterJoinRows {
+    /// The rows of a join, whose columns are so.
+    pub(super) fn of(input: Arc<dyn ExecutionPlan>, extended: Arc<[bool]>) -> Arc<dyn ExecutionPlan> {
+        Arc::new(OuterJoinRows {
+            properties: properties_of(&input, &extended),
+            input,
+            extended,
+        })
+    }
+}
+
+/// What is known of the join's rows, but for what is said of columns that NULLs may stand in.
+fn properties_of(input: &Arc<dyn ExecutionPlan>, extended: &[bool]) -> Arc<PlanProperties> {
+    let joined = input.properties();
+    let is_kept = |expr: &Arc<dyn PhysicalExpr>| {
+        let columns = collect_columns(expr);
+        columns
+            .iter()
+            .all(|column| extended.get(column.index()) == Some(&false))
+    };
+    let equal = joined.equivalence_properties();
+    let mut known = EquivalenceProperties::new(input.schema());
+    let constants = equal.constants().into_iter();
+    // What is left out is only not made use of.
+    let _ = known.add_constants(constants.filter(|constant| is_kept(&constant.expr)));
+    let orders = equal.oeq_class().iter();
+    let orders = orders.map(|order| {
+        let keys = order.iter().take_while(|key| is_kept(&key.expr));
+        keys.cloned().collect::<Vec<_>>()
+    });
+    known.add_orderings(orders.collect::<Vec<_>>());
+    Arc::new(joined.as_ref().clone().with_eq_properties(known))
+}
+
+impl DisplayAs for OuterJoinRows {
+    fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(f, "OuterJoinRows")
+    }
+}
+
+impl ExecutionPlan for OuterJoinRows {
+    node_without_expressions!("OuterJoinRows");
+    fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
+        vec![&self.input]
+    }
+    fn maintains_input_order(&self) -> Vec<bool> {
+        vec![true]
+    }
+    fn benefits_from_input_partitioning(&self) -> Vec<bool> {
+        vec![false]
+    }
+    fn with_new_children(
+        self: Arc<Self>,
+        children: Vec<Arc<dyn ExecutionPlan>>,
+    ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+        let input = only_input(children)?;
+        let is_alike = Arc::ptr_eq(input.properties(), self.input.properties());
+        Ok(Arc::new(OuterJoinRows {
+            properties: match is_alike {
+                true => Arc::clone(&self.properties),
+                false => properties_of(&input, &self.extended),
+            },
+            input,
+            extended: Arc::clone(&self.extended),
+        }))
+    }
+    fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
+        vec![ChildStats::At(partition)]
+    }
+    fn statistics_from_inputs(
+        &self,
+        inputs: &[Arc<Statistics>],
+        _: &StatisticsArgs,
+    ) -> DataFusionResult<Arc<Statistics>> {
+        only_input(inputs.to_vec())
+    }
+    fn execute(
+        &self,
+        partition: usize,
+        context: Arc<TaskContext>,
+    ) -> DataFusionResult<SendableRecordBatchStream> {
+        self.input.execute(partition, context)
+    }
+}
