@@ -1,10 +1,10 @@
-//! `Reading`: the work of a COPY FROM: pieces of data to rows written. A `Parser` makes batches of the data, in a task of its own beside
+//! `Reading`: the work of a COPY FROM: pieces of data to rows written. A `Parser` makes batches of the data, on another thread beside
 //! the writing of those before where there is much of it. Errors say where in the data they were met, as PostgreSQL's CONTEXT does.
 
 use std::sync::Arc;
 
 use sqlparser::ast;
-use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::options::Options;
 use super::parser::{BATCH_BYTES, Parsed, ParsedRows, Parser};
@@ -12,7 +12,7 @@ use crate::copy::{CopyHeader, FieldValue, Record};
 use crate::parse::copy::{Copy, CopyPlace, CopySubject};
 use crate::sql::Statement;
 use crate::sql::dml::{CopyPlan, References, settle};
-use crate::system::query_threads::{self, Stop};
+use crate::system::query_threads;
 use crate::system::statement_memory::HeldBytes;
 use crate::system::{CopyProgress, Copying, Notice, StatementContext};
 use crate::table::RowFault;
@@ -44,8 +44,8 @@ pub(super) struct Reading {
 /// Where the parser is.
 enum Parsing {
     Here(Box<Parser>),
-    /// It parses a block.
-    Beside(oneshot::Receiver<(Box<Parser>, Vec<Parsed>)>, Stop),
+    /// It parses a block, on a thread of its own.
+    Beside(JoinHandle<(Box<Parser>, Vec<Parsed>)>),
     /// It was lost with an error.
     Ended,
 }
@@ -192,7 +192,7 @@ impl Reading {
         }
     }
 
-    /// Has the block parsed in a task of its own, and writes meanwhile what came of the one before.
+    /// Has the block parsed on another thread, and writes meanwhile what came of the one before.
     async fn read_beside(&mut self) -> Result<()> {
         if self.awaits_header {
             return self.read_here().await;
@@ -203,16 +203,12 @@ impl Reading {
         let lines = parsed.iter().map(Parsed::held_bytes).sum::<usize>();
         self.held.resize(parser.held_bytes() + 2 * block.len() + lines)?;
         if !is_refused {
-            let (answer, answered) = oneshot::channel();
-            let (_, stop) = query_threads::spawn(async move {
+            // A task of the query threads would wait for this one's thread.
+            self.parsing = Parsing::Beside(tokio::task::spawn_blocking(move || {
                 let mut parsed = Vec::new();
                 parser.read_block(&block, &mut parsed);
-                // Nobody waits for it any more when it cannot be sent.
-                let _ = answer.send((parser, parsed));
-            })?;
-            self.parsing = Parsing::Beside(answered, stop);
-            // It waits for this thread, where nobody else takes it; so this task is what another thread takes.
-            tokio::task::yield_now().await;
+                (parser, parsed)
+            }));
         }
         self.write(parsed).await
     }
@@ -240,7 +236,7 @@ impl Reading {
     async fn returned(&mut self) -> Result<(Box<Parser>, Vec<Parsed>)> {
         match std::mem::replace(&mut self.parsing, Parsing::Ended) {
             Parsing::Here(parser) => Ok((parser, Vec::new())),
-            Parsing::Beside(answered, _stop) => answered.await.map_err(|_| query_threads::panicked()),
+            Parsing::Beside(parsing) => parsing.await.map_err(|_| query_threads::panicked()),
             Parsing::Ended => Err(Error::internal("a COPY goes on that has failed")),
         }
     }
@@ -249,7 +245,7 @@ impl Reading {
     fn parser(&mut self) -> Result<&mut Parser> {
         match &mut self.parsing {
             Parsing::Here(parser) => Ok(parser),
-            Parsing::Beside(..) | Parsing::Ended => Err(Error::internal("a parser that is elsewhere")),
+            Parsing::Beside(_) | Parsing::Ended => Err(Error::internal("a parser that is elsewhere")),
         }
     }
 
