@@ -7,7 +7,8 @@
 //! 1. Outer columns appear in equalities with inner columns alone, of types whose equal values are one group.
 //! 2. Over no rows an aggregate gives NULL, as the outer join does: no count, no coalesce.
 //! 3. Full scans are allowed, so that none is hidden from the rule; and no key or index begins with one of the inner
-//!    columns, so that every run would be one, or nothing bounds the outer rows, for all of which it would run.
+//!    columns, so that every run would be one, or nothing bounds the outer rows, for all of which it would run. EXISTS, which needs one
+//!    row alone, is left to a key in any case.
 
 use std::collections::HashSet;
 
@@ -86,8 +87,12 @@ impl Binder<'_> {
         }
         let equal: HashSet<&str> = pairs.iter().map(|(column, _)| column.name.as_str()).collect();
         let reads = self.inner_reads(&filter.input, &equal)?;
-        let is_of_catalogs = reads.catalogs && !matches!(answer, Answer::Value);
-        if !reads.stored_only || !reads.may_scan || reads.by_key && is_bounded || is_of_catalogs {
+        // The first row that a key leads to is enough for EXISTS.
+        let is_found = match answer {
+            Answer::Value => reads.by_key && is_bounded,
+            Answer::Exists { .. } => reads.by_key || reads.catalogs,
+        };
+        if !reads.stored_only || !reads.may_scan || is_found {
             return Ok(None);
         }
         let (inner, outer_keys): (Vec<Column>, Vec<Expr>) = pairs.into_iter().unzip();

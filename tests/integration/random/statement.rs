@@ -73,6 +73,10 @@ pub(super) enum From {
     RightJoin,
     /// `t FULL JOIN u`, by no key.
     FullJoin,
+    /// `t LEFT JOIN` what of `u` has one value in a column.
+    OneValueOfU,
+    /// What of `t` has one value in a column `RIGHT JOIN u`.
+    OneValueOfT,
 }
 
 /// A piece of SQL: literals stand apart from the rest, with their types.
@@ -240,6 +244,12 @@ impl Select {
             From::Join => format!("{t} JOIN {u} ON u.a = t.a AND u.s = t.s"),
             From::RightJoin => format!("{t} RIGHT JOIN {u} ON u.a = t.a AND u.k > t.v"),
             From::FullJoin => format!("{t} FULL JOIN {u} ON u.a = t.a AND u.s = t.s"),
+            From::OneValueOfU => {
+                format!("{t} LEFT JOIN (SELECT * FROM {u} WHERE u.w = 1) u ON u.a = t.a")
+            }
+            From::OneValueOfT => {
+                format!("(SELECT * FROM {t} WHERE t.v = 1) t RIGHT JOIN {u} ON u.a = t.a")
+            }
         };
         let mut template = "SELECT ".to_string();
         if self.distinct {
@@ -642,6 +652,8 @@ impl Generator {
             From::Join,
             From::RightJoin,
             From::FullJoin,
+            From::OneValueOfU,
+            From::OneValueOfT,
         ]);
         let kind = self.random.random_range(0..10);
         let ty_of = |generator: &mut Generator| match from {
