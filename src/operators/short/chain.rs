@@ -7,7 +7,6 @@ use arrow::datatypes::Schema;
 use super::ShortPlan;
 use super::catalog_source::{CatalogSource, plain_relation};
 use super::join_group::{Growing, JoinGroup};
-use super::lateral::Lateral;
 use super::read::TableRead;
 use super::recursion::Recursion;
 use super::step::{Source, Step};
@@ -25,8 +24,8 @@ use crate::operators::lookup::Lookup;
 use crate::operators::row_locks::{MadeRows, RowLocks, TableRowLocks};
 use crate::tree::{
     Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, LockRows, NullEquality, OrderKey,
-    Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, SubPlanKind, Union, Window,
-    WindowedFunction, split_conjunction,
+    Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction,
+    split_conjunction,
 };
 
 /// The plan as a chain; `None` when it is none.
@@ -432,10 +431,6 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
 
 /// The chain with rows locked behind it.
 fn lock(mut chain: ShortPlan, locked: &LockRows) -> Option<ShortPlan> {
-    if chain.steps.iter().any(|step| matches!(step, Step::Lateral(_))) {
-        // What is asked again of newer rows is not asked of a subquery.
-        return None;
-    }
     let input = locked.input.schema();
     let tables = locked.locks.iter().map(|lock| {
         let key = lock.key.iter().map(|column| Computed::new(column, input));
@@ -484,13 +479,6 @@ fn number(mut chain: ShortPlan, window: &Window) -> Option<ShortPlan> {
 
 /// The chain with the answers of subqueries behind it. `None`: one of them is of another form.
 fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
-    if let [sub_plan] = join.sub_plans.as_slice()
-        && matches!(sub_plan.kind, SubPlanKind::Rows { .. })
-    {
-        let lateral = Lateral::read(sub_plan, join.input.schema())?;
-        chain.steps.push(Step::Lateral(Box::new(lateral)));
-        return Some(chain);
-    }
     let may_drive = chain.may_drive();
     let first = join.input.schema().fields().len();
     for (at, sub_plan) in join.sub_plans.iter().enumerate() {
