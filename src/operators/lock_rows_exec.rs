@@ -14,7 +14,7 @@ use super::row_locks::{KeyedLocks, MadeRows, RunningRowLocks, TableRowLocks};
 use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::logical::run_inputs::RunInputs;
-use crate::operators::node_properties::{node_without_expressions, only_input};
+use crate::operators::node_properties::{node_without_expressions, only_input, over_another};
 use crate::operators::physical_expr::ExprBuilder;
 use crate::operators::planning::statement_context;
 use crate::system::datafusion_error::to_datafusion;
@@ -99,12 +99,8 @@ impl ExecutionPlan for LockRowsExec {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
-        let is_alike = Arc::ptr_eq(input.properties(), self.input.properties());
         Ok(Arc::new(LockRowsExec {
-            properties: match is_alike {
-                true => Arc::clone(&self.properties),
-                false => properties_over(&input),
-            },
+            properties: over_another((&self.input, &self.properties), &input, properties_over),
             input,
             ..LockRowsExec::clone(&self)
         }))

@@ -7,7 +7,7 @@ use arrow::datatypes::SchemaRef;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_physical_expr::EquivalenceProperties;
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType};
-use datafusion_physical_plan::{Partitioning, PlanProperties};
+use datafusion_physical_plan::{ExecutionPlan, Partitioning, PlanProperties};
 
 /// Of a node that gives all rows in one part, in this order.
 pub(super) fn in_order(order: EquivalenceProperties) -> Arc<PlanProperties> {
@@ -23,6 +23,18 @@ pub(super) fn in_parts(schema: SchemaRef, parts: usize) -> Arc<PlanProperties> {
 pub(super) fn only_input<T>(inputs: Vec<T>) -> DataFusionResult<T> {
     let input = inputs.into_iter().next();
     input.ok_or_else(|| DataFusionError::Internal("no input".to_string()))
+}
+
+/// What a node over `before` says of itself, `known`, once another input stands in its place: the same where that says the same.
+pub(super) fn over_another(
+    (before, known): (&Arc<dyn ExecutionPlan>, &Arc<PlanProperties>),
+    input: &Arc<dyn ExecutionPlan>,
+    made: impl FnOnce(&Arc<dyn ExecutionPlan>) -> Arc<PlanProperties>,
+) -> Arc<PlanProperties> {
+    match Arc::ptr_eq(before.properties(), input.properties()) {
+        true => Arc::clone(known),
+        false => made(input),
+    }
 }
 
 fn of(order: EquivalenceProperties, parts: usize) -> Arc<PlanProperties> {

@@ -11,7 +11,7 @@ use datafusion_physical_expr::{EquivalenceProperties, PhysicalExpr};
 use datafusion_physical_plan::statistics::{ChildStats, StatisticsArgs};
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
 
-use crate::operators::node_properties::{node_without_expressions, only_input};
+use crate::operators::node_properties::{node_without_expressions, only_input, over_another};
 
 /// Passes rows on.
 #[derive(Debug)]
@@ -78,12 +78,9 @@ impl ExecutionPlan for OuterJoinRows {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
-        let is_alike = Arc::ptr_eq(input.properties(), self.input.properties());
+        let made = |input: &Arc<dyn ExecutionPlan>| properties_of(input, &self.extended);
         Ok(Arc::new(OuterJoinRows {
-            properties: match is_alike {
-                true => Arc::clone(&self.properties),
-                false => properties_of(&input, &self.extended),
-            },
+            properties: over_another((&self.input, &self.properties), &input, made),
             input,
             extended: Arc::clone(&self.extended),
         }))
