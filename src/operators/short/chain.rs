@@ -7,6 +7,7 @@ use arrow::datatypes::Schema;
 use super::ShortPlan;
 use super::catalog_source::{CatalogSource, plain_relation};
 use super::join_group::{Growing, JoinGroup};
+use super::lateral::Lateral;
 use super::read::TableRead;
 use super::recursion::Recursion;
 use super::step::{Source, Step};
@@ -24,8 +25,8 @@ use crate::operators::lookup::Lookup;
 use crate::operators::row_locks::{MadeRows, RowLocks, TableRowLocks};
 use crate::tree::{
     Aggregate, Column, DependentJoin, Expr, Join, JoinType, Limit, LockRows, NullEquality, OrderKey,
-    Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, Union, Window, WindowedFunction,
-    split_conjunction,
+    Partners, Plan, Projection, Ranking, RecursiveQuery, RowSchema, Sort, SubPlanKind, Union, Window,
+    WindowedFunction, split_conjunction,
 };
 
 /// The plan as a chain; `None` when it is none.
@@ -112,6 +113,14 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
             let mut chain = group(read_filtered(of_rows, &aggregate.input)?, aggregate)?;
             let of_groups: Vec<&Expr> = of_groups.iter().collect();
             add_conditions(&mut chain, &of_groups, input.schema())?;
+            Some(chain)
+        }
+        Plan::DependentJoin(join) => {
+            let outer = join.input.schema();
+            let is_of_outer = |condition: &Expr| is_over(condition, &[outer]) && !condition.is_volatile();
+            let (of_outer, of_answers): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_of_outer);
+            let mut chain = answer(read_filtered(of_outer, &join.input)?, join)?;
+            add_conditions(&mut chain, &of_answers.iter().collect::<Vec<_>>(), input.schema())?;
             Some(chain)
         }
         _ => {
@@ -250,7 +259,7 @@ fn look_up_right(join: &Join, mut above: Vec<Expr>) -> Option<ShortPlan> {
 /// The chain with a lookup behind it. `None`: it is no chain of lookups so far, or a whole table would be looked up row by row
 /// in ranges.
 fn look_up(mut chain: ShortPlan, lookup: Lookup) -> Option<ShortPlan> {
-    let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Filter(_));
+    let is_joined = |step: &Step| matches!(step, Step::Lookup(_) | Step::Lateral(_) | Step::Filter(_));
     let is_known = matches!(chain.source, Source::Table(_) | Source::Work(_) | Source::Rows(_));
     if !is_known || !chain.steps.iter().all(is_joined) {
         return None;
@@ -431,6 +440,10 @@ fn order(mut chain: ShortPlan, sort: &Sort) -> Option<ShortPlan> {
 
 /// The chain with rows locked behind it.
 fn lock(mut chain: ShortPlan, locked: &LockRows) -> Option<ShortPlan> {
+    if chain.steps.iter().any(|step| matches!(step, Step::Lateral(_))) {
+        // What is asked again of newer rows is not asked of a subquery.
+        return None;
+    }
     let input = locked.input.schema();
     let tables = locked.locks.iter().map(|lock| {
         let key = lock.key.iter().map(|column| Computed::new(column, input));
@@ -479,6 +492,16 @@ fn number(mut chain: ShortPlan, window: &Window) -> Option<ShortPlan> {
 
 /// The chain with the answers of subqueries behind it. `None`: one of them is of another form.
 fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
+    if let [sub_plan] = join.sub_plans.as_slice()
+        && matches!(sub_plan.kind, SubPlanKind::Rows { .. })
+    {
+        if !chain.may_drive() {
+            return None;
+        }
+        let lateral = Lateral::read(sub_plan, join.input.schema())?;
+        chain.steps.push(Step::Lateral(Box::new(lateral)));
+        return Some(chain);
+    }
     let may_drive = chain.may_drive();
     let first = join.input.schema().fields().len();
     for (at, sub_plan) in join.sub_plans.iter().enumerate() {

@@ -226,7 +226,11 @@ impl ShortStory {
                 ShortKind::Aggregate
             }
             // Of a chain with such steps nothing is told.
-            Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. } => {
+            Step::CatalogLookup(_)
+            | Step::Lateral(_)
+            | Step::SubChain(_)
+            | Step::Beside { .. }
+            | Step::Numbered { .. } => {
                 return;
             }
             Step::Lookup(lookup) => ShortKind::Lookup {

@@ -17,6 +17,7 @@ mod figures;
 mod groups;
 mod incremental_sort;
 mod join_group;
+mod lateral;
 mod order;
 mod point_read;
 mod prune;
@@ -213,7 +214,11 @@ impl ShortPlan {
         let is_told = |step: &Step| {
             !matches!(
                 step,
-                Step::CatalogLookup(_) | Step::SubChain(_) | Step::Beside { .. } | Step::Numbered { .. }
+                Step::CatalogLookup(_)
+                    | Step::Lateral(_)
+                    | Step::SubChain(_)
+                    | Step::Beside { .. }
+                    | Step::Numbered { .. }
             )
         };
         !matches!(
@@ -411,6 +416,11 @@ impl ShortPlan {
             _ => false,
         };
         self.looks_up && !self.steps.iter().any(gathers)
+    }
+
+    /// Whether it locks rows that it reads.
+    fn locks_rows(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::LockRows(_)))
     }
 
     /// Whether it reads what is there when it runs, not what was there when it was planned.

@@ -16,7 +16,9 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) | Step::Lateral(_) => {
+                outputs.widen(step)
+            }
             Step::Numbered { .. } => return None,
             Step::Sort(keys) if order.is_none() => {
                 let columns = keys.iter().map(|key| outputs.order_column(table, key));
@@ -42,7 +44,9 @@ pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColu
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) | Step::Lateral(_) => {
+                outputs.widen(step)
+            }
             Step::Filter(_) | Step::LockRows(_) | Step::Beside { .. } => {}
             Step::Sort(keys) => {
                 let columns = keys.iter();
@@ -63,7 +67,9 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
     for step in steps {
         match step {
             Step::Project { columns, .. } => outputs.project(columns),
-            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) => outputs.widen(step),
+            Step::Lookup(_) | Step::CatalogLookup(_) | Step::SubChain(_) | Step::Lateral(_) => {
+                outputs.widen(step)
+            }
             Step::Groups { keys, .. } => {
                 let column = |key: &Computed| Some(table.position(outputs.source_column(key)?));
                 return keys.iter().map(column).collect();
@@ -89,6 +95,7 @@ pub(super) fn unchanged(steps: &[Step]) -> Option<Vec<usize>> {
             | Step::Lookup(_)
             | Step::CatalogLookup(_)
             | Step::SubChain(_)
+            | Step::Lateral(_)
             | Step::Beside { .. }
             | Step::Numbered { .. }
             | Step::Groups { .. }

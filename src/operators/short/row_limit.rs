@@ -27,6 +27,7 @@ pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constant
             | Step::Beside { .. }
             | Step::Lookup(_)
             | Step::CatalogLookup(_)
+            | Step::Lateral(_)
             | Step::Numbered { .. }
             | Step::Groups { .. }
             | Step::Totals { .. } => break,

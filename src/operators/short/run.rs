@@ -17,6 +17,7 @@ use super::catalog_lookup::RunningCatalogLookup;
 use super::figures::StepFigures;
 use super::groups::RunningGroups;
 use super::incremental_sort::IncrementalSort;
+use super::lateral::RunningLateral;
 use super::row_number::RunningNumbered;
 use super::sub_chain::Answers;
 use super::top_rows::TopRows;
@@ -45,6 +46,7 @@ pub(super) enum RunningStep {
     Lookup(Box<RunningLookup>),
     LockRows(RunningRowLocks),
     CatalogLookup(Box<RunningCatalogLookup>),
+    Lateral(Box<RunningLateral>),
     SubChain(Box<RunningSubChain>),
     Beside(Box<RunningBeside>),
     Numbered(RunningNumbered),
@@ -61,6 +63,7 @@ impl RunningStep {
         match self {
             RunningStep::TopRows(_) | RunningStep::IncrementalSort(_) | RunningStep::Totals(_) => true,
             RunningStep::CatalogLookup(_)
+            | RunningStep::Lateral(_)
             | RunningStep::SubChain(_)
             | RunningStep::Beside(_)
             | RunningStep::Numbered(_) => true,
@@ -78,6 +81,7 @@ impl RunningStep {
         match self {
             RunningStep::Beside(rows) => rows.is_long(),
             RunningStep::CatalogLookup(lookup) => lookup.is_long(),
+            RunningStep::Lateral(lateral) => lateral.is_long(),
             RunningStep::SubChain(chain) => chain.steps.iter().any(RunningStep::is_long),
             _ => false,
         }
@@ -105,6 +109,10 @@ impl RunningStep {
             }
             RunningStep::LockRows(locks) => {
                 locks.push(batch);
+                return Ok(None);
+            }
+            RunningStep::Lateral(lateral) => {
+                lateral.push(batch);
                 return Ok(None);
             }
             RunningStep::SubChain(chain) => return chain.push(batch).await.map(Some),
@@ -146,6 +154,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.has_more(),
             RunningStep::CatalogLookup(lookup) => lookup.has_more(),
+            RunningStep::Lateral(lateral) => lateral.has_more(),
             RunningStep::LockRows(locks) => locks.has_more(),
             RunningStep::Project(projection) => projection.has_more(),
             _ => false,
@@ -157,6 +166,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.forget(),
             RunningStep::CatalogLookup(lookup) => lookup.forget(),
+            RunningStep::Lateral(lateral) => lateral.forget(),
             RunningStep::LockRows(locks) => locks.forget(),
             RunningStep::Project(projection) => projection.forget(),
             _ => {}
@@ -168,6 +178,7 @@ impl RunningStep {
         match self {
             RunningStep::Lookup(lookup) => lookup.next().await.map(Some),
             RunningStep::CatalogLookup(lookup) => lookup.next().await,
+            RunningStep::Lateral(lateral) => Box::pin(lateral.next()).await,
             RunningStep::LockRows(locks) => locks.next().await,
             RunningStep::Project(projection) => projection.next().map(Some),
             _ => Ok(None),
@@ -188,6 +199,7 @@ impl RunningStep {
             | RunningStep::Limit { .. }
             | RunningStep::Lookup(_)
             | RunningStep::CatalogLookup(_)
+            | RunningStep::Lateral(_)
             | RunningStep::Beside(_)
             | RunningStep::SubChain(_) => Ok(None),
         }

@@ -48,6 +48,7 @@ pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Consta
             );
             RunningStep::Beside(Box::new(RunningBeside::new(rows, keys, types, *stays, memory)?))
         }
+        Step::Lateral(lateral) => RunningStep::Lateral(Box::new(lateral.start(ctx, constants)?)),
         Step::SubChain(chain) => RunningStep::SubChain(Box::new(start_subquery(chain, ctx, constants)?)),
         Step::Sort(keys) => RunningStep::TopRows(TopRows::new(keys, usize::MAX, constants)?),
         Step::Numbered {

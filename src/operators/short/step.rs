@@ -5,6 +5,7 @@ use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 use super::ShortPlan;
 use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
+use super::lateral::Lateral;
 use super::read::TableRead;
 use super::recursion::Recursion;
 use super::top_rows::SortKey;
@@ -73,6 +74,8 @@ pub(super) enum Step {
         /// Whether the rows that both have stay.
         stays: bool,
     },
+    /// The rows of a subquery beside each row.
+    Lateral(Box<Lateral>),
     /// The answers of a subquery, as a column behind those of the rows.
     SubChain(Box<SubChain>),
     /// The number of each row among those of its part, as a column behind the others; rows are sorted by the keys.
@@ -149,6 +152,7 @@ impl Step {
             Step::Lookup(lookup) => lookup.inputs_mut().collect(),
             Step::CatalogLookup(lookup) => lookup.inputs_mut().collect(),
             Step::SubChain(chain) => chain.asked_when.iter_mut().collect(),
+            Step::Lateral(lateral) => lateral.bindings.iter_mut().collect(),
             Step::Beside { keys, .. } => keys.iter_mut().collect(),
             Step::Sort(keys) | Step::Numbered { keys, .. } => {
                 keys.iter_mut().map(|key| &mut key.computed).collect()
@@ -172,6 +176,11 @@ impl Step {
                 let own = chain.outer_columns..chain.outer_columns + chain.added();
                 chain.outer.iter().copied().chain(own).collect()
             }
+            // So are those of its rows.
+            Step::Lateral(lateral) => {
+                let first = lateral.outer_columns;
+                (first..first + lateral.inner_columns()).collect()
+            }
             Step::Numbered { outer_columns, .. } => vec![*outer_columns],
             _ => Vec::new(),
         }
@@ -191,6 +200,7 @@ impl Step {
             Step::Lookup(lookup) => Some((lookup.outer_columns(), lookup.inner_columns())),
             Step::CatalogLookup(lookup) => Some((lookup.outer_columns(), lookup.inner_columns())),
             Step::SubChain(chain) => Some((chain.outer_columns, chain.added())),
+            Step::Lateral(lateral) => Some((lateral.outer_columns, lateral.inner_columns())),
             Step::Numbered { outer_columns, .. } => Some((*outer_columns, 1)),
             _ => None,
         }
@@ -206,6 +216,7 @@ impl Step {
                 chain.outer = chain.outer.iter().filter_map(place).collect();
                 chain.outer_columns = outer.len();
             }
+            Step::Lateral(lateral) => lateral.outer_columns = outer.len(),
             Step::Numbered { outer_columns, .. } => *outer_columns = outer.len(),
             _ => {}
         }
@@ -216,6 +227,7 @@ impl Step {
         let own = match self {
             Step::CatalogLookup(_) => true,
             Step::Beside { others, .. } => others.reads_catalogs(),
+            Step::Lateral(lateral) => lateral.reads_catalogs(),
             Step::SubChain(chain) => {
                 let over_none = match &mut chain.answer {
                     Answer::Scalar {
