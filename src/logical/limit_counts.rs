@@ -4,7 +4,7 @@
 use super::dependent_join::for_each_node;
 use super::placeholder::Constants;
 use crate::functions::{LimitClause, row_count};
-use crate::tree::{Expr, Plan, ScalarValue, TreeNodeRecursion, fold_constants};
+use crate::tree::{Expr, Plan, ScalarValue, TreeNodeRecursion};
 use crate::{Error, Result};
 
 /// A count with its parameters put in; NULL counts as absent. Errors: 2201W, 2201X.
@@ -14,7 +14,7 @@ pub(crate) fn limit_count(
     clause: LimitClause,
 ) -> Result<Option<usize>> {
     let Some(count) = count else { return Ok(None) };
-    match fold_constants(constants.replace(count.clone())?)? {
+    match constants.folded(count)? {
         Expr::Literal(ScalarValue::Int64(Some(count)), _) => row_count(count, clause).map(Some),
         Expr::Literal(scalar, _) if scalar.is_null() => Ok(None),
         other => Err(Error::internal(format!("{other} is no row count"))),

@@ -13,7 +13,7 @@ use crate::functions::value_array::{scalar_at, scalar_of};
 use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
 use crate::tree::{
     BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
-    TreeNode,
+    TreeNode, folded_copy,
 };
 use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, numeric_key};
@@ -120,6 +120,11 @@ impl Constants {
     /// The expression with its placeholders replaced. Errors: 42P02.
     pub fn replace(&self, expr: Expr) -> Result<Expr> {
         expr.transform_up(|expr| self.replace_one(expr)).data()
+    }
+
+    /// The same with what is constant then computed. Errors: 42P02; those of computing it.
+    pub(crate) fn folded(&self, expr: &Expr) -> Result<Expr> {
+        folded_copy(expr, &|expr| self.replace_one(expr))
     }
 
     /// The plan with its placeholders replaced. Errors: 42P02.

@@ -12,7 +12,7 @@ use super::placeholder::Constants;
 use crate::catalog::TableDef;
 use crate::plan::Predicate;
 use crate::system::pg_catalog::{CatalogContext, CatalogPlace};
-use crate::tree::{Expr, ScalarValue, fold_constants};
+use crate::tree::{Expr, ScalarValue};
 use crate::{Error, Result};
 
 /// The statement that a run belongs to, and what its placeholders stand for.
@@ -89,7 +89,7 @@ impl RunInputs {
 
     /// A condition with the constants in the places of its placeholders, folded. Errors: 42P02; those of folding.
     fn filled(&self, condition: &Expr) -> Result<Expr> {
-        fold_constants(self.given()?.constants.replace(condition.clone())?)
+        self.given()?.constants.folded(condition)
     }
 
     /// The value of a placeholder. Errors: the plan does not run; 42P02.

@@ -56,12 +56,7 @@ impl Computed {
         }
         let reads_catalogs = reads_catalogs(expr);
         let written = expr.clone();
-        let folded = match tree::fold_constants(expr.clone()) {
-            Ok(folded) => folded,
-            // It fails when it is evaluated, if it ever is.
-            Err(_) => expr.clone(),
-        };
-        let open = Open::read(folded, schema)?;
+        let open = Open::read(folded(expr), schema)?;
         let expr = ExprBuilder::default().build(&open.expr, &open.schema);
         let computed = Computed::of(expr.ok()?, written, schema.fields().len(), open.placeholders);
         Some(Computed {
@@ -199,6 +194,11 @@ fn asking_catalogs(
     )))
 }
 
+/// With its constants computed. One that cannot be computed fails when it is evaluated, if it ever is.
+fn folded(expr: &Expr) -> Expr {
+    tree::fold_constants(expr.clone()).unwrap_or_else(|_| expr.clone())
+}
+
 /// The column that an expression is.
 fn named_column(expr: &Expr) -> Option<&Column> {
     match expr {
@@ -212,6 +212,8 @@ fn named_column(expr: &Expr) -> Option<&Column> {
 #[derive(Debug)]
 pub(crate) struct Condition {
     written: Expr,
+    /// The same with its constants computed.
+    folded: Expr,
     schema: Arc<RowSchema>,
     /// The columns it reads: as the schema numbers them, and as its input does.
     columns: Vec<(usize, usize)>,
@@ -231,6 +233,7 @@ impl Condition {
         }
         Some(Condition {
             written: written.clone(),
+            folded: folded(written),
             schema: Arc::clone(schema),
             columns,
             computed: OnceLock::new(),
@@ -240,6 +243,11 @@ impl Condition {
     /// What it was made of, its parameters still open.
     pub(crate) fn written(&self) -> &Expr {
         &self.written
+    }
+
+    /// The same with what is constant in every run computed.
+    pub(crate) fn folded(&self) -> &Expr {
+        &self.folded
     }
 
     /// The input's column that it compares with what is known before any row is.

@@ -16,7 +16,7 @@ use crate::parse::IndexHint;
 use crate::plan::{AccessPath, CompareOp, FullScanPolicy, PlanRules, Predicate, Wanted, plan_equality};
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
-use crate::tree::{Expr, Inner, Partners, RowSchema, fold_constants};
+use crate::tree::{Expr, Inner, Partners, RowSchema};
 
 /// Outer rows that are looked up at a time, unless settings allow fewer.
 const KEYS_MAX: usize = 512;
@@ -182,7 +182,7 @@ impl Lookup {
         let mut narrowing = Vec::with_capacity(self.own_conditions.len());
         for condition in &self.own_conditions {
             // One that fails does so when it is evaluated, if it ever is.
-            if let Ok(condition) = fold_constants(constants.replace(condition.clone())?) {
+            if let Ok(condition) = constants.folded(condition) {
                 narrowing.push(from_expr(&condition, &self.table));
             }
         }

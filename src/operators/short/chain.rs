@@ -118,7 +118,8 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
         Plan::DependentJoin(join) => {
             let outer = join.input.schema();
             let is_of_outer = |condition: &Expr| is_over(condition, &[outer]) && !condition.is_volatile();
-            let (of_outer, of_answers): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_of_outer);
+            let (of_outer, of_answers): (Vec<Expr>, Vec<Expr>) =
+                conditions.into_iter().partition(is_of_outer);
             let mut chain = answer(read_filtered(of_outer, &join.input)?, join)?;
             add_conditions(&mut chain, &of_answers.iter().collect::<Vec<_>>(), input.schema())?;
             Some(chain)

@@ -22,7 +22,7 @@ use crate::scan::watched_reads::watch_reads;
 use crate::scan::{RowsStream, ScannedColumns};
 use crate::system::StatementContext;
 use crate::table::RowLayout;
-use crate::tree::{Expr, fold_constants};
+use crate::tree::Expr;
 use crate::{Error, Result};
 
 /// A table and the conditions on its rows.
@@ -167,7 +167,7 @@ impl TableRead {
                 above.push(condition);
                 continue;
             }
-            let Ok(expr) = fold_constants(constants.replace(written.clone())?) else {
+            let Ok(expr) = constants.folded(condition.folded()) else {
                 return Ok(None);
             };
             let predicate = from_expr(&expr, &self.table);
