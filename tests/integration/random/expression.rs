@@ -2,7 +2,8 @@
 //! and writes that read other tables. Nothing here fails for some row and not for another, and nothing shows how many
 //! digits a numeric has that may be grouped: which of 1.5 and 1.50 stands for both, PostgreSQL leaves open.
 
-use super::statement::{From, Generator, Sql, Type};
+use super::from::From;
+use super::statement::{Generator, Sql, Type};
 
 /// Templates of each type: `{i}` is an int, `{t}` a text, `{d}` a date, `{n}` a numeric, `{s}` a timestamp, `{f}` a
 /// float, `{b}` a condition, each an expression or, in capitals, a literal.
@@ -69,7 +70,7 @@ const TEXTS: &[&str] = &[
     "to_char({n}, 'S9,999.99')",
     "to_char({i}, '999PR')",
     "format('%-6s|%2$6s|%1$I', {t}, {i})",
-    "jsonb_path_query_first(jsonb_build_object('a', {i}), '$.a + 1')::text",
+    "jsonb_path_query_first(jsonb_build_object('a', coalesce({i}, 0)), '$.a + 1')::text",
     "make_interval(days => ({I} % 100)::int)::text",
     "concat_ws(',', VARIADIC ARRAY[{t}, {T}])",
     "convert_from(convert_to({t}, 'UTF8'), 'UTF8')",

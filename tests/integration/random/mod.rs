@@ -7,6 +7,7 @@
 
 mod cursors;
 mod expression;
+mod from;
 mod many_rows;
 mod query;
 mod statement;

@@ -1,6 +1,7 @@
 //! What only the general plan answers: subqueries, windows and set operations, as parts of the random statements.
 
-use super::statement::{From, Generator, Select, Sql, Type};
+use super::from::From;
+use super::statement::{Generator, Select, Sql, Type};
 
 impl Generator {
     /// A condition by a subquery over `u`, correlated with `t` or not.

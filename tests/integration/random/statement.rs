@@ -5,6 +5,8 @@ use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
+use super::from::{FROM, From};
+
 /// The tables with what stands in them, which is made by `Generator::rows`; `hash` stands before the key of `t`, options
 /// behind each.
 fn tables(hash: &str, options: [&str; 2]) -> String {
@@ -49,34 +51,6 @@ pub(crate) enum Form {
     Parameters,
     /// Its literals without their types.
     Bare,
-}
-
-/// What stands in FROM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum From {
-    T,
-    U,
-    /// `t JOIN u`, by u's key.
-    Lookup,
-    LeftLookup,
-    /// Some of `t`, each once, `JOIN u`, by u's key.
-    DistinctLookup,
-    /// `u RIGHT JOIN` the first of `t`, by an index of `u` if there is one.
-    LimitedLookup,
-    /// `u JOIN u JOIN t`: the last may have to be read first.
-    Relations,
-    /// Numbers `JOIN t JOIN u`, by the beginning of t's key.
-    Numbers,
-    /// `t JOIN u`, by no key.
-    Join,
-    /// `t RIGHT JOIN u`, by no key.
-    RightJoin,
-    /// `t FULL JOIN u`, by no key.
-    FullJoin,
-    /// `t LEFT JOIN` what of `u` has one value in a column.
-    OneValueOfU,
-    /// What of `t` has one value in a column `RIGHT JOIN u`.
-    OneValueOfT,
 }
 
 /// A piece of SQL: literals stand apart from the rest, with their types.
@@ -217,40 +191,7 @@ impl Select {
 
     /// The statement without its order.
     fn body(&self, form: Form) -> Sql {
-        let table = |name: &str| match form {
-            Form::General => {
-                format!("(SELECT * FROM {name} UNION ALL SELECT * FROM {name} WHERE false) {name}")
-            }
-            _ => name.to_string(),
-        };
-        let (t, u) = (table("t"), table("u"));
-        let from = match self.from {
-            From::T => t,
-            From::U => u,
-            From::Lookup => format!("{t} JOIN {u} ON u.k = t.v"),
-            From::LeftLookup => format!("{t} LEFT JOIN {u} ON u.k = t.v"),
-            From::DistinctLookup => {
-                format!("(SELECT DISTINCT * FROM {t} WHERE a < 5) t JOIN {u} ON u.k = t.v AND u.w <> t.a")
-            }
-            From::LimitedLookup => format!(
-                "{u} RIGHT JOIN (SELECT * FROM {t} ORDER BY a, s, d LIMIT 9) t ON u.a = t.v AND u.s >= t.s"
-            ),
-            From::Relations => {
-                format!("{u} JOIN u AS w ON w.k = u.w JOIN {t} ON t.v = w.a AND t.s <> u.s")
-            }
-            From::Numbers => {
-                format!("(VALUES (1), (4), (NULL)) c (n) JOIN {t} ON t.a = c.n JOIN {u} ON u.k = t.v")
-            }
-            From::Join => format!("{t} JOIN {u} ON u.a = t.a AND u.s = t.s"),
-            From::RightJoin => format!("{t} RIGHT JOIN {u} ON u.a = t.a AND u.k > t.v"),
-            From::FullJoin => format!("{t} FULL JOIN {u} ON u.a = t.a AND u.s = t.s"),
-            From::OneValueOfU => {
-                format!("{t} LEFT JOIN (SELECT * FROM {u} WHERE u.w = 1) u ON u.a = t.a")
-            }
-            From::OneValueOfT => {
-                format!("(SELECT * FROM {t} WHERE t.v = 1) t RIGHT JOIN {u} ON u.a = t.a")
-            }
-        };
+        let from = self.from.text(form);
         let mut template = "SELECT ".to_string();
         if self.distinct {
             template.push_str("DISTINCT ");
@@ -638,23 +579,7 @@ impl Generator {
     }
 
     fn select(&mut self) -> Select {
-        let from = self.pick(&[
-            From::T,
-            From::T,
-            From::T,
-            From::U,
-            From::Lookup,
-            From::LeftLookup,
-            From::DistinctLookup,
-            From::LimitedLookup,
-            From::Relations,
-            From::Numbers,
-            From::Join,
-            From::RightJoin,
-            From::FullJoin,
-            From::OneValueOfU,
-            From::OneValueOfT,
-        ]);
+        let from = self.pick(&FROM);
         let kind = self.random.random_range(0..10);
         let ty_of = |generator: &mut Generator| match from {
             From::U => generator.pick(&[Type::Int, Type::Text]),
