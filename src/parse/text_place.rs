@@ -100,7 +100,7 @@ pub(crate) fn of_expr(expr: &Expr, error: &Error) -> Option<TextPlace> {
 }
 
 /// The string literal of this text in the expression.
-fn of_literal(expr: &Expr, text: &str) -> Option<TextPlace> {
+pub(crate) fn of_literal(expr: &Expr, text: &str) -> Option<TextPlace> {
     struct Find<'a>(&'a str, Option<TextPlace>);
     impl Visitor for Find<'_> {
         type Break = ();

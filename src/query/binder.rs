@@ -14,6 +14,7 @@ use super::moment::Past;
 use super::scope::{Outer, Scope};
 use crate::error::{Limit, StatementFault, TextPlace};
 pub(super) use crate::parse::names::fold;
+use crate::parse::text_place;
 use crate::system::{StatementContext, Variables};
 use crate::tree::{Column, Expr, Plan};
 use crate::types::{FormatSettings, SqlType};
@@ -95,6 +96,8 @@ pub(super) struct Binder<'c> {
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
     fault: Option<(Error, TextPlace)>,
+    /// What a string literal that does not read as its type failed with, and its text.
+    pub(super) unread: Option<(Error, String)>,
     /// Whether what is bound decides which rows there are or what is written; see [`super::dynamic_columns`].
     pub(super) chooses: bool,
     /// The columns that nobody has written yet and that were read: table and column.
@@ -131,6 +134,7 @@ impl<'c> Binder<'c> {
             group_types: Vec::new(),
             depth: 0,
             fault: None,
+            unread: None,
             chooses: true,
             unwritten: BTreeSet::new(),
             views: 0,
@@ -190,6 +194,16 @@ impl<'c> Binder<'c> {
             self.fault = Some((error.clone(), place));
         }
         result
+    }
+
+    /// The same of the binding of an expression: a literal of it that does not read, or what the error says.
+    pub(super) fn note_expression<R>(&mut self, result: Result<R>, expr: &ast::Expr) -> Result<R> {
+        let unread = self.unread.take();
+        let unread_as = |error: &Error| unread.filter(|(noted, _)| noted == error);
+        self.note_place(result, |error| match unread_as(error) {
+            Some((_, text)) => text_place::of_literal(expr, &text),
+            None => text_place::of_expr(expr, error),
+        })
     }
 
     /// The error that ends the binding, at the place that was noted for it.

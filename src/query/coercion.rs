@@ -8,7 +8,7 @@ use crate::functions::Volatility;
 use crate::functions::cast;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{self, Cast, Expr, Placeholder, ScalarValue};
-use crate::types::{CatalogType, NetworkKind, NumericSize, RecordType, SqlType, Value};
+use crate::types::{CatalogType, FormatSettings, NetworkKind, NumericSize, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
@@ -67,6 +67,12 @@ pub(super) fn base(ty: &SqlType) -> SqlType {
         SqlType::Char(_) => SqlType::Char(None),
         other => unrounded(other),
     }
+}
+
+/// Whether a string literal reads as a value of the type, were it not for its length and digits.
+pub(crate) fn is_readable(text: &str, ty: &SqlType, settings: &FormatSettings) -> bool {
+    let text = Value::Unknown(text.to_string());
+    cast::cast_value(text, &SqlType::Unknown, &base(ty), settings).is_ok()
 }
 
 /// A type of times or bits, or of arrays of them, without digits, fields and length: a constant is not rounded, or refused, to be compared.
@@ -456,13 +462,15 @@ impl Binder<'_> {
                     let text = Bound::constant(&Value::Text(text.clone()), SqlType::Text)?;
                     return self.objects_named(text, target).map(Some);
                 }
-                let value = cast::cast_value(
-                    Value::Unknown(text.clone()),
-                    &SqlType::Unknown,
-                    target,
-                    &self.ctx.format_settings(),
-                )?;
-                Ok(Some(Bound::constant(&value, target.clone())?))
+                let settings = self.ctx.format_settings();
+                let value = Value::Unknown(text.clone());
+                let value = cast::cast_value(value, &SqlType::Unknown, target, &settings);
+                let value = value.inspect_err(|error| {
+                    if !is_readable(text, target, &settings) {
+                        self.unread = Some((error.clone(), text.clone()));
+                    }
+                });
+                Ok(Some(Bound::constant(&value?, target.clone())?))
             }
             Expr::Placeholder(placeholder) => {
                 let ty = match (context, target) {

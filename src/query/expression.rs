@@ -28,7 +28,7 @@ impl Binder<'_> {
             Clause::Where | Clause::JoinOn => bound.map(|bound| as_indexed(bound, place.scope)),
             _ => bound,
         };
-        self.note_place(bound, |error| text_place::of_expr(expr, error))
+        self.note_expression(bound, expr)
     }
 
     pub(super) fn expression_here(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {

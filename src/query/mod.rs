@@ -141,7 +141,7 @@ pub(crate) use binder::Clause;
 use binder::{Binder, BoundQuery};
 use bound::is_stored;
 pub(crate) use cell::{BoundCell, bind_cells, constant};
-pub(crate) use coercion::is_assignable;
+pub(crate) use coercion::{is_assignable, is_readable};
 pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
 pub(crate) use cte_materialization::mentions;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use futures::TryStreamExt;
-use sqlparser::ast::{DataType, Expr, Value as Literal};
+use sqlparser::ast::{DataType, Expr, Spanned, Value as Literal};
 
 use super::assign::{assign_value, check_assignable, result_value};
 use super::row_expressions::rows_of_nothing;
@@ -14,8 +14,9 @@ use crate::error::StatementFault;
 use crate::functions::evaluate;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
+use crate::parse::text_place;
 use crate::query::type_name::get_named_type;
-use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, literal};
+use crate::query::{BoundCell, Clause, Constant, QueryPlan, bind_cells, is_readable, literal};
 use crate::system::StatementContext;
 use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
@@ -204,17 +205,24 @@ impl Cell {
         }
     }
 
-    /// The same for a column: a constant is converted to what that holds, of others the type is checked. Errors: 42804, those
+    /// The same, which `expr` states, for a column: a constant is converted to what that holds, of others the type is checked. Errors: 42804, those
     /// of converting.
     pub(super) fn for_column(
         self,
+        expr: &Expr,
         column: &ColumnDef,
         types: &[Option<SqlType>],
         settings: &FormatSettings,
     ) -> Result<Cell> {
         match &self {
             Cell::Constant(Constant { value, ty }) => {
-                let value = assign_value(value.clone(), ty, column, settings)?;
+                let assigned = assign_value(value.clone(), ty, column, settings);
+                let value = assigned.map_err(|error| match value {
+                    Value::Unknown(text) if !is_readable(text, &column.ty, settings) => {
+                        text_place::at_error(error, expr.span())
+                    }
+                    _ => error,
+                })?;
                 let ty = column.ty.clone();
                 return Ok(Cell::Constant(Constant { value, ty }));
             }

@@ -98,9 +98,9 @@ impl SetPlan {
                 SetValue::Default(DefaultPlan::bind(ctx, column)?)
             } else if let Some(at) = parameter_index(expr) {
                 decide_parameter(expr, &column.ty, types);
-                SetValue::Cell(Cell::Parameter(at).for_column(column, types, &settings)?)
+                SetValue::Cell(Cell::Parameter(at).for_column(expr, column, types, &settings)?)
             } else if let Some(constant) = literal(expr)? {
-                SetValue::Cell(Cell::Constant(constant).for_column(column, types, &settings)?)
+                SetValue::Cell(Cell::Constant(constant).for_column(expr, column, types, &settings)?)
             } else {
                 expressions.push(Cow::Borrowed(expr));
                 SetValue::Computed

@@ -85,9 +85,11 @@ impl ValuesPlan {
         for (at, (cells, position)) in by_column.into_iter().zip(positions).enumerate() {
             match position {
                 Some(position) if is_left_out(&table.columns[position], overriding) => {}
-                Some(position) => plan
-                    .columns
-                    .push(bind_column(ctx, table, position, cells, types)?),
+                Some(position) => {
+                    let exprs = rows.iter().filter_map(|row| row.content.get(at));
+                    plan.columns
+                        .push(bind_column(ctx, (table, position), cells, exprs, types)?);
+                }
                 None => {
                     let exprs = rows.iter().map(|row| row.content[at].clone());
                     let cells = cells.into_iter().zip(exprs).collect();
@@ -199,18 +201,19 @@ impl ValuesColumn {
     }
 }
 
-fn bind_column(
+fn bind_column<'e>(
     ctx: &StatementContext,
-    table: &TableDef,
-    position: usize,
+    (table, position): (&TableDef, usize),
     cells: Vec<Cell>,
+    exprs: impl Iterator<Item = &'e Expr>,
     types: &[Option<SqlType>],
 ) -> Result<ValuesColumn> {
     let column = &table.columns[position];
     let settings = ctx.format_settings();
     let cells: Vec<Cell> = cells
         .into_iter()
-        .map(|cell| cell.for_column(column, types, &settings))
+        .zip(exprs)
+        .map(|(cell, expr)| cell.for_column(expr, column, types, &settings))
         .collect::<Result<_>>()?;
     let default = match cells.iter().any(|cell| matches!(cell, Cell::Default)) {
         true => Some(DefaultPlan::bind(ctx, column)?),
