@@ -13,7 +13,7 @@ use crate::functions::value_array::{scalar_at, scalar_of};
 use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
 use crate::tree::{
     BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
-    TreeNode, folded_copy,
+    TreeNode, fold_one,
 };
 use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, numeric_key};
@@ -122,9 +122,13 @@ impl Constants {
         expr.transform_up(|expr| self.replace_one(expr)).data()
     }
 
-    /// The same with what is constant then computed. Errors: 42P02; those of computing it.
+    /// The same with what is constant then computed, in one walk. Errors: 42P02; those of computing it.
     pub(crate) fn folded(&self, expr: &Expr) -> Result<Expr> {
-        folded_copy(expr, &|expr| self.replace_one(expr))
+        let folded = expr.clone().transform_up(|expr| {
+            let replaced = self.replace_one(expr)?;
+            replaced.transform_data(|expr| fold_one(expr, None))
+        });
+        folded.data()
     }
 
     /// The plan with its placeholders replaced. Errors: 42P02.

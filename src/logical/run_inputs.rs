@@ -81,15 +81,10 @@ impl RunInputs {
     /// What a condition on a table says in the run at hand. One that fails says nothing: it does so when it is evaluated, if it
     /// ever is.
     pub(crate) fn predicate(&self, condition: &Expr, table: &TableDef) -> Predicate {
-        match self.filled(condition) {
-            Ok(filled) => from_expr(&filled, table),
+        match self.given().and_then(|given| given.constants.folded(condition)) {
+            Ok(folded) => from_expr(&folded, table),
             Err(_) => from_expr(condition, table),
         }
-    }
-
-    /// A condition with the constants in the places of its placeholders, folded. Errors: 42P02; those of folding.
-    fn filled(&self, condition: &Expr) -> Result<Expr> {
-        self.given()?.constants.folded(condition)
     }
 
     /// The value of a placeholder. Errors: the plan does not run; 42P02.

@@ -1,11 +1,7 @@
 //! Constants: functions of ours over constants, computed; and whether an expression depends on nothing but its columns.
 
-use std::sync::Arc;
-
-use super::call::FunctionCall;
-use super::expr::{BinaryExpr, Cast, Expr, InList};
+use super::expr::Expr;
 use super::walk::{Transformed, TransformedResult, TreeNode};
-use super::with_stack;
 use crate::Result;
 use crate::functions::value_array::cast_scalar;
 use crate::system::pg_catalog::CatalogContext;
@@ -25,8 +21,8 @@ fn fold(expression: Expr, statement: Option<&CatalogContext>) -> Result<Expr> {
     folded.data()
 }
 
-/// The same of an expression that is made of what is folded.
-fn fold_one(expression: Expr, statement: Option<&CatalogContext>) -> Result<Transformed<Expr>> {
+/// The same of an expression whose parts are folded.
+pub fn fold_one(expression: Expr, statement: Option<&CatalogContext>) -> Result<Transformed<Expr>> {
     let constant = match &expression {
         Expr::ScalarFunction(call) if call.args.iter().all(is_constant) => {
             let arguments = call.args.iter().filter_map(|argument| match argument {
@@ -44,33 +40,6 @@ fn fold_one(expression: Expr, statement: Option<&CatalogContext>) -> Result<Tran
     Ok(match constant {
         Some(value) => Transformed::yes(Expr::Literal(value, None)),
         None => Transformed::no(expression),
-    })
-}
-
-/// What `replace` makes of an expression, part by part from below, with its constants computed as `fold_constants` does: a copy that is
-/// walked once, for conditions that each run of a statement reads anew.
-pub fn folded_copy(expression: &Expr, replace: &dyn Fn(Expr) -> Result<Transformed<Expr>>) -> Result<Expr> {
-    let copy = |part: &Expr| folded_copy(part, replace);
-    let boxed = |part: &Expr| copy(part).map(Box::new);
-    with_stack(|| {
-        let whole = match expression {
-            Expr::BinaryExpr(binary) => {
-                let left = boxed(&binary.left)?;
-                Expr::BinaryExpr(BinaryExpr::new(left, binary.op, boxed(&binary.right)?))
-            }
-            Expr::InList(list) => {
-                let items = list.list.iter().map(copy).collect::<Result<_>>()?;
-                Expr::InList(InList::new(boxed(&list.expr)?, items, list.negated))
-            }
-            Expr::Cast(cast) => Expr::Cast(Cast::new(boxed(&cast.expr)?, cast.ty.clone())),
-            Expr::ScalarFunction(call) => Expr::ScalarFunction(FunctionCall {
-                func: Arc::clone(&call.func),
-                args: call.args.iter().map(copy).collect::<Result<_>>()?,
-            }),
-            leaf @ (Expr::Column(_) | Expr::Literal(..) | Expr::Placeholder(_)) => leaf.clone(),
-            other => return fold_constants(other.clone().transform_up(replace).data()?),
-        };
-        fold_one(replace(whole)?.data, None).data()
     })
 }
 

@@ -43,7 +43,7 @@ pub use call::{FunctionCall, call};
 pub use column::{Column, RelationAlias};
 pub use conjunction::{conjunction, disjunction, split_conjunction, split_conjunction_owned};
 pub use expr::*;
-pub use folding::{fold_constants, fold_constants_in, folded_copy, is_immutable};
+pub use folding::{fold_constants, fold_constants_in, fold_one, is_immutable};
 pub use grouping_sets::grouping_keys;
 pub use join::{Join, JoinType, NullEquality, equal_key_pair, join_schema};
 pub use lock_rows::{LockRows, RowLock};

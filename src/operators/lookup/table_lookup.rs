@@ -177,17 +177,12 @@ impl Lookup {
         self.read.get_or_init(|| Arc::new(read()))
     }
 
-    /// What of its conditions the read itself can check. Errors: 42P02.
-    fn narrowing(&self, constants: &Constants) -> Result<Vec<Predicate>> {
-        let mut narrowing = Vec::with_capacity(self.own_conditions.len());
-        for condition in &self.own_conditions {
-            // One that fails does so when it is evaluated, if it ever is.
-            if let Ok(condition) = constants.folded(condition) {
-                narrowing.push(from_expr(&condition, &self.table));
-            }
-        }
-        narrowing.retain(narrows);
-        Ok(narrowing)
+    /// What of its conditions the read itself can check. One that fails does so when it is evaluated, if it ever is.
+    fn narrowing(&self, constants: &Constants) -> Vec<Predicate> {
+        let own = self.own_conditions.iter();
+        let folded = own.filter_map(|condition| constants.folded(condition).ok());
+        let predicates = folded.map(|condition| from_expr(&condition, &self.table));
+        predicates.filter(narrows).collect()
     }
 
     /// `stays`: see [`RunningLookup::stays`]. Errors: 42P02.
@@ -220,7 +215,7 @@ impl Lookup {
             table: Arc::clone(&self.table),
             keys: keys?,
             conditions: conditions?,
-            narrowing: self.narrowing(constants)?,
+            narrowing: self.narrowing(constants),
             rules,
             readers_max: ctx.settings.readers_max(),
             cost,

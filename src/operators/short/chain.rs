@@ -53,7 +53,7 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
         Plan::Join(join) if matches!(join.join_type, JoinType::LeftSemi | JoinType::LeftAnti) => {
             beside(read(&join.left)?, join)
         }
-        Plan::Filter(_) | Plan::Join(_) => read_filtered(Vec::new(), plan),
+        Plan::Filter(_) | Plan::Join(_) | Plan::DependentJoin(_) => read_filtered(Vec::new(), plan),
         Plan::Projection(projection) => project(read(&projection.input)?, projection),
         Plan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
         Plan::Distinct(input) => distinct(read(input)?, input.schema()),
@@ -61,7 +61,6 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
         Plan::LockRows(locked) => lock(read(&locked.input)?, locked),
         Plan::Limit(limit) => read_limit(limit),
         Plan::Window(window) => number(read(&window.input)?, window),
-        Plan::DependentJoin(join) => answer(read(&join.input)?, join),
         _ => None,
     }
 }

@@ -77,30 +77,28 @@ impl Ends {
         &self.counts
     }
 
-    /// How each end is read, when it takes several things. `None`: a key does not lead to each. Errors: 42P02.
+    /// How each end is read, when it takes several things. `None`: a key does not lead to each.
     pub(super) fn access<'a>(
         &self,
         table: &'a TableRead,
         ctx: &StatementContext,
         constants: &Constants,
-    ) -> Result<Option<Vec<Access<'a>>>> {
+    ) -> Option<Vec<Access<'a>>> {
         if self.is_row_count() || self.only_order().is_some() {
-            return Ok(None);
+            return None;
         }
         let mut ends = Vec::with_capacity(self.orders.len());
         for order in &self.orders {
             let order = slice::from_ref(order);
             // No extreme is a NULL, and a key may have them at the end where it stands.
-            let end = table.access(ctx, constants, order, Some(order[0].column))?;
-            let Some(mut end) = end.filter(Access::is_exact) else {
-                return Ok(None);
-            };
+            let end = table.access(ctx, constants, order, Some(order[0].column));
+            let mut end = end.filter(Access::is_exact)?;
             if !end.serve(order, false) {
-                return Ok(None);
+                return None;
             }
             ends.push(end);
         }
-        Ok(Some(ends))
+        Some(ends)
     }
 }
 

@@ -285,7 +285,7 @@ impl ShortPlan {
         let Some(mut access) = self.access(table, ctx, constants)? else {
             return Ok(None);
         };
-        let ends = self.ends_access(table, ctx, constants)?;
+        let ends = self.ends_access(table, ctx, constants);
         let arrival = self.arrival(&mut access);
         let is_ordered = arrival.is_ordered;
         let limit = match arrival.is_extreme {
@@ -443,25 +443,23 @@ impl ShortPlan {
         if let Some(extreme) = self.ends.as_ref().and_then(Ends::only_order) {
             // No extreme is a NULL, and a key may have them at the end where it stands.
             let order = std::slice::from_ref(extreme);
-            let mut access = table.access(ctx, constants, order, Some(extreme.column))?;
+            let mut access = table.access(ctx, constants, order, Some(extreme.column));
             if access.as_mut().is_some_and(|access| access.serve(order, false)) {
                 return Ok(access);
             }
         }
-        table.access(ctx, constants, self.first_in_order(constants)?, None)
+        Ok(table.access(ctx, constants, self.first_in_order(constants)?, None))
     }
 
-    /// How the ends of the table are read, if several are all that the steps take of it. Errors: 42P02.
+    /// How the ends of the table are read, if several are all that the steps take of it.
     fn ends_access<'a>(
         &self,
         table: &'a TableRead,
         ctx: &StatementContext,
         constants: &Constants,
-    ) -> Result<Option<Vec<Access<'a>>>> {
-        match &self.ends {
-            Some(ends) => ends.access(table, ctx, constants),
-            None => Ok(None),
-        }
+    ) -> Option<Vec<Access<'a>>> {
+        let ends = self.ends.as_ref()?;
+        ends.access(table, ctx, constants)
     }
 
     /// Whether the number of the table's rows is asked for, beside its ends if they are read, or else alone.

@@ -151,14 +151,14 @@ impl TableRead {
 
     /// How the rows are reached with these constants. `first_in_order`: see [`Wanted`]. `not_null`: a column (a position in
     /// `TableDef::columns`) whose NULLs need not come. `None`: not at all, or only the
-    /// general plan can say how. Errors: 42P02.
+    /// general plan can say how.
     pub(super) fn access(
         &self,
         ctx: &StatementContext,
         constants: &Constants,
         first_in_order: &[OrderColumn],
         not_null: Option<usize>,
-    ) -> Result<Option<Access<'_>>> {
+    ) -> Option<Access<'_>> {
         let mut predicates = Vec::with_capacity(self.conditions.len());
         let mut above = Vec::new();
         for condition in &self.conditions {
@@ -167,9 +167,7 @@ impl TableRead {
                 above.push(condition);
                 continue;
             }
-            let Ok(expr) = constants.folded(condition.folded()) else {
-                return Ok(None);
-            };
+            let expr = constants.folded(condition.folded()).ok()?;
             let predicate = from_expr(&expr, &self.table);
             if predicate.has_opaque() {
                 above.push(condition);
@@ -192,12 +190,12 @@ impl TableRead {
             false => plan_conditions(&self.table, predicates, wanted, ctx).ok(),
         };
         // So is whether the table is small: the general plan asks that before it runs.
-        let path = path.filter(|path| !path.is_small_scan());
-        Ok(path.map(|path| Access {
+        let path = path.filter(|path| !path.is_small_scan())?;
+        Some(Access {
             read: self,
             path,
             above,
-        }))
+        })
     }
 
     /// The path that was kept, with these values; else what is planned, of which the first is kept.

@@ -205,8 +205,8 @@ impl Cell {
         }
     }
 
-    /// The same, which `expr` states, for a column: a constant is converted to what that holds, of others the type is checked. Errors: 42804, those
-    /// of converting.
+    /// The same, which `expr` states, for a column: a constant is converted to what that holds, of others the type is checked.
+    /// Errors: 42804, those of converting.
     pub(super) fn for_column(
         self,
         expr: &Expr,

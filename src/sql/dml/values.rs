@@ -83,16 +83,15 @@ impl ValuesPlan {
             by_column[number % width].push(cell);
         }
         for (at, (cells, position)) in by_column.into_iter().zip(positions).enumerate() {
+            let exprs = rows.iter().map(|row| &row.content[at]);
             match position {
                 Some(position) if is_left_out(&table.columns[position], overriding) => {}
                 Some(position) => {
-                    let exprs = rows.iter().filter_map(|row| row.content.get(at));
                     plan.columns
                         .push(bind_column(ctx, (table, position), cells, exprs, types)?);
                 }
                 None => {
-                    let exprs = rows.iter().map(|row| row.content[at].clone());
-                    let cells = cells.into_iter().zip(exprs).collect();
+                    let cells = cells.into_iter().zip(exprs.cloned()).collect();
                     plan.unwritten.push((names[at].clone(), cells));
                 }
             }
