@@ -38,7 +38,7 @@ pub(super) fn window_function(function: &WindowedFunction) -> WindowFunctionDefi
 
 /// The frame as DataFusion has it. `None`: it has none such.
 pub(super) fn window_frame(frame: &WindowFrame) -> Option<Arc<DataFusionFrame>> {
-    if frame.exclusion != FrameExclusion::NoOthers {
+    if frame.exclusion != FrameExclusion::NoOthers || ends_before_start(frame) {
         return None;
     }
     let units = match frame.units {
@@ -64,12 +64,29 @@ pub(super) fn window_frame(frame: &WindowFrame) -> Option<Arc<DataFusionFrame>> 
     Some(Arc::new(DataFusionFrame::new_bounds(units, start, end)))
 }
 
+/// Whether no row's frame has a row, for its end is known to stand before its start: DataFusion cuts from one to the other.
+fn ends_before_start(frame: &WindowFrame) -> bool {
+    let rows_on = |bound: &FrameBound| match bound {
+        FrameBound::CurrentRow => Some(0),
+        FrameBound::Preceding(offset) => Some(-known_count(offset)?),
+        FrameBound::Following(offset) => known_count(offset),
+        FrameBound::UnboundedPreceding | FrameBound::UnboundedFollowing => None,
+    };
+    match (rows_on(&frame.start_bound), rows_on(&frame.end_bound)) {
+        (Some(start), Some(end)) => start > end,
+        _ => false,
+    }
+}
+
 /// A number of rows or groups that is known before the plan runs.
 fn known_rows(offset: &FrameOffset) -> Option<ScalarValue> {
+    let count = u64::try_from(known_count(offset)?).ok()?;
+    Some(ScalarValue::UInt64(Some(count)))
+}
+
+fn known_count(offset: &FrameOffset) -> Option<i64> {
     match (&offset.count, &offset.reach) {
-        (Expr::Literal(ScalarValue::Int64(Some(count)), _), None) => u64::try_from(*count)
-            .ok()
-            .map(|count| ScalarValue::UInt64(Some(count))),
+        (Expr::Literal(ScalarValue::Int64(count), _), None) => *count,
         _ => None,
     }
 }

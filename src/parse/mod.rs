@@ -26,7 +26,7 @@ pub(crate) mod duplicate_key;
 mod escape_words;
 pub(crate) mod explain_options;
 mod extension_reader;
-pub(crate) mod frame_exclusion;
+pub(crate) mod fetch_first;
 pub(crate) mod from_forms;
 pub mod grant;
 mod grant_reader;
@@ -94,6 +94,7 @@ mod unicode_escapes;
 pub(crate) mod unread_words;
 mod upkeep_reader;
 mod view_check_option;
+pub(crate) mod window_frame;
 pub(crate) mod with_write;
 
 pub(crate) use alter::{AlteredKind, altered_kind, new_schema};

@@ -14,7 +14,7 @@
 //! - `OPERATOR(schema.op)` the parser reads between two operands alone: before ANY, and before a single operand, it becomes
 //!   the operator.
 //! - A word that begins a clause is the name of a relation to the parser.
-//! - `FETCH FIRST (count) ROWS` takes no expression there: it becomes `LIMIT (count) FETCH FIRST ROWS`.
+//! - Of `FETCH FIRST (count) ROWS` the parser takes no expression, and no OFFSET behind it ([`super::fetch_first`]).
 //! - UPSERT in a WITH clause is INSERT to it, spelt otherwise ([`super::with_write`]).
 //! - ON DUPLICATE KEY becomes ON CONFLICT ([`super::duplicate_key`]), and names between backticks are names between double quotes.
 //! - OVERRIDING, and DO NOTHING of MERGE, become columns that no table can have ([`super::unread_words`]).
@@ -24,7 +24,7 @@
 //! - ROWS FROM, and the name of what USING joins, become names that nobody can write ([`super::from_forms`]); ORDER BY … USING becomes
 //!   the order that it means ([`super::order_operator`]); an empty SELECT is from one row.
 //! - The elements of CREATE SCHEMA are taken out of it ([`super::schema_elements`]).
-//! - EXCLUDE of a window's frame becomes part of a name ([`super::frame_exclusion`]).
+//! - EXCLUDE of a window's frame becomes part of a name, and a string that its offset begins with is enclosed ([`super::window_frame`]).
 //! - AS OF SYSTEM TIME, and FOR SYSTEM_TIME with a period ([`super::system_time`]), and `substring(x SIMILAR p ESCAPE e)`
 //!   ([`super::escape_words`]) become what it reads.
 //! - `INSERT INTO t (VALUES …)` and `(WITH …)` would be a list of columns: the parentheses go.
@@ -41,7 +41,7 @@ use super::constraint_words;
 use super::current_of;
 use super::duplicate_key;
 use super::escape_words;
-use super::frame_exclusion;
+use super::fetch_first;
 use super::from_forms;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
@@ -64,9 +64,10 @@ use super::system_time;
 use super::token_edits::{
     give_options_values, is_named, open_values, quote_doubly, select_values, take_async,
 };
-use super::token_reader::{is_word, keyword_of, opening};
+use super::token_reader::{is_word, keyword_of};
 use super::unread_words;
 use super::view_check_option;
+use super::window_frame;
 use crate::{Error, Result};
 
 /// Words that no relation may have as its name, unless quoted, and that begin no expression either.
@@ -169,7 +170,8 @@ struct Reader<'t> {
     /// SEARCH or CYCLE was met: they may stand behind a query of WITH.
     has_search: bool,
     /// It has EXCLUDE.
-    has_exclude: bool,
+    has_frame: bool,
+    has_fetch: bool,
     /// SYSTEM or SYSTEM_TIME was met: it may read at a moment.
     has_system_time: bool,
     /// ARRAY was met: it may be part of a type's name.
@@ -204,7 +206,8 @@ impl<'t> Reader<'t> {
             has_using: false,
             has_rows_from: false,
             has_search: false,
-            has_exclude: false,
+            has_frame: false,
+            has_fetch: false,
             has_system_time: false,
             has_array: false,
             has_set: false,
@@ -340,7 +343,11 @@ impl<'t> Reader<'t> {
         self.has_using |= keyword == Keyword::USING;
         self.has_rows_from |= keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
         self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
-        self.has_exclude |= keyword == Keyword::EXCLUDE;
+        self.has_fetch |= keyword == Keyword::FETCH;
+        self.has_frame |= matches!(
+            keyword,
+            Keyword::EXCLUDE | Keyword::PRECEDING | Keyword::FOLLOWING
+        );
         self.has_system_time |= matches!(keyword, Keyword::SYSTEM | Keyword::SYSTEM_TIME);
         self.has_array |= keyword == Keyword::ARRAY;
         self.has_set |= keyword == Keyword::SET;
@@ -353,28 +360,9 @@ impl<'t> Reader<'t> {
             self.take_allow_filtering();
         }
         if matches!(keyword, Keyword::ROW | Keyword::ROWS) {
-            self.limit_to_count();
+            fetch_first::limit_to_count(&mut self.tokens);
         }
         Ok(())
-    }
-
-    /// `FETCH FIRST (count)`, when it was taken last, as `LIMIT (count) FETCH FIRST`.
-    fn limit_to_count(&mut self) {
-        let is_closed = self.tokens.last().is_some_and(|last| last.token == Token::RParen);
-        let Some(open) = opening(&self.tokens).filter(|open| is_closed && *open >= 2) else {
-            return;
-        };
-        let before = [open - 2, open - 1].map(|at| keyword_of(self.tokens.get(at)));
-        if !matches!(before, [Keyword::FETCH, Keyword::FIRST | Keyword::NEXT]) {
-            return;
-        }
-        let span = self.tokens[open - 2].span;
-        let limit = TokenWithSpan {
-            token: Token::make_keyword("LIMIT"),
-            span,
-        };
-        let fetch: Vec<_> = self.tokens.splice(open - 2..open, [limit]).collect();
-        self.tokens.extend(fetch);
     }
 
     /// Whether a query may begin with this token.
@@ -572,8 +560,11 @@ impl<'t> Reader<'t> {
         if self.has_search {
             search_cycle::take(&mut self.tokens);
         }
-        if self.has_exclude {
-            frame_exclusion::take(&mut self.tokens);
+        if self.has_fetch {
+            fetch_first::put_behind_offset(&mut self.tokens);
+        }
+        if self.has_frame {
+            window_frame::take(&mut self.tokens);
         }
         if self.has_system_time {
             system_time::settle(&mut self.tokens, self.text, &mut self.hints)?;

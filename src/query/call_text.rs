@@ -9,9 +9,9 @@ use super::printed_query::{Outputs, as_test, direction, grouped, resolved};
 use super::query_layout::QueryLayout;
 use super::scope::Outer;
 use super::window_clauses::WindowClauses;
-use crate::parse::frame_exclusion;
 use crate::parse::names::fold;
 use crate::parse::quoting::quote_ident;
+use crate::parse::window_frame;
 use crate::types::SqlType;
 
 impl Printer<'_, '_> {
@@ -320,7 +320,7 @@ impl Printer<'_, '_> {
     pub(super) fn window_spec(&mut self, spec: &ast::WindowSpec) -> Option<Printed> {
         let over = ast::WindowType::WindowSpec(spec.clone());
         WindowClauses::of(&over, self.place.windows).ok()?;
-        let (base, exclusion) = frame_exclusion::split(spec);
+        let (base, exclusion) = window_frame::split(spec);
         let mut parts: Vec<Printed> = Vec::new();
         if let Some(base) = base {
             parts.push(Printed::word(quote_ident(&base), SqlType::Unknown));

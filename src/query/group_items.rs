@@ -123,8 +123,18 @@ impl Binder<'_> {
         Ok(self.group_key(bound))
     }
 
-    /// What groups by an output column. Errors: 42803.
+    /// What groups by an output column. Errors: 42803, 42P20.
     fn group_output(&mut self, item: &BoundItem) -> Result<Expr> {
+        if item
+            .bound
+            .expr
+            .has(|expr| matches!(expr, Expr::WindowFunction(_)))
+        {
+            return Err(fault(
+                StatementFault::Windowing,
+                "window functions are not allowed in GROUP BY",
+            ));
+        }
         if has_aggregate(&item.bound.expr) {
             return Err(fault(
                 StatementFault::Grouping,

@@ -4,7 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{fault, fold};
 use crate::error::StatementFault;
-use crate::parse::frame_exclusion;
+use crate::parse::window_frame;
 use crate::{Error, Result};
 
 /// What OVER, or a definition of WINDOW, says in the end.
@@ -50,7 +50,7 @@ impl<'a> WindowClauses<'a> {
         windows: &'a [ast::NamedWindowDefinition],
         is_over: bool,
     ) -> Result<WindowClauses<'a>> {
-        let (name, exclusion) = frame_exclusion::split(spec);
+        let (name, exclusion) = window_frame::split(spec);
         let own = WindowClauses {
             partition_by: &spec.partition_by,
             order_by: &spec.order_by,

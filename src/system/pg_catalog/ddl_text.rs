@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use super::shown_names::{shown_expression, shown_printed, shown_query};
 use crate::catalog::Deferral;
-use crate::parse::frame_exclusion;
+use crate::parse::fetch_first;
 use crate::parse::from_forms;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::parse::search_cycle;
+use crate::parse::window_frame;
 use crate::system::catalog_version::cells::{Cell, elements};
 use crate::system::catalog_version::objects::{Found, Objects, SYSTEM, UserIndex, UserRelation, read};
 
@@ -246,8 +247,8 @@ pub(super) fn written_query(view: &UserRelation, objects: &Objects, search_path:
     let (query, made_with) = view.query.as_ref()?;
     let query = query.trim().trim_end_matches(';').trim_end();
     let query = shown_query(query, made_with, objects, search_path);
-    let query = search_cycle::spelt_out(&frame_exclusion::spelt_out(&query));
-    Some(from_forms::spelt_out(&query))
+    let query = search_cycle::spelt_out(&window_frame::spelt_out(&query));
+    Some(from_forms::spelt_out(&fetch_first::spelt_out(&query)))
 }
 
 /// Keys of the system's relations.

@@ -1,5 +1,11 @@
-//! `EXCLUDE CURRENT ROW`, `GROUP`, `TIES` and `NO OTHERS` of a window's frame, which the parser does not read: they become the end of the
-//! name of the window that this one extends, behind a character that no name has. Written by `tokens`, read by `query::window`. A tree that is
+//! What the parser does not read of a window's frame. A string that is an offset is an interval to it, and nothing may stand behind: before
+//! what does, it goes into parentheses.
+//!
+//! ```text
+//! RANGE BETWEEN '1 day'::interval PRECEDING AND CURRENT ROW  =>  RANGE BETWEEN ('1 day')::interval PRECEDING AND CURRENT ROW
+//! ```
+//!
+//! `EXCLUDE CURRENT ROW`, `GROUP`, `TIES` and `NO OTHERS` become the end of the name of the window that this one extends, behind a character that no name has. Written by `tokens`, read by `query::window`. A tree that is
 //! written as text and read again says the same; [`spelt_out`] brings such a text back into SQL.
 //!
 //! ```text
@@ -75,8 +81,44 @@ pub(crate) fn spelt_out(text: &str) -> String {
     spelt
 }
 
-/// Brings EXCLUDE of frames into the parser's form.
+/// Brings frames into the parser's form.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) {
+    enclose_offsets(tokens);
+    take_exclusions(tokens);
+}
+
+/// Puts strings at which an offset begins into parentheses, when more of it follows.
+fn enclose_offsets(tokens: &mut Vec<TokenWithSpan>) {
+    let mut at = 1;
+    while at < tokens.len() {
+        let goes_on = !is_word_at(tokens, at + 1, "PRECEDING") && !is_word_at(tokens, at + 1, "FOLLOWING");
+        if matches!(tokens[at].token, Token::SingleQuotedString(_)) && goes_on && begins_offset(tokens, at) {
+            let span = tokens[at].span;
+            let parenthesis = |token| TokenWithSpan { token, span };
+            tokens.insert(at + 1, parenthesis(Token::RParen));
+            tokens.insert(at, parenthesis(Token::LParen));
+            at += 2;
+        }
+        at += 1;
+    }
+}
+
+/// Whether an end of a frame begins here: behind `RANGE`, `RANGE BETWEEN`, or the AND behind the other end.
+fn begins_offset(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let is_any_at = |at: usize, words: &[&str]| words.iter().any(|word| is_word_at(tokens, at, word));
+    let units = ["ROWS", "RANGE", "GROUPS"];
+    if is_any_at(at - 1, &units) {
+        return true;
+    }
+    let Some(before) = at.checked_sub(2) else {
+        return false;
+    };
+    is_any_at(at - 1, &["BETWEEN"]) && is_any_at(before, &units)
+        || is_any_at(at - 1, &["AND"]) && is_any_at(before, &["PRECEDING", "FOLLOWING", "ROW"])
+}
+
+/// Brings EXCLUDE of frames into the parser's form.
+fn take_exclusions(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 1;
     while at < tokens.len() {
         if is_word_at(tokens, at, "EXCLUDE")
@@ -200,6 +242,13 @@ mod tests {
         let text = "SELECT sum(a) OVER (w ROWS 1 PRECEDING EXCLUDE NO OTHERS), sum(b) OVER (ORDER BY (b) ROWS 1 PRECEDING EXCLUDE TIES)";
         let tree = parse(text).unwrap().remove(0).ast.to_string();
         assert_eq!(spelt_out(&tree).replace("( ORDER", "(ORDER"), text);
+        let offsets = "select sum(a) over (order by b range between '1'||' day' preceding and '1 day'::interval following), \
+                       sum(a) over (order by b range '1 day' preceding)";
+        let tree = parse(offsets).unwrap().remove(0).ast.to_string();
+        assert!(
+            tree.contains("BETWEEN ('1') || ' day' PRECEDING AND ('1 day')::INTERVAL FOLLOWING"),
+            "{tree}"
+        );
         for wrong in [
             "(order by a exclude ties)",
             "(rows 1 preceding exclude)",
