@@ -342,6 +342,7 @@ impl Binder<'_> {
         };
         let relation = ScopeRelation {
             schema,
+            hidden_name: alias.map(|_| name.to_string()),
             hidden,
             origin,
             key,
@@ -393,8 +394,9 @@ impl Binder<'_> {
         }
         let mut item = self.named(bound, &view.name, alias)?;
         if let Some(relation) = item.scope.relations.first_mut() {
-            if alias.is_none() {
-                relation.schema = Some(view.schema.clone());
+            match alias {
+                None => relation.schema = Some(view.schema.clone()),
+                Some(_) => relation.hidden_name = Some(view.name.clone()),
             }
             let columns = relation.columns.iter().zip(&view.columns);
             let columns = columns.map(|(column, (name, _))| (name.clone(), column.bound.ty.clone()));

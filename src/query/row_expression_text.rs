@@ -91,6 +91,7 @@ fn printed_over(
     let relation = RowRelation {
         name: name.to_string(),
         schema: None,
+        hidden_name: None,
         columns,
         dynamic_table: None,
     };

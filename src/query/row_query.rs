@@ -39,6 +39,8 @@ pub(crate) struct RowRelation {
     pub(crate) name: String,
     /// The schema that may stand before the name.
     pub(crate) schema: Option<String>,
+    /// The name of its table, where that is hidden by an alias.
+    pub(crate) hidden_name: Option<String>,
     /// The columns.
     pub(crate) columns: Vec<RowColumn>,
     /// The table that it is of, if that gets columns that writes name.
@@ -102,6 +104,7 @@ pub(crate) fn written_marks() -> RowRelation {
     RowRelation {
         name: MARKS.to_string(),
         schema: None,
+        hidden_name: None,
         columns: vec![RowColumn {
             name: "xmax".to_string(),
             ty: SqlType::Catalog(CatalogType::Xid),
@@ -208,6 +211,7 @@ impl Binder<'_> {
             scope.visible.extend(columns.iter().cloned());
             scope.relations.push(ScopeRelation {
                 schema: relation.schema.clone(),
+                hidden_name: relation.hidden_name.clone(),
                 dynamic_table: relation.dynamic_table.clone(),
                 ..ScopeRelation::new(relation.name.clone(), columns)
             });

@@ -42,6 +42,8 @@ pub(super) struct ScopeRelation {
     pub(super) name: String,
     /// Its schema, when it was not given an alias.
     pub(super) schema: Option<String>,
+    /// The name of its table or view, where that is hidden by an alias.
+    pub(super) hidden_name: Option<String>,
     /// Its columns.
     pub(super) columns: Vec<ScopeColumn>,
     /// Columns that `*` leaves out.
@@ -68,6 +70,7 @@ impl ScopeRelation {
         ScopeRelation {
             name,
             schema: None,
+            hidden_name: None,
             columns,
             hidden: Vec::new(),
             origin: RowOrigin::Computed,

@@ -104,6 +104,7 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
     RowRelation {
         name: relation.name.clone(),
         schema: relation.schema.clone(),
+        hidden_name: relation.hidden_name.clone(),
         columns: columns.collect(),
         dynamic_table: relation.dynamic_table.clone(),
     }
@@ -237,6 +238,7 @@ impl Binder<'_> {
             let mut named = is_named.clone();
             relation.columns.retain(|_| named());
             relation.origin = RowOrigin::Table(row_id.clone());
+            relation.hidden_name = alias.map(|_| table.name.clone());
             relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
         }
         if !indexed_expressions::positions(table).is_empty() {

@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, name_parts};
 use super::coercion::null_of;
+use super::expression::missing_from;
 use super::operator::binary;
 use super::scope::{ScopeColumn, ScopeRelation, capture};
 use crate::tree::{Case, Expr, Operator};
@@ -40,10 +41,7 @@ impl Binder<'_> {
             None if self.variable_named(&name, place).is_some() => {
                 self.identifier(&ast::Ident::with_quote('"', &name), place)
             }
-            None => Err(Error::MissingFrom {
-                relation: name,
-                hint: None,
-            }),
+            None => Err(missing_from(&name, place)),
         }
     }
 
@@ -68,10 +66,7 @@ impl Binder<'_> {
                 let record = self.variable(variable)?;
                 self.fields_of_record(&record)
             }
-            None => Err(Error::MissingFrom {
-                relation: relation.clone(),
-                hint: None,
-            }),
+            None => Err(missing_from(relation, place)),
         }
     }
 

@@ -482,11 +482,12 @@ pub(super) fn check_comparable(
 
 /// Whether a value of one type, as it is stored, is looked up among those of the other.
 fn is_comparable(own: &SqlType, other: &SqlType) -> bool {
-    use SqlType::{Char, Text, Varchar};
+    use SqlType::{Char, Enum, Text, Varchar};
     match (own, other) {
         (own, other) if own.is_integer() && other.is_integer() => true,
         (Text | Varchar(_), Text | Varchar(_)) => true,
         (Char(own), Char(other)) => own == other,
+        (Enum(own), Enum(other)) => own == other,
         (own, other) => {
             std::mem::discriminant(own) == std::mem::discriminant(other)
                 && own.arrow_type() == other.arrow_type()

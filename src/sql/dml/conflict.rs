@@ -181,6 +181,7 @@ fn both_relations(target: &Target) -> [RowRelation; 2] {
     let excluded = RowRelation {
         name: EXCLUDED.to_string(),
         schema: None,
+        hidden_name: None,
         columns: proposed.columns,
         dynamic_table: proposed.dynamic_table,
     };

@@ -253,6 +253,7 @@ fn bind(
     let relation = RowRelation {
         name: table.to_string(),
         schema: None,
+        hidden_name: None,
         columns: inputs.iter().filter_map(column).collect(),
         dynamic_table: None,
     };

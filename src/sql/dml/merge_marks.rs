@@ -72,6 +72,7 @@ pub(super) fn action_relation() -> RowRelation {
     RowRelation {
         name: MARK.to_string(),
         schema: None,
+        hidden_name: None,
         columns: vec![RowColumn {
             name: "merge_action".to_string(),
             ty: SqlType::Text,

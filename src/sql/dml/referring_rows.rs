@@ -24,7 +24,7 @@ pub(super) async fn check_unreferred(ctx: &StatementContext, gone: &Gone) -> Res
     let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
     let (key, referenced) = (&gone.foreign_key, &gone.table);
     let found = match gone.action() {
-        ReferentialAction::NoAction => {
+        ReferentialAction::NoAction | ReferentialAction::SetDefault => {
             first_referring(ctx, (&by, key), referenced, (referenced, &gone.old)).await?
         }
         _ => first_with(ctx, (&by, key), (referenced, &gone.old)).await?,

@@ -306,6 +306,7 @@ fn relation(table: &TableDef) -> RowRelation {
     RowRelation {
         name: table.name.clone(),
         schema: Some(table.schema.clone()),
+        hidden_name: None,
         columns: columns.collect(),
         dynamic_table: None,
     }

@@ -33,8 +33,13 @@ pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> R
             ReferentialAction::NoAction if is_deferred(ctx, &gone.foreign_key) => leave_gone(ctx, gone),
             ReferentialAction::NoAction => unchanged.push(gone),
             ReferentialAction::Restrict => Box::pin(check_unreferred(ctx, &gone)).await?,
-            ReferentialAction::Cascade | ReferentialAction::SetNull | ReferentialAction::SetDefault => {
+            ReferentialAction::Cascade | ReferentialAction::SetNull => {
                 Box::pin(follow(ctx, &gone, references)).await?;
+            }
+            ReferentialAction::SetDefault => {
+                Box::pin(follow(ctx, &gone, references)).await?;
+                // Rows whose key is the default have changed nothing, and still refer to what is gone.
+                unchanged.push(gone);
             }
         }
     }

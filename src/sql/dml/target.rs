@@ -170,6 +170,7 @@ impl Target {
         RowRelation {
             name: self.name().to_string(),
             schema: self.alias.is_none().then(|| self.table.schema.clone()),
+            hidden_name: self.alias.as_ref().map(|_| self.table.name.clone()),
             columns: columns.collect(),
             dynamic_table: Some(&self.table).filter(|table| table.gets_columns()).cloned(),
         }

@@ -119,7 +119,7 @@ fn check_merge(ctx: &StatementContext, statement: &ast::Statement) -> Result<()>
         Some(Object::View(view)) => Err(Error::RefusedValue {
             state: "0A000",
             message: format!("cannot execute MERGE on relation \"{}\"", view.name),
-            detail: Some("This operation is not supported for views."),
+            detail: Some("This operation is not supported for views.".into()),
             hint: None,
         }),
         _ => Ok(()),
@@ -371,7 +371,9 @@ impl ShownTable {
             Some(_) => Err(Error::RefusedValue {
                 state: "0A000",
                 message: format!("cannot {verb} column \"{written}\" of view \"{}\"", self.view),
-                detail: Some("View columns that are not columns of their base relation are not updatable."),
+                detail: Some(
+                    "View columns that are not columns of their base relation are not updatable.".into(),
+                ),
                 hint: None,
             }),
             None => Err(Error::UndefinedColumn {
