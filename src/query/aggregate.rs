@@ -14,7 +14,7 @@ use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
 use crate::tree::{self, Accumulator, AggregateFunction, Expr, FloatMoment, Moment, OrderKey};
-use crate::types::{NetworkKind, SqlType, Value};
+use crate::types::{PackedKind, SqlType, Value};
 use crate::{Error, Result};
 
 /// Aggregates that keep about as much as one value, however many they are given.
@@ -477,8 +477,8 @@ impl Binder<'_> {
                 return Err(Error::unsupported("an extremum", None));
             }
             // Of what is no address of the internet there is none in PostgreSQL, either.
-            S::Network(kind) if !kind.is_ip() => return Err(Error::unsupported("an extremum", None)),
-            S::Network(_) => S::Network(NetworkKind::Inet),
+            S::Packed(kind) if kind.is_mac() => return Err(Error::unsupported("an extremum", None)),
+            S::Packed(kind) if kind.is_ip() => S::Packed(PackedKind::Inet),
             S::Array(_) => {
                 let extreme = match name {
                     "min" => Extreme::Least,

@@ -4,6 +4,7 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::{CastContext, null_of, type_name};
+use super::operator::innermost;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
@@ -13,6 +14,7 @@ use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
 impl Binder<'_> {
+    /// An array constructor.
     pub(super) fn array(&mut self, items: &[ast::Expr], place: Place<'_>) -> Result<Bound> {
         if items.is_empty() {
             return Err(fault(
@@ -24,6 +26,39 @@ impl Binder<'_> {
             .iter()
             .map(|item| self.expression(item, place))
             .collect::<Result<Vec<_>>>()?;
+        self.array_of(items)
+    }
+
+    /// An array constructor that is cast to arrays of a type: each item is, where it stands.
+    pub(super) fn array_cast_to(
+        &mut self,
+        items: &[ast::Expr],
+        item: &SqlType,
+        place: Place<'_>,
+    ) -> Result<Bound> {
+        // The constructors say how many dimensions there are.
+        let item = innermost(item);
+        let array = SqlType::Array(Box::new(item.clone()));
+        if items.is_empty() {
+            return Bound::constant(&Value::Array(Vec::new()), array);
+        }
+        let cast = |written: &ast::Expr| {
+            if let ast::Expr::Array(inner) = written {
+                return self.array_cast_to(&inner.elem, item, place);
+            }
+            let bound = self.expression(written, place)?;
+            let target = match bound.ty {
+                SqlType::Array(_) => array.clone(),
+                _ => item.clone(),
+            };
+            self.cast_bound(bound, target)
+        };
+        let items = items.iter().map(cast).collect::<Result<Vec<_>>>()?;
+        self.array_of(items)
+    }
+
+    /// The array of these items, which are brought to one type.
+    fn array_of(&mut self, items: Vec<Bound>) -> Result<Bound> {
         let item = self.common_type_of("ARRAY", &items)?;
         let items = items
             .into_iter()
@@ -204,14 +239,6 @@ impl Binder<'_> {
             tree::call(definition, arguments, flat.clone(), &self.settings),
             flat,
         )
-    }
-}
-
-/// What an array of any dimensions holds.
-fn innermost(ty: &SqlType) -> &SqlType {
-    match ty {
-        SqlType::Array(item) => innermost(item),
-        ty => ty,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::functions::Volatility;
 use crate::functions::cast;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{self, Cast, Expr, Placeholder, ScalarValue};
-use crate::types::{CatalogType, FormatSettings, NetworkKind, NumericSize, RecordType, SqlType, Value};
+use crate::types::{CatalogType, FormatSettings, NumericSize, PackedKind, RecordType, SqlType, Value};
 use crate::{Error, Result};
 
 /// The groups of types inside which PostgreSQL prefers one (`pg_type.typcategory`).
@@ -33,10 +33,12 @@ pub(super) fn category(ty: &SqlType) -> Category {
         S::Int2 | S::Int4 | S::Int8 | S::Float4 | S::Float8 | S::Numeric(_) | S::Money => Category::Number,
         ty if cast::oid_like(ty) => Category::Number,
         S::Text | S::Varchar(_) | S::Char(_) | S::Citext | S::Name => Category::String,
-        S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) => Category::DateTime,
+        S::Date | S::Time(_) | S::Timestamp(_) | S::TimestampTz(_) | S::Packed(PackedKind::TimeTz) => {
+            Category::DateTime
+        }
         S::Interval(_) => Category::Interval,
         S::Bit(_) | S::VarBit(_) => Category::Bits,
-        S::Network(kind) if kind.is_ip() => Category::Network,
+        S::Packed(kind) if kind.is_ip() => Category::Network,
         S::Array(_) | S::Int2Vector | S::Catalog(CatalogType::OidVector) => Category::Array,
         S::Unknown | S::Void => Category::Unknown,
         _ => Category::Other,
@@ -55,7 +57,7 @@ pub(super) fn is_preferred(ty: &SqlType) -> bool {
             | S::TimestampTz(_)
             | S::Interval(_)
             | S::VarBit(_)
-            | S::Network(NetworkKind::Inet)
+            | S::Packed(PackedKind::Inet)
     )
 }
 
@@ -121,12 +123,12 @@ pub(super) fn implicit(from: &SqlType, to: &SqlType) -> bool {
         | (S::InternalChar, S::Text)
         | (S::Date, S::Timestamp(_) | S::TimestampTz(_))
         | (S::Timestamp(_), S::TimestampTz(_))
-        | (S::Time(_), S::Interval(_))
+        | (S::Time(_), S::Interval(_) | S::Packed(PackedKind::TimeTz))
         | (S::Bit(_), S::VarBit(_))
         | (S::VarBit(_), S::Bit(_))
-        | (S::Network(NetworkKind::Cidr), S::Network(NetworkKind::Inet))
-        | (S::Network(NetworkKind::MacAddr), S::Network(NetworkKind::MacAddr8))
-        | (S::Network(NetworkKind::MacAddr8), S::Network(NetworkKind::MacAddr))
+        | (S::Packed(PackedKind::Cidr), S::Packed(PackedKind::Inet))
+        | (S::Packed(PackedKind::MacAddr), S::Packed(PackedKind::MacAddr8))
+        | (S::Packed(PackedKind::MacAddr8), S::Packed(PackedKind::MacAddr))
         | (S::Int2Vector | S::Catalog(CatalogType::OidVector), S::Array(_)) => true,
         (S::Array(a), S::Array(b)) => implicit(a, b),
         // A row of no name is any row whose columns its own become.
@@ -150,7 +152,10 @@ pub(crate) fn is_assignable(from: &SqlType, to: &SqlType) -> bool {
         (S::Record(a), S::Record(b)) if a.is_anonymous() => cast::are_pairs(a, b, is_assignable),
         (S::Interval(_), S::Time(_)) | (S::Json | S::Jsonb, S::Json | S::Jsonb) => true,
         (S::Int4 | S::Int8 | S::Numeric(_), S::Money) | (S::Money, S::Numeric(_)) => true,
-        (S::Network(NetworkKind::Inet), S::Network(NetworkKind::Cidr)) => true,
+        (S::Packed(PackedKind::Inet), S::Packed(PackedKind::Cidr)) => true,
+        (S::Packed(PackedKind::TimeTz), S::Time(_)) | (S::TimestampTz(_), S::Packed(PackedKind::TimeTz)) => {
+            true
+        }
         (from, S::Int4 | S::Int8) if cast::oid_like(from) => true,
         (from, to) if from.is_number() && to.is_number() || is_moment(from) && is_moment(to) => true,
         (from, to) if is_instant(to) && from.is_integer() => true,

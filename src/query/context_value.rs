@@ -9,7 +9,7 @@ use super::coercion::CastContext;
 use crate::catalog::is_temporary_schema;
 use crate::logical::placeholder::transaction_time;
 use crate::parse::names::fold;
-use crate::types::{SqlType, Value};
+use crate::types::{PackedKind, SqlType, Value};
 use crate::{Error, Result};
 
 /// What the surroundings of a statement decide.
@@ -19,6 +19,7 @@ enum ContextValue {
     LocalTimestamp,
     Date,
     LocalTime,
+    CurrentTime,
     User,
     Database,
     Schema,
@@ -27,8 +28,8 @@ enum ContextValue {
 
 impl ContextValue {
     fn is_clock(self) -> bool {
-        use ContextValue::{LocalTime, LocalTimestamp, TransactionTime};
-        matches!(self, TransactionTime | LocalTimestamp | LocalTime)
+        use ContextValue::{CurrentTime, LocalTime, LocalTimestamp, TransactionTime};
+        matches!(self, TransactionTime | LocalTimestamp | LocalTime | CurrentTime)
     }
 
     /// The type of what is told of the transaction's time. Errors: 42601 for digits below zero.
@@ -37,6 +38,8 @@ impl ContextValue {
             ContextValue::TransactionTime => "timestamptz",
             ContextValue::LocalTimestamp => "timestamp",
             ContextValue::LocalTime => "time",
+            // Its digits are those of the instant.
+            ContextValue::CurrentTime => "timestamptz",
             ContextValue::Date => return Ok(Some(SqlType::Date)),
             ContextValue::User | ContextValue::Database | ContextValue::Schema | ContextValue::ProcessId => {
                 return Ok(None);
@@ -61,7 +64,7 @@ const NAMES: [(&str, ContextValue, bool); 16] = [
     ("localtimestamp", ContextValue::LocalTimestamp, true),
     ("current_date", ContextValue::Date, true),
     ("localtime", ContextValue::LocalTime, true),
-    ("current_time", ContextValue::LocalTime, true),
+    ("current_time", ContextValue::CurrentTime, true),
     ("current_user", ContextValue::User, true),
     ("session_user", ContextValue::User, true),
     ("user", ContextValue::User, true),
@@ -120,7 +123,14 @@ impl Binder<'_> {
                 .into_iter()
                 .for_each(|message| self.ctx.warn_of_parameter(message));
             let now = Bound::new(transaction_time(), SqlType::TimestampTz(None));
-            return self.convert(now, &clock, CastContext::Explicit).map(Some);
+            let told = self.convert(now, &clock, CastContext::Explicit)?;
+            return match value {
+                ContextValue::CurrentTime => {
+                    let time = SqlType::Packed(PackedKind::TimeTz);
+                    self.convert(told, &time, CastContext::Explicit).map(Some)
+                }
+                _ => Ok(Some(told)),
+            };
         }
         let text = |text: &str| Bound::constant(&Value::Text(text.to_string()), SqlType::Name);
         let value = match value {

@@ -283,7 +283,7 @@ impl Binder<'_> {
         let has_own = |ty: &SqlType| {
             matches!(
                 ty,
-                SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_)
+                SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Packed(_)
             )
         };
         if matches!(symbol, "+" | "-" | "*") && (has_own(&left.ty) || has_own(&right.ty)) {
@@ -331,9 +331,12 @@ impl Binder<'_> {
     pub(super) fn concatenate(&mut self, left: Bound, right: Bound) -> Result<Bound> {
         use SqlType as S;
         let (a, b) = (left.ty.clone(), right.ty.clone());
-        let special =
-            |ty: &S| ty.item_type().is_some() || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
-        if special(&a) || special(&b) {
+        let is_array = |ty: &S| ty.item_type().is_some();
+        let special = |ty: &S| is_array(ty) || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
+        // Beside a text they are joined as texts.
+        let is_text = |ty: &S| ty.is_string() && *ty != S::Unknown;
+        let joins_text = (is_text(&a) || is_text(&b)) && !is_array(&a) && !is_array(&b);
+        if (special(&a) || special(&b)) && !joins_text {
             return self.operator_function("||", left, right);
         }
         if a.is_bits() && (b.is_bits() || b == S::Unknown) || b.is_bits() && a == S::Unknown {
@@ -568,19 +571,16 @@ fn no_value(expr: &ast::Expr) -> Error {
 }
 
 /// The error for a relation that FROM has not, or that an alias hides.
-fn missing_from(relation: &str, place: Place<'_>) -> Error {
-    let mut aliased = place
-        .scope
-        .relations
-        .iter()
-        .filter(|other| other.schema.is_none());
-    let is_named = |other: &&ScopeRelation| other.row_type.as_ref().is_some_and(|row| row.name == relation);
-    if let Some(hidden) = aliased.clone().find(is_named) {
+pub(super) fn missing_from(relation: &str, place: Place<'_>) -> Error {
+    let relations = &place.scope.relations;
+    let is_hidden = |other: &&ScopeRelation| other.hidden_name.as_deref() == Some(relation);
+    if let Some(hidden) = relations.iter().find(is_hidden) {
         return Error::InvalidFromReference {
             relation: relation.to_string(),
             alias: Some(hidden.name.clone()),
         };
     }
+    let mut aliased = relations.iter().filter(|other| other.schema.is_none());
     let hidden = aliased.find(|other| other.name != relation);
     Error::MissingFrom {
         relation: relation.to_string(),

@@ -219,8 +219,9 @@ impl Binder<'_> {
                 }
                 let is_registered = functions::functions_named(name).next().is_some();
                 if let [argument] = arguments.as_slice()
-                    && !is_registered
                     && let Ok(Some(ty)) = SqlType::from_name(name, &[])
+                    // A literal is read as the type, whatever functions of the name there are, and anything has a text.
+                    && (!is_registered || argument.ty == SqlType::Unknown || ty.is_string())
                     // A row becomes no text so.
                     && (argument.ty.record_type().is_none() || !ty.is_string())
                 {

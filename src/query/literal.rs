@@ -80,13 +80,15 @@ impl Binder<'_> {
     }
 
     fn cast_to(&mut self, expr: &ast::Expr, target: SqlType, place: Place<'_>) -> Result<Bound> {
-        if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target)
-            && array.elem.is_empty()
-        {
-            let empty = SqlType::Array(item.clone());
-            return Bound::constant(&Value::Array(Vec::new()), empty);
+        if let (ast::Expr::Array(array), SqlType::Array(item)) = (expr, &target) {
+            return self.array_cast_to(&array.elem, item, place);
         }
         let bound = self.expression(expr, place)?;
+        self.cast_bound(bound, target)
+    }
+
+    /// An expression that is written as a cast.
+    pub(super) fn cast_bound(&mut self, bound: Bound, target: SqlType) -> Result<Bound> {
         let target = match bound.literal()? {
             Some(Value::Unknown(text) | Value::Text(text)) => target.with_dimensions(dimensions(&text)),
             _ => nested_like(&bound.ty, target),

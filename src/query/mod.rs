@@ -7,6 +7,7 @@
 mod accumulation;
 mod aggregate;
 mod aggregate_join;
+mod arithmetic;
 mod array_assignment;
 mod array_value;
 mod binder;

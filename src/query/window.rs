@@ -292,7 +292,7 @@ fn has_no_range(ty: &SqlType) -> bool {
         ty,
         SqlType::Bytea
             | SqlType::Uuid
-            | SqlType::Network(_)
+            | SqlType::Packed(_)
             | SqlType::TsVector
             | SqlType::TsQuery
             | SqlType::Time(_)
