@@ -6,8 +6,8 @@ use proptest::prelude::*;
 
 use super::key::KeyField;
 use crate::types::{
-    Interval, IpAddress, NetworkKind, NetworkValue, Numeric, NumericSize, RangeBound, RangeKind, RangeValue,
-    RecordField, RecordType, SqlType, Value,
+    Interval, IpAddress, Numeric, NumericSize, PackedKind, PackedValue, RangeBound, RangeKind, RangeValue,
+    RecordField, RecordType, SqlType, TimeTz, Value,
 };
 
 /// Every type that may stand in a key.
@@ -32,10 +32,11 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Timestamp(None),
         SqlType::TimestampTz(None),
         SqlType::Uuid,
-        SqlType::Network(NetworkKind::Inet),
-        SqlType::Network(NetworkKind::Cidr),
-        SqlType::Network(NetworkKind::MacAddr),
-        SqlType::Network(NetworkKind::MacAddr8),
+        SqlType::Packed(PackedKind::Inet),
+        SqlType::Packed(PackedKind::Cidr),
+        SqlType::Packed(PackedKind::MacAddr),
+        SqlType::Packed(PackedKind::MacAddr8),
+        SqlType::Packed(PackedKind::TimeTz),
         SqlType::Bit(Some(9)),
         SqlType::VarBit(None),
     ]
@@ -225,7 +226,7 @@ pub(super) fn values_of(ty: &SqlType) -> BoxedStrategy<Value> {
             })
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
-        SqlType::Network(kind) => addresses(*kind),
+        SqlType::Packed(kind) => addresses(*kind),
         SqlType::Range(kind) => {
             let (kind, ty) = (*kind, kind.bound_type());
             let bound = || (prop::option::of(values_of(&ty)), any::<bool>());
@@ -270,22 +271,25 @@ pub(super) fn key_fields() -> impl Strategy<Value = KeyField> {
     )
 }
 
-/// Addresses whose bits are often all set or none, of every mask.
-fn addresses(kind: NetworkKind) -> BoxedStrategy<Value> {
+/// Addresses whose bits are often all set or none, of every mask, and times of every zone.
+fn addresses(kind: PackedKind) -> BoxedStrategy<Value> {
     let octet = || prop_oneof![Just(0_u8), Just(0xFF), any::<u8>()];
     let octets = |count: usize| prop::collection::vec(octet(), count);
-    let of_bytes = move |bytes: Vec<u8>| Value::Network(NetworkValue::from_bytes(&bytes, kind).unwrap());
+    let of_bytes = move |bytes: Vec<u8>| Value::Packed(PackedValue::from_bytes(&bytes, kind).unwrap());
     let of_address = move |(octets, bits): (Vec<u8>, u8)| {
         let address = IpAddress::new(&octets, bits).unwrap();
-        Value::Network(match kind {
-            NetworkKind::Cidr => NetworkValue::cidr(address),
-            _ => NetworkValue::inet(address),
+        Value::Packed(match kind {
+            PackedKind::Cidr => PackedValue::cidr(address),
+            _ => PackedValue::inet(address),
         })
     };
     match kind {
-        NetworkKind::MacAddr => octets(6).prop_map(of_bytes).boxed(),
-        NetworkKind::MacAddr8 => octets(8).prop_map(of_bytes).boxed(),
-        NetworkKind::Inet | NetworkKind::Cidr => prop_oneof![
+        PackedKind::MacAddr => octets(6).prop_map(of_bytes).boxed(),
+        PackedKind::MacAddr8 => octets(8).prop_map(of_bytes).boxed(),
+        PackedKind::TimeTz => (0..=86_400_000_000_i64, -57_599..=57_599_i32)
+            .prop_map(|(local, offset)| Value::Packed(PackedValue::time(TimeTz { local, offset })))
+            .boxed(),
+        PackedKind::Inet | PackedKind::Cidr => prop_oneof![
             (octets(4), 0_u8..=32).prop_map(of_address),
             (octets(16), 0_u8..=128).prop_map(of_address),
         ]

@@ -21,7 +21,7 @@ use super::stored_value::{
     read_interval,
 };
 use crate::types::{
-    Interval, MultirangeValue, NetworkValue, Numeric, NumericBytes, NumericSize, RangeValue, RecordType,
+    Interval, MultirangeValue, Numeric, NumericBytes, NumericSize, PackedValue, RangeValue, RecordType,
     SqlType, Value,
 };
 use crate::{Error, Result};
@@ -121,7 +121,7 @@ impl ColumnBuilder {
             | SqlType::InternalChar
             | SqlType::Unknown => Kind::Text(StringBuilder::with_capacity(rows, rows * string_bytes), None),
             SqlType::Bytea => Kind::Bytea(BinaryBuilder::with_capacity(rows, rows * string_bytes)),
-            SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => Kind::Checked(
+            SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Packed(_) => Kind::Checked(
                 BinaryBuilder::with_capacity(rows, rows * string_bytes),
                 ty.clone(),
             ),
@@ -244,7 +244,7 @@ impl ColumnBuilder {
                 builder.append_value(value);
                 Ok(length)
             }
-            Kind::Checked(builder, ty @ SqlType::Network(_)) => {
+            Kind::Checked(builder, ty @ SqlType::Packed(_)) => {
                 let (value, length) = key::read_text(bytes, field, &mut self.scratch)?;
                 append_checked(builder, ty, value)?;
                 Ok(length)
@@ -295,7 +295,7 @@ impl ColumnBuilder {
                 ranges.put_bytes(&mut self.scratch);
                 builder.append_value(&self.scratch);
             }
-            (Kind::Checked(builder, _), Value::Network(address)) => builder.append_value(address.bytes()),
+            (Kind::Checked(builder, _), Value::Packed(address)) => builder.append_value(address.bytes()),
             (Kind::Date(builder), Value::Date(days)) => builder.append_value(*days),
             (Kind::Time(builder), Value::Time(micros)) => builder.append_value(*micros),
             (Kind::Timestamp(builder), Value::Timestamp(micros) | Value::TimestampTz(micros)) => {
@@ -521,7 +521,7 @@ fn append_checked(builder: &mut BinaryBuilder, ty: &SqlType, bytes: &[u8]) -> Re
     let is_one = match ty {
         SqlType::Range(kind) => RangeValue::from_bytes(bytes, *kind).is_some(),
         SqlType::Multirange(kind) => MultirangeValue::from_bytes(bytes, *kind).is_some(),
-        SqlType::Network(kind) => NetworkValue::from_bytes(bytes, *kind).is_some(),
+        SqlType::Packed(kind) => PackedValue::from_bytes(bytes, *kind).is_some(),
         _ => false,
     };
     if !is_one {

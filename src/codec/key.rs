@@ -12,7 +12,7 @@ use arrow::datatypes::{
 
 pub use super::key_type::{check_key_type, tells_value};
 use crate::types::{
-    CatalogType, EnumValue, NetworkValue, Numeric, NumericSize, SqlType, Value, comparable_text,
+    CatalogType, EnumValue, Numeric, NumericSize, PackedValue, SqlType, Value, comparable_text,
 };
 use crate::{Error, Result};
 
@@ -71,7 +71,7 @@ pub fn tag(ty: &SqlType) -> u8 {
         SqlType::Timestamp(_) => TAG_TIMESTAMP,
         SqlType::TimestampTz(_) => TAG_TIMESTAMPTZ,
         SqlType::Uuid => TAG_UUID,
-        SqlType::Bytea | SqlType::Network(_) => TAG_BYTEA,
+        SqlType::Bytea | SqlType::Packed(_) => TAG_BYTEA,
         // Types that `check_key_type` refuses never come here; text is what they would be compared as.
         SqlType::Text
         | SqlType::Varchar(_)
@@ -113,7 +113,7 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
         }
         (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
         (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
-        (Value::Network(address), _) => put_escaped(out, TAG_BYTEA, address.bytes()),
+        (Value::Packed(address), _) => put_escaped(out, TAG_BYTEA, address.bytes()),
         (Value::Date(days), _) => put_i32(out, TAG_DATE, *days),
         (Value::Time(value), _) => put_i64(out, TAG_TIME, *value),
         (Value::Timestamp(value), _) => put_i64(out, TAG_TIMESTAMP, *value),
@@ -172,7 +172,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
             put_i64(out, tag(ty), moment);
         }
         SqlType::Uuid => put(out, TAG_UUID, array.as_fixed_size_binary().value(row)),
-        SqlType::Bytea | SqlType::Network(_) => {
+        SqlType::Bytea | SqlType::Packed(_) => {
             put_escaped(out, TAG_BYTEA, array.as_binary::<i32>().value(row));
         }
         SqlType::Text
@@ -257,12 +257,12 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
             let length = read_escaped(bytes, field, &mut value)?;
             (Value::Bytes(value), length)
         }
-        SqlType::Network(kind) => {
+        SqlType::Packed(kind) => {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
             let address =
-                NetworkValue::from_bytes(&value, *kind).ok_or_else(|| damaged("it holds no address"))?;
-            (Value::Network(address), length)
+                PackedValue::from_bytes(&value, *kind).ok_or_else(|| damaged("it holds no address"))?;
+            (Value::Packed(address), length)
         }
         ty => {
             let mut value = Vec::new();

@@ -187,7 +187,7 @@ fn order(left: &Value, right: &Value, ty: &SqlType) -> Ordering {
         (Value::Text(left), Value::Text(right)) => left.cmp(right),
         (Value::Bytes(left), Value::Bytes(right)) => left.cmp(right),
         (Value::Uuid(left), Value::Uuid(right)) => left.cmp(right),
-        (Value::Network(a), Value::Network(b)) => a.compare(b).unwrap(),
+        (Value::Packed(a), Value::Packed(b)) => a.compare(b).unwrap(),
         _ => unreachable!("two values of one type"),
     }
 }

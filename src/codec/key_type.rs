@@ -26,7 +26,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Timestamp(_)
         | SqlType::TimestampTz(_)
         | SqlType::Uuid
-        | SqlType::Network(_)
+        | SqlType::Packed(_)
         | SqlType::Oid
         | SqlType::Enum(_) => return Ok(()),
         SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),

@@ -6,7 +6,7 @@ use super::stored_value::{
     damaged, fixed, fixed_slice, is_former_numeric, narrow, read_former_numeric, read_integer, read_interval,
 };
 use crate::Result;
-use crate::types::{NetworkValue, NumericBytes, Scalar, SqlType};
+use crate::types::{NumericBytes, PackedValue, Scalar, SqlType};
 
 /// Whether values of the type are read here: all but lists, enums, whose labels are not stored, and char(n), whose blanks are
 /// not.
@@ -60,8 +60,8 @@ pub fn stored_scalar<'a>(ty: &SqlType, bytes: &'a [u8]) -> Result<Scalar<'a>> {
         SqlType::TsVector => Scalar::TsVector(text(bytes)?),
         SqlType::TsQuery => Scalar::TsQuery(text(bytes)?),
         SqlType::Bytea => Scalar::Bytes(bytes),
-        SqlType::Network(kind) => match NetworkValue::from_bytes(bytes, *kind) {
-            Some(_) => Scalar::Network(*kind, bytes),
+        SqlType::Packed(kind) => match PackedValue::from_bytes(bytes, *kind) {
+            Some(_) => Scalar::Packed(*kind, bytes),
             None => return Err(damaged("bytes that are no value of their column's type")),
         },
         SqlType::Date => Scalar::Date(i32::from_le_bytes(fixed(bytes)?)),
@@ -127,7 +127,7 @@ pub fn key_scalar<'a>(
             Scalar::Uuid(scratch)
         }
         SqlType::Bytea => Scalar::Bytes(key::read_text(bytes, field, scratch)?.0),
-        SqlType::Network(kind) => Scalar::Network(*kind, key::read_text(bytes, field, scratch)?.0),
+        SqlType::Packed(kind) => Scalar::Packed(*kind, key::read_text(bytes, field, scratch)?.0),
         ty => {
             let (bytes, _) = key::read_text(bytes, field, scratch)?;
             let text = text(bytes).map_err(|_| key::not_utf8())?;

@@ -78,7 +78,7 @@ pub(crate) fn put(out: &mut Vec<u8>, ty: &SqlType, array: &ArrayRef, row: usize)
         | SqlType::Numeric(_)
         | SqlType::Range(_)
         | SqlType::Multirange(_)
-        | SqlType::Network(_) => {
+        | SqlType::Packed(_) => {
             out.extend_from_slice(array.as_binary::<i32>().value(row));
         }
         SqlType::Date => out.extend_from_slice(&array.as_primitive::<Date32Type>().value(row).to_le_bytes()),

@@ -1,6 +1,8 @@
 //! The one error type of Keyspan: PostgreSQL's SQLSTATE, wording, DETAIL and HINT for everything that can go wrong.
 //! Every module returns it; it names no outside library's error type. XX000 means a bug in us.
 
+use std::borrow::Cow;
+
 mod cursor;
 mod fault;
 mod nearest;
@@ -177,7 +179,7 @@ pub enum Error {
     RefusedValue {
         state: &'static str,
         message: String,
-        detail: Option<&'static str>,
+        detail: Option<Cow<'static, str>>,
         hint: Option<&'static str>,
     },
     /// What is not of the form that COPY reads (22P04).

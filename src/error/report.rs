@@ -1,6 +1,8 @@
 //! What a client is told of an error beside its message: SQLSTATE, DETAIL, HINT and position. Called by whoever writes an
 //! error or a notice out; it knows nothing of the wire. Every match is exhaustive, so that a new variant is thought about.
 
+use std::borrow::Cow;
+
 use super::{DuplicateKind, Error, Limit, TextPlace};
 
 /// Names of what an error is about, each where it is about such a thing.
@@ -196,7 +198,7 @@ impl Error {
             Error::DiskFull { free_bytes, .. } => Some(format!("{free_bytes} bytes are free.")),
             Error::LockingCursor { kind, .. } => Some(kind.detail()),
             Error::Raised(raised) => raised.detail.clone(),
-            Error::RefusedValue { detail, .. } => detail.map(str::to_string),
+            Error::RefusedValue { detail, .. } => detail.clone().map(Cow::into_owned),
             Error::Syntax { .. }
             | Error::UndefinedTable { .. }
             | Error::UndefinedColumn { .. }

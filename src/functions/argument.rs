@@ -10,7 +10,9 @@ use arrow::datatypes::DataType;
 
 use super::mismatched_types;
 use crate::Result;
-use crate::types::{Interval, NetworkKind, NetworkValue, Numeric, SqlType, Value, element_type, value_at};
+use crate::types::{
+    Interval, Numeric, PackedKind, PackedValue, SqlType, TimeTz, Value, element_type, value_at,
+};
 
 /// A type that arguments come as.
 pub(super) trait Argument<'a>: Sized {
@@ -131,13 +133,23 @@ impl<'a> Argument<'a> for Numeric {
     }
 }
 
-impl<'a> Argument<'a> for NetworkValue {
-    type Column = (&'a BinaryArray, NetworkKind);
+impl<'a> Argument<'a> for PackedValue {
+    type Column = (&'a BinaryArray, PackedKind);
     fn column(array: &'a ArrayRef, ty: &'a SqlType) -> Result<Self::Column> {
-        Ok((downcast(array)?, ty.network_kind().ok_or_else(mismatched_types)?))
+        Ok((downcast(array)?, ty.packed_kind().ok_or_else(mismatched_types)?))
     }
-    fn cell((array, kind): &Self::Column, row: usize) -> Result<NetworkValue> {
-        NetworkValue::from_bytes(array.value(row), *kind).ok_or_else(mismatched_types)
+    fn cell((array, kind): &Self::Column, row: usize) -> Result<PackedValue> {
+        PackedValue::from_bytes(array.value(row), *kind).ok_or_else(mismatched_types)
+    }
+}
+
+impl<'a> Argument<'a> for TimeTz {
+    type Column = &'a BinaryArray;
+    fn column(array: &'a ArrayRef, _: &'a SqlType) -> Result<Self::Column> {
+        downcast(array)
+    }
+    fn cell(times: &&'a BinaryArray, row: usize) -> Result<TimeTz> {
+        TimeTz::from_bytes(times.value(row)).ok_or_else(mismatched_types)
     }
 }
 

@@ -552,7 +552,7 @@ pub(super) fn order(a: &Value, b: &Value, ty: &SqlType) -> Result<Option<Orderin
         | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.span().cmp(&b.span()),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
-        (Value::Network(a), Value::Network(b)) => a.bytes().cmp(b.bytes()),
+        (Value::Packed(a), Value::Packed(b)) => a.bytes().cmp(b.bytes()),
         (Value::Array(a), Value::Array(b)) => {
             for (a, b) in a.iter().zip(b) {
                 match order(a, b, ty)? {

@@ -8,7 +8,7 @@ use crate::system::interrupt::Cause;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::settings::Isolation;
 use crate::system::{ExportedSnapshot, Notice, TcpEnds};
-use crate::types::{NetworkKind, NetworkValue, Value};
+use crate::types::{PackedKind, PackedValue, Value};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -88,7 +88,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
 ];
 
-const INET: T = T::Network(NetworkKind::Inet);
+const INET: T = T::Packed(PackedKind::Inet);
 
 /// `None`: the session has no connection.
 fn ends_of(catalog: &CatalogContext) -> Option<TcpEnds> {
@@ -96,7 +96,7 @@ fn ends_of(catalog: &CatalogContext) -> Option<TcpEnds> {
 }
 
 fn address_of(end: Option<SocketAddr>) -> Value {
-    end.map_or(Value::Null, |end| Value::Network(NetworkValue::of_host(end.ip())))
+    end.map_or(Value::Null, |end| Value::Packed(PackedValue::of_host(end.ip())))
 }
 
 fn port_of(end: Option<SocketAddr>) -> Option<i32> {

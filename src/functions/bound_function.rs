@@ -220,11 +220,17 @@ fn spread(batch: &Batch, body: fn(&Batch) -> Result<ArrayRef>) -> Result<ArrayRe
             results.push(new_null_array(&batch.returns.arrow_type(), 1));
             continue;
         }
-        let items = lists.value(row);
+        // Of an array of arrays, the items of the innermost.
+        let (mut items, mut item_type) = (lists.value(row), element_type(ty));
+        while let Some(nested) = items.as_list_opt::<i32>() {
+            let (first, end) = (nested.value_offsets()[0], nested.value_offsets()[nested.len()]);
+            items = nested.values().slice(first as usize, (end - first) as usize);
+            item_type = element_type(item_type);
+        }
         let mut arrays: Vec<ArrayRef> = before.iter().map(|array| array.slice(row, 1)).collect();
         arrays.extend((0..items.len()).map(|item| items.slice(item, 1)));
         let mut arguments = before_types.to_vec();
-        arguments.extend(std::iter::repeat_n(element_type(ty).clone(), items.len()));
+        arguments.extend(std::iter::repeat_n(item_type.clone(), items.len()));
         results.push(body(&Batch {
             arrays: &arrays,
             arguments: &arguments,

@@ -8,7 +8,7 @@ pub use super::object_id::oid_like;
 use super::object_id::{integer_of_oid, oid_of_integer};
 use super::{Batch, Body};
 use crate::types::{
-    CatalogType, FormatSettings, NetworkKind, Numeric, RecordType, SqlType, Value, bits, element_type,
+    CatalogType, FormatSettings, Numeric, PackedKind, RecordType, SqlType, Value, bits, element_type,
     keeps_all_times,
 };
 use crate::types::{lsn, tid};
@@ -48,7 +48,9 @@ pub fn cast_exists(from: &SqlType, to: &SqlType) -> bool {
         (S::Array(a), S::Catalog(CatalogType::OidVector)) => oid_like(a),
         (S::Enum(a), S::Enum(b)) => a == b,
         (S::Range(a), S::Range(b) | S::Multirange(b)) | (S::Multirange(a), S::Multirange(b)) => a == b,
-        (S::Network(a), S::Network(b)) => a.is_ip() == b.is_ip(),
+        (S::Packed(a), S::Packed(b)) => a.is_like(*b),
+        (S::Time(_) | S::TimestampTz(_), S::Packed(PackedKind::TimeTz))
+        | (S::Packed(PackedKind::TimeTz), S::Time(_)) => true,
         (S::Record(a), S::Record(b)) => are_pairs(a, b, cast_exists),
         (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
     }
@@ -125,7 +127,7 @@ fn same_values(from: &SqlType, to: &SqlType) -> bool {
         (S::Bit(a) | S::VarBit(a), S::VarBit(Some(b))) => a.is_some_and(|a| a <= *b),
         (S::Json | S::Jsonb | S::InternalChar, S::Text | S::Varchar(None)) | (S::Jsonb, S::Json) => true,
         (S::TsVector | S::TsQuery, S::Text | S::Varchar(None)) => true,
-        (S::Network(NetworkKind::Cidr), S::Network(NetworkKind::Inet)) => true,
+        (S::Packed(PackedKind::Cidr), S::Packed(PackedKind::Inet)) => true,
         (a, S::Int8) if oid_like(a) => true,
         (a, b) if oid_like(a) && oid_like(b) => true,
         (S::Catalog(_), S::Array(_)) => true,
@@ -154,7 +156,7 @@ pub fn cast_value(value: Value, from: &SqlType, to: &SqlType, settings: &FormatS
         (Value::Null, _) => Ok(Value::Null),
         (Value::Bool(flag), S::Name) => Ok(Value::Text(if flag { "t" } else { "f" }.to_string())),
         (value @ Value::Text(_), S::Char(None)) => Ok(value),
-        (value @ Value::Network(_), S::Name | S::InternalChar | S::Unknown) => {
+        (value @ Value::Packed(_), S::Name | S::InternalChar | S::Unknown) => {
             Value::Text(value.to_text(settings)).cast(to, settings)
         }
         (
@@ -198,7 +200,7 @@ pub(super) fn output_text(value: &Value, ty: &SqlType, settings: &FormatSettings
     match value {
         Value::Bool(_) => value.to_text(settings),
         Value::Text(text) => text.clone(),
-        Value::Network(_) => value.to_text(settings),
+        Value::Packed(_) => value.to_text(settings),
         other => text_of(other, ty, settings),
     }
 }
@@ -211,7 +213,7 @@ pub fn text_of(value: &Value, from: &SqlType, settings: &FormatSettings) -> Stri
         Value::Int(place) if *from == SqlType::Catalog(CatalogType::PgLsn) => lsn::text(*place),
         Value::Text(text) if matches!(from, SqlType::Char(_)) => text.trim_end_matches(' ').to_string(),
         Value::Text(text) | Value::Unknown(text) => text.clone(),
-        Value::Network(address) => address.cast_text(),
+        Value::Packed(address) => address.cast_text(),
         other => other.to_text(settings),
     }
 }

@@ -51,7 +51,7 @@ pub(super) fn column_cast(batch: &Batch) -> Option<Result<ArrayRef>> {
 fn prints_alike(from: &SqlType) -> bool {
     let is_own_text = matches!(
         from,
-        SqlType::Bool | SqlType::Network(_) | SqlType::Catalog(_) | SqlType::Unknown | SqlType::Void
+        SqlType::Bool | SqlType::Packed(_) | SqlType::Catalog(_) | SqlType::Unknown | SqlType::Void
     );
     !is_own_text && !from.is_string()
 }

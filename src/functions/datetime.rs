@@ -42,6 +42,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     }),
     FunctionDef::new("-", &[T::Date, T::Date], T::Int4, |b| b.map2(days_between)),
     FunctionDef::new("+", &[T::Date, T::Time], T::Timestamp, |b| b.map2(at_clock)),
+    FunctionDef::new("timestamp", &[T::Date, T::Time], T::Timestamp, |b| {
+        b.map2(at_clock)
+    }),
+    FunctionDef::new("timestamptz", &[T::Date, T::Time], T::TimestampTz, |b| {
+        b.map2(|date, time| {
+            let Timestamp(local) = at_clock(date, time)?;
+            from_local(local, b.settings.time_zone).map(TimestampTz)
+        })
+    })
+    .stable(),
     FunctionDef::new("+", &[T::Time, T::Date], T::Timestamp, |b| {
         b.map2(|time, date| at_clock(date, time))
     }),

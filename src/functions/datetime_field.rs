@@ -7,7 +7,7 @@ use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, to_local};
-use crate::types::{Interval, Numeric, SqlType, timestamp_of_date};
+use crate::types::{Interval, Numeric, PackedKind, SqlType, TimeTz, timestamp_of_date};
 use crate::{Error, Result};
 
 /// A field of a date or time.
@@ -157,6 +157,17 @@ pub(super) fn timestamptz_field(unit: &str, TimestampTz(utc): TimestampTz, zone:
 
 pub(super) fn time_field(unit: &str, Time(time): Time) -> Result<Field> {
     clock_field(&unit_of(unit), time, &SqlType::Time(None))
+}
+
+pub(super) fn time_tz_field(unit: &str, time: TimeTz) -> Result<Field> {
+    let offset = i64::from(time.offset);
+    match unit_of(unit).as_ref() {
+        "timezone" => Ok(Field::Whole(offset)),
+        "timezone_hour" => Ok(Field::Whole(offset / 3600)),
+        "timezone_minute" => Ok(Field::Whole(offset % 3600 / 60)),
+        "epoch" => Ok(Field::Micros(i128::from(time.utc()))),
+        unit => clock_field(unit, time.local, &SqlType::Packed(PackedKind::TimeTz)),
+    }
 }
 
 /// A field of an infinite date or time.

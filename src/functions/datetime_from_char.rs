@@ -5,7 +5,7 @@
 use super::datetime_template::{
     DAYS, Field, Kind, MONTHS, Part, Piece, ROMAN, is_separator, is_space, pieces,
 };
-use super::datetime_values::{Reading, Values, advised, invalid};
+use super::datetime_values::{Reading, Values, invalid, invalid_as};
 use crate::{Error, Result};
 
 const FIXED_WIDTH_HINT: &str = "If your source string is not fixed-width, try using the \"FM\" modifier.";
@@ -318,7 +318,12 @@ impl<'t> Reader<'t> {
             }
             None => {
                 let shown = self.rest.split(is_space).next().unwrap_or_default();
-                Err(invalid(format!("invalid value \"{shown}\" for \"{name}\"")))
+                let detail = "The given value did not match any of the allowed values for this field.";
+                Err(invalid_as(
+                    format!("invalid value \"{shown}\" for \"{name}\""),
+                    detail,
+                    None,
+                ))
             }
         }
     }
@@ -350,19 +355,26 @@ impl<'t> Reader<'t> {
             false => {
                 if text.len() < most {
                     let message = format!("source string too short for \"{name}\" formatting field");
-                    return Err(advised(message, FIXED_WIDTH_HINT));
+                    let detail = format!(
+                        "Field requires {most} characters, but only {} remain.",
+                        text.len()
+                    );
+                    return Err(invalid_as(message, detail, Some(FIXED_WIDTH_HINT)));
                 }
                 match end(copied) {
                     taken if taken > 0 && taken < most => {
                         let message = format!("invalid value \"{copied}\" for \"{name}\"");
-                        return Err(advised(message, FIXED_WIDTH_HINT));
+                        let detail =
+                            format!("Field requires {most} characters, but only {taken} could be parsed.");
+                        return Err(invalid_as(message, detail, Some(FIXED_WIDTH_HINT)));
                     }
                     taken => taken,
                 }
             }
         };
         if taken == 0 {
-            return Err(invalid(format!("invalid value \"{copied}\" for \"{name}\"")));
+            let message = format!("invalid value \"{copied}\" for \"{name}\"");
+            return Err(invalid_as(message, "Value must be an integer.", None));
         }
         let number = text[..taken].parse().map_err(|_| out_of_range(name))?;
         self.before = text[..taken].chars().last();
@@ -381,17 +393,22 @@ fn ends_with_letters(next: &[Piece]) -> bool {
 }
 
 fn out_of_range(name: &str) -> Error {
-    Error::DatetimeOverflow {
+    Error::RefusedValue {
+        state: "22008",
         message: format!("value for \"{name}\" in source string is out of range"),
+        detail: Some(format!("Value must be in the range {} to {}.", i32::MIN, i32::MAX).into()),
+        hint: None,
     }
 }
 
 /// Errors: 22007 where another value stands already; 0 is none.
 fn set(value: &mut i32, number: i32, name: &str) -> Result<()> {
     if *value != 0 && *value != number {
-        return Err(invalid(format!(
-            "conflicting values for \"{name}\" field in formatting string"
-        )));
+        return Err(invalid_as(
+            format!("conflicting values for \"{name}\" field in formatting string"),
+            "This value contradicts a previous setting for the same field type.",
+            None,
+        ));
     }
     *value = number;
     Ok(())

@@ -5,10 +5,10 @@ use chrono::{Datelike, NaiveDate};
 use super::argument::{Date, Time, TimestampTz};
 use super::mismatched_types;
 use crate::types::calendar::{
-    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, iso_offset,
-    out_of_range, posix_offset, to_local,
+    DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, out_of_range,
+    posix_offset, to_local,
 };
-use crate::types::{FormatSettings, Interval, Value, abbreviated_offset};
+use crate::types::{DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset};
 use crate::{Error, Result};
 
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
@@ -81,16 +81,20 @@ pub(super) fn utc_of_parts(parts: &[Value]) -> Result<i64> {
     let Some(Value::Text(zone)) = parts.last() else {
         return Err(mismatched_types());
     };
-    match iso_offset(zone) {
+    match read_offset(zone) {
         // An offset counts as ISO 8601 does here: east is positive.
-        Some(seconds) => local
-            .checked_sub(seconds * MICROS_PER_SECOND)
+        Ok(seconds) => local
+            .checked_sub(i64::from(seconds) * MICROS_PER_SECOND)
             .ok_or_else(|| out_of_range("timestamp")),
-        None if zone.starts_with(|first: char| first.is_ascii_digit()) => Err(Error::InvalidParameter {
+        Err(DatetimeFault::OffsetOverflow) => Err(Error::InvalidParameter {
+            message: format!("numeric time zone \"{zone}\" out of range"),
+            hint: None,
+        }),
+        Err(_) if zone.starts_with(|first: char| first.is_ascii_digit()) => Err(Error::InvalidParameter {
             message: format!("invalid input syntax for type numeric time zone: \"{zone}\""),
             hint: Some("Numeric time zones must have \"-\" or \"+\" as first character.".to_string()),
         }),
-        None => at_time_zone(zone, local, -1),
+        Err(_) => at_time_zone(zone, local, -1),
     }
 }
 
@@ -143,13 +147,15 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
         time.checked_add(direction * offset * MICROS_PER_SECOND)
             .ok_or_else(|| out_of_range("timestamp"))
     };
-    if let Some(offset) = abbreviated_offset(&name.to_ascii_lowercase()) {
-        return shifted(offset.into());
-    }
-    let known = chrono_tz::TZ_VARIANTS
+    let named = chrono_tz::TZ_VARIANTS
         .iter()
         .copied()
         .find(|zone| zone.name().eq_ignore_ascii_case(name));
+    let known = match abbreviated_zone(&name.to_ascii_lowercase()) {
+        Some(Zone::Offset(offset)) => return shifted(offset.into()),
+        Some(Zone::Named(zone)) => Some(zone),
+        None => named,
+    };
     if let Some(zone) = known {
         return if direction > 0 {
             to_local(time, zone)

@@ -3,7 +3,7 @@
 use super::argument::{Time, Timestamp, TimestampTz};
 use super::{FunctionDef, T};
 use crate::types::Interval;
-use crate::types::calendar::{MICROS_PER_DAY, is_infinite, out_of_range};
+use crate::types::calendar::{MICROS_PER_DAY, in_calendar, is_infinite, out_of_range};
 use crate::{Error, Result};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
@@ -60,14 +60,13 @@ fn bin(length: Interval, moment: i64, origin: i64) -> Result<i64> {
     let since = moment
         .checked_sub(origin)
         .ok_or_else(|| out_of_range("interval"))?;
-    moment
-        .checked_sub(since.rem_euclid(length))
-        .ok_or_else(|| out_of_range("timestamp"))
+    let start = moment.checked_sub(since.rem_euclid(length));
+    in_calendar(start.ok_or_else(|| out_of_range("timestamp"))?)
 }
 
 /// `(start, end) OVERLAPS (start, end)`: each from its earlier end on, up to but without the later one. An end that is
 /// NULL leaves open how long the period is.
-fn overlaps<M: Copy + Ord>(
+pub(super) fn overlaps<M: Copy + Ord>(
     start: Option<M>,
     end: Option<M>,
     other_start: Option<M>,

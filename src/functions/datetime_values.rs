@@ -1,6 +1,8 @@
 //! What a template's fields say together: the date and the time of `to_date`, `to_timestamp` and `.datetime()`. `datetime_from_char` reads the
 //! fields.
 
+use std::borrow::Cow;
+
 use super::datetime_template::Calendar;
 use super::datetime_to_char::EPOCH_JULIAN;
 use crate::types::calendar::MICROS_PER_SECOND;
@@ -60,6 +62,20 @@ pub(super) fn invalid(message: impl Into<String>) -> Error {
     Error::DataException {
         state: "22007",
         message: message.into(),
+    }
+}
+
+/// The same, and why.
+pub(super) fn invalid_as(
+    message: String,
+    detail: impl Into<Cow<'static, str>>,
+    hint: Option<&'static str>,
+) -> Error {
+    Error::RefusedValue {
+        state: "22007",
+        message,
+        detail: Some(detail.into()),
+        hint,
     }
 }
 

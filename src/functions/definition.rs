@@ -7,7 +7,7 @@ use super::batch::Batch;
 use super::routine::RoutineForm;
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{CatalogType, NetworkKind, RangeKind, SqlType, Value};
+use crate::types::{CatalogType, PackedKind, RangeKind, SqlType, Value};
 
 /// How a function's result depends on more than its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,7 +98,7 @@ pub enum T {
     /// A multirange of such.
     AnyMultirange,
     /// inet, cidr, macaddr or macaddr8.
-    Network(NetworkKind),
+    Packed(PackedKind),
     /// tsvector.
     TsVector,
     /// tsquery.
@@ -145,7 +145,7 @@ impl T {
             T::Catalog(ty) => SqlType::Catalog(ty),
             T::Range(kind) => SqlType::Range(kind),
             T::Multirange(kind) => SqlType::Multirange(kind),
-            T::Network(kind) => SqlType::Network(kind),
+            T::Packed(kind) => SqlType::Packed(kind),
             T::TsVector => SqlType::TsVector,
             T::TsQuery => SqlType::TsQuery,
             T::Any

@@ -215,6 +215,7 @@ static TABLES: &[&[FunctionDef]] = &[
     number_format::FUNCTIONS,
     numeric::FUNCTIONS,
     network::FUNCTIONS,
+    time_tz::FUNCTIONS,
     object_definition::FUNCTIONS,
     object_name::FUNCTIONS,
     pattern::FUNCTIONS,
@@ -258,3 +259,4 @@ fn too_many_rows() -> crate::Error {
 
 #[cfg(test)]
 mod tests;
+mod time_tz;

@@ -3,13 +3,13 @@
 use arrow::array::ArrayRef;
 
 use super::{Batch, FunctionDef, T, mismatched_types};
-use crate::types::{IpAddress, MacAddress, NetworkKind, NetworkValue, Value, abbreviated_network};
+use crate::types::{IpAddress, MacAddress, PackedKind, PackedValue, Value, abbreviated_network};
 use crate::{Error, Result};
 
-const I: T = T::Network(NetworkKind::Inet);
-const C: T = T::Network(NetworkKind::Cidr);
-const M6: T = T::Network(NetworkKind::MacAddr);
-const M8: T = T::Network(NetworkKind::MacAddr8);
+const I: T = T::Packed(PackedKind::Inet);
+const C: T = T::Packed(PackedKind::Cidr);
+const M6: T = T::Packed(PackedKind::MacAddr);
+const M8: T = T::Packed(PackedKind::MacAddr8);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("<<", &[I, I], T::Bool, |b| {
@@ -39,15 +39,15 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded(),
     FunctionDef::new("+", &[I, T::Int8], I, |b| {
-        b.map2(|address: NetworkValue, by: i64| moved(&address, i128::from(by)))
+        b.map2(|address: PackedValue, by: i64| moved(&address, i128::from(by)))
     })
     .bounded(),
     FunctionDef::new("+", &[T::Int8, I], I, |b| {
-        b.map2(|by: i64, address: NetworkValue| moved(&address, i128::from(by)))
+        b.map2(|by: i64, address: PackedValue| moved(&address, i128::from(by)))
     })
     .bounded(),
     FunctionDef::new("-", &[I, T::Int8], I, |b| {
-        b.map2(|address: NetworkValue, by: i64| moved(&address, -i128::from(by)))
+        b.map2(|address: PackedValue, by: i64| moved(&address, -i128::from(by)))
     })
     .bounded(),
     FunctionDef::new("-", &[I, I], T::Int8, |b| of_pair(b, |a, b| distance(&a, &b))).bounded(),
@@ -66,8 +66,8 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         of_one(b, |a| Ok(if a.is_v6() { 6 } else { 4 }))
     })
     .bounded(),
-    FunctionDef::new("set_masklen", &[I, T::Int4], I, |b| masked(b, NetworkValue::inet)).bounded(),
-    FunctionDef::new("set_masklen", &[C, T::Int4], C, |b| masked(b, NetworkValue::cidr)).bounded(),
+    FunctionDef::new("set_masklen", &[I, T::Int4], I, |b| masked(b, PackedValue::inet)).bounded(),
+    FunctionDef::new("set_masklen", &[C, T::Int4], C, |b| masked(b, PackedValue::cidr)).bounded(),
     FunctionDef::new("netmask", &[I], I, |b| of_one(b, |a| Ok(inet(a.netmask())))).bounded(),
     FunctionDef::new("hostmask", &[I], I, |b| of_one(b, |a| Ok(inet(a.hostmask())))).bounded(),
     FunctionDef::new("broadcast", &[I], I, |b| of_one(b, |a| Ok(inet(a.broadcast())))).bounded(),
@@ -100,52 +100,52 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .bounded(),
 ];
 
-fn ip_of(address: &NetworkValue) -> Result<IpAddress> {
+fn ip_of(address: &PackedValue) -> Result<IpAddress> {
     address.ip().ok_or_else(mismatched_types)
 }
 
-fn mac_of(address: &NetworkValue) -> Result<MacAddress> {
+fn mac_of(address: &PackedValue) -> Result<MacAddress> {
     address.mac_address().ok_or_else(mismatched_types)
 }
 
 fn inet(address: IpAddress) -> Value {
-    Value::Network(NetworkValue::inet(address))
+    Value::Packed(PackedValue::inet(address))
 }
 
 fn cidr(address: IpAddress) -> Value {
-    Value::Network(NetworkValue::cidr(address))
+    Value::Packed(PackedValue::cidr(address))
 }
 
 fn inet_text(address: IpAddress) -> String {
-    NetworkValue::inet(address).cast_text()
+    PackedValue::inet(address).cast_text()
 }
 
 fn of_one<R>(batch: &Batch, compute: impl Fn(IpAddress) -> Result<R>) -> Result<ArrayRef>
 where
     R: super::output::Output,
 {
-    batch.map1(|value: NetworkValue| compute(ip_of(&value)?))
+    batch.map1(|value: PackedValue| compute(ip_of(&value)?))
 }
 
 fn of_pair<R>(batch: &Batch, compute: impl Fn(IpAddress, IpAddress) -> Result<R>) -> Result<ArrayRef>
 where
     R: super::output::Output,
 {
-    batch.map2(|a: NetworkValue, b: NetworkValue| compute(ip_of(&a)?, ip_of(&b)?))
+    batch.map2(|a: PackedValue, b: PackedValue| compute(ip_of(&a)?, ip_of(&b)?))
 }
 
 fn of_mac(batch: &Batch, compute: impl Fn(MacAddress) -> MacAddress) -> Result<ArrayRef> {
-    batch.map1(|value: NetworkValue| {
+    batch.map1(|value: PackedValue| {
         let address = compute(mac_of(&value)?);
-        Ok::<_, Error>(Value::Network(NetworkValue::mac(&address)))
+        Ok::<_, Error>(Value::Packed(PackedValue::mac(&address)))
     })
 }
 
 fn of_macs(batch: &Batch, octet: impl Fn(u8, u8) -> u8) -> Result<ArrayRef> {
-    batch.map2(|a: NetworkValue, b: NetworkValue| {
+    batch.map2(|a: PackedValue, b: PackedValue| {
         let (a, b) = (mac_of(&a)?, mac_of(&b)?);
         let address = a.with_octets(|at, own| octet(own, b.octets()[at]));
-        Ok::<_, Error>(Value::Network(NetworkValue::mac(&address)))
+        Ok::<_, Error>(Value::Packed(PackedValue::mac(&address)))
     })
 }
 
@@ -177,7 +177,7 @@ fn out_of_range() -> Error {
 }
 
 /// The address so many further. Errors: 22003.
-fn moved(address: &NetworkValue, by: i128) -> Result<Value> {
+fn moved(address: &PackedValue, by: i128) -> Result<Value> {
     ip_of(address)?.plus(by).map(inet).ok_or_else(out_of_range)
 }
 
@@ -192,11 +192,11 @@ fn distance(a: &IpAddress, b: &IpAddress) -> Result<i64> {
 }
 
 /// With another mask. Errors: 22023 for a length that it cannot have.
-fn masked(batch: &Batch, value: fn(IpAddress) -> NetworkValue) -> Result<ArrayRef> {
-    batch.map2(|address: NetworkValue, bits: i32| {
+fn masked(batch: &Batch, value: fn(IpAddress) -> PackedValue) -> Result<ArrayRef> {
+    batch.map2(|address: PackedValue, bits: i32| {
         let masked = ip_of(&address)?.with_mask(bits);
         let masked = masked.ok_or_else(|| refused(format!("invalid mask length: {bits}")))?;
-        Ok(Value::Network(value(masked)))
+        Ok(Value::Packed(value(masked)))
     })
 }
 

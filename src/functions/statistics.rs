@@ -10,7 +10,7 @@ use super::value_array::array_of;
 use super::{Batch, FunctionDef, T};
 use crate::Result;
 use crate::system::pg_catalog::CatalogContext;
-use crate::types::{NetworkKind, SqlType, Value, value_at};
+use crate::types::{PackedKind, SqlType, Value, value_at};
 
 /// A relation of pg_catalog and its column by which a row is found.
 type Place = (&'static str, &'static str);
@@ -50,7 +50,7 @@ macro_rules! of_backend {
     };
 }
 
-const INET: T = T::Network(NetworkKind::Inet);
+const INET: T = T::Packed(PackedKind::Inet);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     of_table!("pg_stat_get_live_tuples", T::Int8, "n_live_tup"),

@@ -9,8 +9,8 @@ use super::*;
 use crate::functions::value_array::array_of;
 use crate::system::pg_catalog::CatalogContext;
 use crate::types::{
-    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, NetworkValue,
-    Numeric, RangeKind, RangeValue, RecordType, SqlType, Value,
+    CatalogType, EnumLabel, EnumType, EnumValue, FormatSettings, Interval, MultirangeValue, Numeric,
+    PackedKind, PackedValue, RangeKind, RangeValue, RecordType, SqlType, Value,
 };
 
 /// A type that a registration stands for, and a value of it.
@@ -83,14 +83,14 @@ fn sample(argument: T) -> (SqlType, Value) {
         T::Uuid => (SqlType::Uuid, Value::Uuid([1; 16])),
         T::TsVector => (SqlType::TsVector, text("'a':1")),
         T::TsQuery => (SqlType::TsQuery, text("'a'")),
-        T::Network(kind) => {
-            let text = if kind.is_ip() {
-                "1.2.3.4"
-            } else {
-                "08:00:2b:01:02:03"
+        T::Packed(kind) => {
+            let text = match kind {
+                PackedKind::Inet | PackedKind::Cidr => "1.2.3.4",
+                PackedKind::MacAddr | PackedKind::MacAddr8 => "08:00:2b:01:02:03",
+                PackedKind::TimeTz => "04:05:06+01",
             };
-            let address = NetworkValue::parse(text, kind).unwrap();
-            (SqlType::Network(kind), Value::Network(address))
+            let address = PackedValue::parse(text, kind, &FormatSettings::default()).unwrap();
+            (SqlType::Packed(kind), Value::Packed(address))
         }
         T::Json => (SqlType::Json, text("{}")),
         T::Jsonb => (SqlType::Jsonb, text("{}")),

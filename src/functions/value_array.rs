@@ -46,7 +46,7 @@ pub fn array_of(values: &[Value], ty: &SqlType) -> Result<ArrayRef> {
         DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => ranges(values, ty)?,
         DataType::Binary => Arc::new(collect::<BinaryArray, _>(values, ty, |value| match value {
             Value::Bytes(bytes) => Some(bytes.as_slice()),
-            Value::Network(address) => Some(address.bytes()),
+            Value::Packed(address) => Some(address.bytes()),
             _ => None,
         })?),
         DataType::Date32 => Arc::new(collect::<Date32Array, _>(values, ty, |value| match value {

@@ -16,7 +16,7 @@ use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
 use crate::tree::{BinaryExpr, Expr, FunctionCall, InList, Operator, ScalarValue, fold_constants};
 use crate::types::letter_case::lowercase;
-use crate::types::{EnumValue, NetworkValue, Numeric, SqlType, Value};
+use crate::types::{EnumValue, Numeric, PackedValue, SqlType, Value};
 
 /// The predicate that a filter over `table` means. Columns are matched by name.
 pub fn from_expr(expr: &Expr, table: &TableDef) -> Predicate {
@@ -264,10 +264,10 @@ impl Converter<'_> {
     /// `value << network` and its kin, for a column of inet or cidr.
     fn in_networks(&self, value: &Expr, symbol: &str, network: &Expr) -> Option<Predicate> {
         let operand = self.operand(value)?;
-        let kind = operand.ty.network_kind().filter(|kind| kind.is_ip())?;
+        let kind = operand.ty.packed_kind().filter(|kind| kind.is_ip())?;
         match operand.constant(network)? {
             Value::Null => Some(Predicate::Constant(None)),
-            Value::Network(network) => network_predicate::of_symbol((operand.column, kind), symbol, &network),
+            Value::Packed(network) => network_predicate::of_symbol((operand.column, kind), symbol, &network),
             _ => None,
         }
     }
@@ -465,9 +465,7 @@ impl Operand<'_> {
             | (T::TimestampTz(_), value @ Value::TimestampTz(_))
             | (T::Interval(_), value @ Value::Interval(_)) => value,
             (T::Money, Value::Int(cents)) => Value::Money(cents),
-            (T::Network(kind), Value::Bytes(bytes)) => {
-                Value::Network(NetworkValue::comparable(&bytes, *kind)?)
-            }
+            (T::Packed(kind), Value::Bytes(bytes)) => Value::Packed(PackedValue::comparable(&bytes, *kind)?),
             (T::Enum(labels), Value::Int(position)) => {
                 let ty = Arc::clone(labels);
                 Value::Enum(EnumValue { ty, position })

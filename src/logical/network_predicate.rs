@@ -2,13 +2,13 @@
 //! together. Called by `filter_predicate`.
 
 use crate::plan::{CompareOp, Predicate};
-use crate::types::{NetworkKind, NetworkValue, Value};
+use crate::types::{PackedKind, PackedValue, Value};
 
 /// What `column symbol network` means for a column of inet or cidr; `None`: the symbol is another, or the value no such address.
 pub(super) fn of_symbol(
-    (column, kind): (usize, NetworkKind),
+    (column, kind): (usize, PackedKind),
     symbol: &str,
-    network: &NetworkValue,
+    network: &PackedValue,
 ) -> Option<Predicate> {
     match symbol {
         "<<=" => {
@@ -19,7 +19,7 @@ pub(super) fn of_symbol(
         "<<" => {
             let (first_equal, last_equal) = network.of_mask(network.mask()?)?;
             let equal = match kind {
-                NetworkKind::Cidr => first_equal,
+                PackedKind::Cidr => first_equal,
                 _ => last_equal,
             };
             let (_, last) = network.members()?;
@@ -31,11 +31,11 @@ pub(super) fn of_symbol(
             let networks: Vec<_> = networks.collect::<Option<_>>()?;
             Some(match kind {
                 // No bit of a cidr stands behind its mask.
-                NetworkKind::Cidr => Predicate::InList {
+                PackedKind::Cidr => Predicate::InList {
                     column,
                     values: networks
                         .into_iter()
-                        .map(|(first, _)| Value::Network(first))
+                        .map(|(first, _)| Value::Packed(first))
                         .collect(),
                 },
                 _ => Predicate::any(
@@ -50,11 +50,11 @@ pub(super) fn of_symbol(
     }
 }
 
-fn between(column: usize, (op, first): (CompareOp, NetworkValue), last: NetworkValue) -> Predicate {
+fn between(column: usize, (op, first): (CompareOp, PackedValue), last: PackedValue) -> Predicate {
     let compare = |op, value| Predicate::Compare {
         column,
         op,
-        value: Value::Network(value),
+        value: Value::Packed(value),
     };
     Predicate::all(vec![compare(op, first), compare(CompareOp::LessEq, last)])
 }

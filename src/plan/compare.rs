@@ -32,7 +32,7 @@ pub(crate) fn compare(ty: &SqlType, value: &Value, constant: &Value) -> Option<O
         (Value::Money(left), Value::Money(right)) => Some(left.cmp(right)),
         (Value::Bytes(left), Value::Bytes(right)) => Some(left.cmp(right)),
         (Value::Uuid(left), Value::Uuid(right)) => Some(left.cmp(right)),
-        (Value::Network(left), Value::Network(right)) => left.compare(right),
+        (Value::Packed(left), Value::Packed(right)) => left.compare(right),
         (Value::Date(left), Value::Date(right)) => Some(left.cmp(right)),
         (Value::Date(left), Value::Timestamp(right)) => Some(date_us(*left).cmp(&timestamp_us(*right))),
         (Value::Timestamp(left), Value::Date(right)) => Some(timestamp_us(*left).cmp(&date_us(*right))),
@@ -97,7 +97,7 @@ pub(crate) fn is_own_kind(ty: &SqlType, constant: &Value) -> bool {
         | (SqlType::Timestamp(_), Value::Timestamp(_))
         | (SqlType::TimestampTz(_), Value::TimestampTz(_))
         | (SqlType::Uuid, Value::Uuid(_))
-        | (SqlType::Network(_), Value::Network(_)) => true,
+        | (SqlType::Packed(_), Value::Packed(_)) => true,
         (SqlType::Enum(ty), Value::Enum(value)) => *ty == value.ty,
         (SqlType::Numeric(_), Value::Numeric(number)) => ty.fixed_size().is_none_or(|size| {
             number.scale() == Some(size.shown_scale())

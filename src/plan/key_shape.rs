@@ -18,7 +18,7 @@ use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::prefix_end;
 use crate::types::{
-    CatalogType, EnumValue, NetworkValue, Numeric, SqlType, Value, comparable_text, power_of_ten,
+    CatalogType, EnumValue, Numeric, PackedValue, SqlType, Value, comparable_text, power_of_ten,
 };
 
 /// Microseconds in a day: `24:00` is the last time of day.
@@ -391,9 +391,9 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
             both(value(i64::MIN), value(i64::MAX))
         }
         SqlType::Uuid => both(Value::Uuid([0; 16]), Value::Uuid([0xFF; 16])),
-        SqlType::Network(kind) => {
-            let (least, greatest) = NetworkValue::bounds(*kind);
-            both(Value::Network(least), Value::Network(greatest))
+        SqlType::Packed(kind) => {
+            let (least, greatest) = PackedValue::bounds(*kind);
+            both(Value::Packed(least), Value::Packed(greatest))
         }
         SqlType::Text
         | SqlType::Varchar(_)

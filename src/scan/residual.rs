@@ -348,7 +348,7 @@ impl Column<'_> {
             }),
             Value::Bytes(bytes) => Some(Cow::Borrowed(bytes)),
             Value::Uuid(bytes) => Some(Cow::Borrowed(bytes)),
-            Value::Network(address) => Some(Cow::Borrowed(address.bytes())),
+            Value::Packed(address) => Some(Cow::Borrowed(address.bytes())),
             _ => None,
         }
     }

@@ -40,7 +40,7 @@ impl SqlType {
             | SqlType::TsVector
             | SqlType::TsQuery
             | SqlType::Unknown => DataType::Utf8,
-            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Network(_) => {
+            SqlType::Bytea | SqlType::Range(_) | SqlType::Multirange(_) | SqlType::Packed(_) => {
                 DataType::Binary
             }
             SqlType::Date => DataType::Date32,

@@ -4,7 +4,7 @@ use super::datetime::{EPOCH_DAYS, EPOCH_MICROS, MICROS_PER_DAY};
 use super::json_path::JsonPath;
 use super::{
     CatalogType, EnumValue, Interval, MultirangeValue, Numeric, RangeKind, RangeValue, RecordType, SqlType,
-    Value, array, bits, element_type, json, network, precision, range_bytes, record_input, strings,
+    Value, array, bits, element_type, json, packed, precision, range_bytes, record_input, strings,
     text_search,
 };
 use crate::error::utf8;
@@ -73,9 +73,7 @@ impl Value {
                 Value::Text(text_search::read_vector(bytes).ok_or_else(damaged)??.to_string())
             }
             SqlType::TsQuery => Value::Text(text_search::read_query(bytes).ok_or_else(damaged)??.to_string()),
-            SqlType::Network(kind) => {
-                Value::Network(network::from_binary(bytes, *kind).ok_or_else(damaged)??)
-            }
+            SqlType::Packed(kind) => Value::Packed(packed::from_binary(bytes, *kind).ok_or_else(damaged)??),
             SqlType::Range(kind) => Value::Range(read_range(bytes, *kind, parameter)?),
             SqlType::Multirange(kind) => Value::Multirange(read_multirange(bytes, *kind, parameter)?),
             SqlType::Record(ty) => Value::Record(read_record(bytes, ty, parameter)?),

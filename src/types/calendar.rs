@@ -63,7 +63,7 @@ pub(crate) fn posix_offset(text: &str) -> Option<i64> {
 }
 
 /// Seconds east of UTC of `+3`, `-02:30` or `+01:02:03`.
-pub(crate) fn iso_offset(text: &str) -> Option<i64> {
+fn iso_offset(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text.strip_prefix('+')?),

@@ -8,7 +8,7 @@ use arrow::datatypes::{
     IntervalMonthDayNanoType, IntervalUnit, Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
-use super::{EnumValue, MultirangeValue, NetworkValue, Numeric, RangeValue, SqlType, Value};
+use super::{EnumValue, MultirangeValue, Numeric, PackedValue, RangeValue, SqlType, Value};
 use crate::{Error, Result};
 
 /// The cell at `row` of an array that carries values of type `ty`.
@@ -46,9 +46,7 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
         DataType::Binary if matches!(ty, SqlType::Range(_) | SqlType::Multirange(_)) => {
             range_of(array.as_binary::<i32>().value(row), ty)?
         }
-        DataType::Binary if ty.network_kind().is_some() => {
-            address_of(array.as_binary::<i32>().value(row), ty)?
-        }
+        DataType::Binary if ty.packed_kind().is_some() => packed_of(array.as_binary::<i32>().value(row), ty)?,
         DataType::Binary => Value::Bytes(array.as_binary::<i32>().value(row).to_vec()),
         DataType::Date32 => Value::Date(array.as_primitive::<Date32Type>().value(row)),
         DataType::Time64(TimeUnit::Microsecond) => {
@@ -80,13 +78,13 @@ pub fn value_at(array: &dyn Array, row: usize, ty: &SqlType) -> Result<Value> {
     })
 }
 
-/// An address.
-fn address_of(bytes: &[u8], ty: &SqlType) -> Result<Value> {
-    let kind = ty.network_kind();
-    let address = kind.and_then(|kind| NetworkValue::from_bytes(bytes, kind));
+/// A value that is bytes.
+fn packed_of(bytes: &[u8], ty: &SqlType) -> Result<Value> {
+    let kind = ty.packed_kind();
+    let address = kind.and_then(|kind| PackedValue::from_bytes(bytes, kind));
     address
-        .map(Value::Network)
-        .ok_or_else(|| Error::internal("bytes that are no address"))
+        .map(Value::Packed)
+        .ok_or_else(|| Error::internal("bytes that are no value of their type"))
 }
 
 /// The columns of a row. An untyped literal is still one.

@@ -17,7 +17,7 @@ use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::scalar::{Scalar, WireFormat};
 use super::{
-    CatalogType, EnumType, FormatSettings, NetworkKind, NumericBytes, RangeKind, RecordType, SqlType, Value,
+    CatalogType, EnumType, FormatSettings, NumericBytes, PackedKind, RangeKind, RecordType, SqlType, Value,
     range_bytes, value_at,
 };
 use crate::{Error, Result};
@@ -54,7 +54,7 @@ pub(super) enum Source {
     Jsonb(StringArray),
     Bits(StringArray),
     Bytes(BinaryArray),
-    Network(BinaryArray, NetworkKind),
+    Packed(BinaryArray, PackedKind),
     TsVector(StringArray),
     TsQuery(StringArray),
     Date(Date32Array),
@@ -193,7 +193,7 @@ impl Source {
             SqlType::TsVector => Source::TsVector(array.as_string().clone()),
             SqlType::TsQuery => Source::TsQuery(array.as_string().clone()),
             SqlType::Bytea => Source::Bytes(array.as_binary().clone()),
-            SqlType::Network(kind) => Source::Network(array.as_binary().clone(), *kind),
+            SqlType::Packed(kind) => Source::Packed(array.as_binary().clone(), *kind),
             SqlType::Date => Source::Date(array.as_primitive().clone()),
             SqlType::Time(_) => Source::Time(array.as_primitive().clone()),
             SqlType::Timestamp(_) => Source::Timestamp(array.as_primitive().clone()),
@@ -292,7 +292,7 @@ impl Source {
             Source::TsQuery(array) => Scalar::TsQuery(array.value(row).as_bytes()),
             Source::Bits(array) => Scalar::Bits(array.value(row).as_bytes()),
             Source::Bytes(array) => Scalar::Bytes(array.value(row)),
-            Source::Network(array, kind) => Scalar::Network(*kind, array.value(row)),
+            Source::Packed(array, kind) => Scalar::Packed(*kind, array.value(row)),
             Source::Date(array) => Scalar::Date(array.value(row)),
             Source::Money(array) => Scalar::Money(array.value(row)),
             Source::Lsn(array) => Scalar::Lsn(array.value(row)),

@@ -2,10 +2,11 @@
 //! do. Called by `plan`, `logical`, `query` and `sql`; rows are converted as Arrow arrays elsewhere.
 
 use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
-use super::datetime_input::{day_of, micros};
+use super::datetime_decoder::day_of;
+use super::datetime_input::micros;
 use super::{
-    CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, RecordType, SqlType, Value, array, bits,
-    floats, money, precision, strings,
+    CatalogType, FormatSettings, Interval, MultirangeValue, Numeric, PackedKind, PackedValue, RecordType,
+    SqlType, TimeTz, Value, array, bits, floats, money, precision, strings,
 };
 use crate::{Error, Result};
 
@@ -122,7 +123,7 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
             let text = match value {
                 Value::Bool(value) => value.to_string(),
                 Value::Text(text) => text,
-                Value::Network(address) => address.cast_text(),
+                Value::Packed(address) => address.cast_text(),
                 other => other.to_text(settings),
             };
             Some(to_string_type(text, ty, kind))
@@ -133,8 +134,9 @@ fn convert(value: Value, ty: &SqlType, settings: &FormatSettings, kind: Kind) ->
         },
         SqlType::Bytea => matches!(value, Value::Bytes(_)).then_some(Ok(value)),
         SqlType::Uuid => matches!(value, Value::Uuid(_)).then_some(Ok(value)),
-        SqlType::Network(kind) => match value {
-            Value::Network(address) => Some(address.cast(*kind)?.map(Value::Network)),
+        SqlType::Packed(kind) => match value {
+            Value::Packed(value) => Some(value.cast(*kind)?.map(Value::Packed)),
+            value if *kind == PackedKind::TimeTz => to_time_tz(value, settings).map(Ok),
             _ => None,
         },
         SqlType::Date => to_date(value, settings),
@@ -389,9 +391,30 @@ fn to_time(value: Value, settings: &FormatSettings) -> Option<Value> {
         Value::Timestamp(micros) => time_of_timestamp(micros),
         Value::TimestampTz(utc) => time_of_timestamp(local_time(utc, settings)),
         Value::Interval(interval) => Some(interval.microseconds.rem_euclid(MICROS_PER_DAY)),
+        Value::Packed(value) => Some(value.time_tz()?.local),
         _ => return None,
     };
     Some(micros.map_or(Value::Null, Value::Time))
+}
+
+/// With the offset of the session's zone: that of the instant, or of now.
+fn to_time_tz(value: Value, settings: &FormatSettings) -> Option<Value> {
+    let offset_at = |utc| offset_at(settings.time_zone, utc);
+    let time = match value {
+        Value::Time(local) => TimeTz {
+            local,
+            offset: offset_at(settings.now_us.unwrap_or_default()),
+        },
+        Value::TimestampTz(utc) => match time_of_timestamp(local_time(utc, settings)) {
+            Some(local) => TimeTz {
+                local,
+                offset: offset_at(utc),
+            },
+            None => return Some(Value::Null),
+        },
+        _ => return None,
+    };
+    Some(Value::Packed(PackedValue::time(time)))
 }
 
 fn to_timestamp(value: Value, settings: &FormatSettings) -> Option<Result<i64>> {

@@ -72,7 +72,7 @@ pub(super) fn read_fraction(fraction: &str) -> Result<i64, Fault> {
 }
 
 /// Seconds east of UTC of `+08`, `-0330`, `+08:30`, `+08:30:15`.
-pub(super) fn read_offset(token: &str) -> Result<i32, Fault> {
+pub(crate) fn read_offset(token: &str) -> Result<i32, Fault> {
     let (negative, digits) = match token.as_bytes().first() {
         Some(b'-') => (true, &token[1..]),
         Some(b'+') => (false, &token[1..]),
@@ -80,17 +80,19 @@ pub(super) fn read_offset(token: &str) -> Result<i32, Fault> {
     };
     let digits = digits.trim_start_matches(is_space);
     let number = |digits: &str| digits.parse::<i32>().map_err(|_| Fault::Format);
+    // Nothing behind a colon counts as 0, as in `+10:`.
+    let part = |digits: &str| if digits.is_empty() { Ok(0) } else { number(digits) };
     let mut parts = digits.split(':');
     let first = parts.next().unwrap_or_default();
     let (hours, minutes) = match parts.next() {
-        Some(minutes) => (number(first)?, number(minutes)?),
+        Some(minutes) => (number(first)?, part(minutes)?),
         None if first.len() > 2 => {
             let (hours, minutes) = first.split_at(first.len() - 2);
             (number(hours)?, number(minutes)?)
         }
         None => (number(first)?, 0),
     };
-    let seconds = parts.next().map_or(Ok(0), number)?;
+    let seconds = parts.next().map_or(Ok(0), part)?;
     if parts.next().is_some() {
         return Err(Fault::Format);
     }

@@ -7,7 +7,7 @@ use crate::Error;
 
 /// A zone as written.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Zone {
+pub(crate) enum Zone {
     /// Seconds east of UTC.
     Offset(i32),
     /// A named zone, whose offset depends on the date.
@@ -16,7 +16,7 @@ pub(super) enum Zone {
 
 /// Why text is no date; PostgreSQL's DTERR codes.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fault {
+pub(crate) enum Fault {
     Format,
     FieldOverflow,
     MonthDayOverflow,
@@ -31,8 +31,14 @@ impl Fault {
                 type_name: type_name.to_string(),
                 value: text.to_string(),
             },
-            Fault::FieldOverflow | Fault::MonthDayOverflow => Error::DatetimeOverflow {
+            Fault::FieldOverflow => Error::DatetimeOverflow {
                 message: format!("date/time field value out of range: \"{text}\""),
+            },
+            Fault::MonthDayOverflow => Error::RefusedValue {
+                state: "22008",
+                message: format!("date/time field value out of range: \"{text}\""),
+                detail: None,
+                hint: Some("Perhaps you need a different \"datestyle\" setting."),
             },
             Fault::OffsetOverflow => Error::DataException {
                 state: "22009",

@@ -182,7 +182,7 @@ pub(super) fn put_fraction(out: &mut Vec<u8>, mut fraction: u64) {
 }
 
 /// Appends `+08`, `-03:30`, `-04:56:02`.
-fn put_offset(out: &mut Vec<u8>, offset: i32) {
+pub(super) fn put_offset(out: &mut Vec<u8>, offset: i32) {
     out.push(if offset < 0 { b'-' } else { b'+' });
     let seconds = u64::from(offset.unsigned_abs());
     digits::put_padded(out, seconds / 3_600, 2);

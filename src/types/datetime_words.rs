@@ -1,6 +1,4 @@
-//! The words of dates and times: months, weekdays, `today`, and the abbreviations of zones. Read by `datetime_input`.
-
-use super::datetime_fault::Zone;
+//! The words of dates and times: months, weekdays, `today`. Read by `datetime_input`.
 
 /// What a word in a date means.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +15,8 @@ pub(super) enum Word {
     IsoTime,
     /// The next number is a Julian day.
     Julian,
+    /// An hour more than the zone before it.
+    Daylight,
     /// `at`, `on`.
     Ignored,
     Now,
@@ -52,6 +52,7 @@ pub(super) fn keyword(word: &str) -> Option<Word> {
         "t" => Word::IsoTime,
         "j" | "jd" | "julian" => Word::Julian,
         "at" | "on" => Word::Ignored,
+        "dst" => Word::Daylight,
         "now" => Word::Now,
         "today" => Word::DayFromToday(0),
         "tomorrow" => Word::DayFromToday(1),
@@ -60,70 +61,4 @@ pub(super) fn keyword(word: &str) -> Option<Word> {
         "infinity" | "+infinity" | "-infinity" | "epoch" => Word::Reserved,
         _ => return None,
     })
-}
-
-/// The abbreviations of PostgreSQL's default set that are in use, in hours east of UTC.
-const ABBREVIATIONS: &[(&str, f32)] = &[
-    ("z", 0.0),
-    ("zulu", 0.0),
-    ("utc", 0.0),
-    ("gmt", 0.0),
-    ("ut", 0.0),
-    ("uct", 0.0),
-    ("wet", 0.0),
-    ("west", 1.0),
-    ("bst", 1.0),
-    ("cet", 1.0),
-    ("cest", 2.0),
-    ("met", 1.0),
-    ("mest", 2.0),
-    ("eet", 2.0),
-    ("eest", 3.0),
-    ("sast", 2.0),
-    ("ist", 2.0),
-    ("idt", 3.0),
-    ("msk", 3.0),
-    ("msd", 4.0),
-    ("eat", 3.0),
-    ("pkt", 5.0),
-    ("npt", 5.75),
-    ("hkt", 8.0),
-    ("sgt", 8.0),
-    ("awst", 8.0),
-    ("pht", 8.0),
-    ("jst", 9.0),
-    ("kst", 9.0),
-    ("aest", 10.0),
-    ("aedt", 11.0),
-    ("nzst", 12.0),
-    ("nzdt", 13.0),
-    ("hst", -10.0),
-    ("akst", -9.0),
-    ("akdt", -8.0),
-    ("pst", -8.0),
-    ("pdt", -7.0),
-    ("mst", -7.0),
-    ("mdt", -6.0),
-    ("cst", -6.0),
-    ("cdt", -5.0),
-    ("est", -5.0),
-    ("edt", -4.0),
-    ("ast", -4.0),
-    ("adt", -3.0),
-    ("nst", -3.5),
-    ("ndt", -2.5),
-    ("brt", -3.0),
-];
-
-/// The zone that an abbreviation means; lower case.
-pub(super) fn zone_abbreviation(word: &str) -> Option<Zone> {
-    abbreviated_offset(word).map(Zone::Offset)
-}
-
-/// The seconds east of UTC that an abbreviation means; lower case.
-pub(crate) fn abbreviated_offset(word: &str) -> Option<i32> {
-    let (_, hours) = ABBREVIATIONS
-        .iter()
-        .find(|(abbreviation, _)| *abbreviation == word)?;
-    Some((hours * 3_600.0) as i32)
 }

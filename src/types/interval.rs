@@ -47,8 +47,9 @@ impl Interval {
         Some(IntervalMonthDayNano::new(self.months, self.days, nanoseconds))
     }
 
-    /// Reads the text form; by the SQL standard's style a sign in front of all counts for all. Errors: 22007, 22015.
-    pub(super) fn parse(text: &str, style: IntervalStyle) -> Result<Interval> {
+    /// Reads the text form, of which `written` stands in the statement; by the SQL standard's style a sign in front of all counts for all.
+    /// Errors: 22007, 22015.
+    pub(super) fn parse(text: &str, written: &str, style: IntervalStyle) -> Result<Interval> {
         let trimmed = text.trim_matches(is_space);
         let read = if trimmed.starts_with('P') {
             read_iso(trimmed)
@@ -56,10 +57,10 @@ impl Interval {
             read_units(trimmed, style)
         };
         read.map_err(|fault| match fault {
-            Fault::Format => fault.error(text, "interval"),
+            Fault::Format => fault.error(written, "interval"),
             _ => Error::DataException {
                 state: "22015",
-                message: format!("interval field value out of range: \"{text}\""),
+                message: format!("interval field value out of range: \"{written}\""),
             },
         })
     }
@@ -96,12 +97,11 @@ enum Unit {
 }
 
 impl Unit {
+    /// Of a word, of which ten letters count.
     fn named(word: &str) -> Option<Unit> {
-        Some(match word {
-            "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" | "microsecond"
-            | "microseconds" => Unit::Microsecond,
-            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" | "millisecond"
-            | "milliseconds" => Unit::Millisecond,
+        Some(match word.get(..10).unwrap_or(word) {
+            "us" | "usec" | "usecs" | "usecond" | "useconds" | "microsecon" => Unit::Microsecond,
+            "ms" | "msec" | "msecs" | "msecond" | "mseconds" | "millisecon" => Unit::Millisecond,
             "s" | "sec" | "secs" | "second" | "seconds" => Unit::Second,
             "m" | "min" | "mins" | "minute" | "minutes" => Unit::Minute,
             "h" | "hr" | "hrs" | "hour" | "hours" => Unit::Hour,
@@ -311,6 +311,9 @@ fn read_number(token: &str) -> Result<(i64, f64), Fault> {
     {
         return Err(Fault::Format);
     }
+    if whole.is_empty() && fraction.len() < 2 {
+        return Err(Fault::Format);
+    }
     let whole: i64 = if whole.is_empty() {
         0
     } else {
@@ -337,6 +340,14 @@ fn read_iso(text: &str) -> Result<Interval, Fault> {
         None => (body, ""),
     };
     let mut sum = Sum::default();
+    let dashed;
+    let date = match date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => {
+            dashed = format!("{}-{}-{}", &date[..4], &date[4..6], &date[6..]);
+            &dashed
+        }
+        false => date,
+    };
     if date.bytes().any(|byte| byte.is_ascii_digit()) && !date.ends_with(|c: char| c.is_ascii_alphabetic()) {
         let mut parts = date.split('-');
         for unit in [Unit::Year, Unit::Month, Unit::Day] {
@@ -360,8 +371,8 @@ fn read_iso(text: &str) -> Result<Interval, Fault> {
             ],
         )?;
     }
-    if time.contains(':') {
-        sum.add_clock(read_clock(time)?, false)?;
+    if time.ends_with(|c: char| c.is_ascii_digit()) {
+        read_clock_of_iso(&mut sum, time)?;
     } else {
         read_designators(
             &mut sum,
@@ -370,6 +381,21 @@ fn read_iso(text: &str) -> Result<Interval, Fault> {
         )?;
     }
     sum.finish(false)
+}
+
+/// The clock of the alternative form: `04:05:06`, `040506`, or hours alone.
+fn read_clock_of_iso(sum: &mut Sum, time: &str) -> Result<(), Fault> {
+    let is_digits = time.bytes().all(|byte| byte.is_ascii_digit());
+    if is_digits && time.len() == 6 {
+        let clock = format!("{}:{}:{}", &time[..2], &time[2..4], &time[4..]);
+        return sum.add_clock(read_clock(&clock)?, false);
+    }
+    if time.contains(':') {
+        return sum.add_clock(read_clock(time)?, false);
+    }
+    let (hours, fraction) = read_number(time)?;
+    sum.mark(Unit::Hour)?;
+    sum.add(Unit::Hour, hours, fraction)
 }
 
 fn read_designators(sum: &mut Sum, text: &str, units: &[(char, Unit)]) -> Result<(), Fault> {

@@ -103,7 +103,7 @@ impl IntervalRange {
             clock if self.counts_minutes() && clock.matches(':').count() == 1 => {
                 let (sign, clock) = match clock.strip_prefix('-') {
                     Some(clock) => ("-", clock),
-                    None => ("", clock.as_str()),
+                    None => ("", clock.strip_prefix('+').unwrap_or(&clock)),
                 };
                 (format!("{sign}0:{clock}"), true)
             }

@@ -27,7 +27,7 @@ pub(super) fn parse_cidr(text: &str) -> Result<IpAddress> {
         false => Err(Error::RefusedValue {
             state: "22P02",
             message: format!("invalid cidr value: \"{text}\""),
-            detail: Some(BITS_BEHIND_MASK),
+            detail: Some(BITS_BEHIND_MASK.into()),
             hint: None,
         }),
     }

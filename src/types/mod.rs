@@ -22,6 +22,7 @@ mod column_encoder;
 mod convert;
 mod datetime;
 mod datetime_clock;
+mod datetime_decoder;
 mod datetime_fault;
 mod datetime_input;
 mod datetime_output;
@@ -44,8 +45,8 @@ pub(crate) mod letter_case;
 pub(crate) mod lsn;
 mod mac_address;
 pub(crate) mod money;
-mod network;
 mod numeric;
+mod packed;
 mod precision;
 mod quoted_word;
 mod range;
@@ -62,6 +63,7 @@ mod taken_rows;
 mod text_input;
 pub(crate) mod text_search;
 pub(crate) mod tid;
+mod time_tz;
 mod transaction_snapshot;
 mod type_label;
 mod type_modifiers;
@@ -69,6 +71,7 @@ mod type_names;
 mod type_quotes;
 mod type_table;
 mod value;
+mod zone_abbreviations;
 
 pub use array::dimensions;
 pub use arrow_type::TYPE_METADATA_KEY;
@@ -81,7 +84,8 @@ pub(crate) use convert::{
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
 pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
-pub(crate) use datetime_words::abbreviated_offset;
+pub(crate) use datetime_clock::read_offset;
+pub(crate) use datetime_fault::{Fault as DatetimeFault, Zone};
 pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{
@@ -92,9 +96,9 @@ pub use interval_range::{IntervalField, IntervalRange};
 pub(crate) use ip_address::{IpAddress, abbreviated as abbreviated_network};
 pub(crate) use json::{check_escapes, normalize as jsonb_text};
 pub(crate) use mac_address::MacAddress;
-pub use network::{NetworkKind, NetworkValue};
 pub use numeric::{DISPLAY_SCALE_MAX, Decimal, Numeric, NumericBytes, numeric_key};
 pub(crate) use numeric::{overflow as numeric_overflow, power_of_ten, result_scale};
+pub use packed::{PackedKind, PackedValue};
 pub(crate) use precision::keeps_all as keeps_all_times;
 pub use range_bytes::{multirange_key, range_key};
 pub use range_kind::RangeKind;
@@ -105,10 +109,12 @@ pub use sql_type::{
 };
 pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
+pub(crate) use time_tz::TimeTz;
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
 pub use type_table::TYPES;
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
+pub(crate) use zone_abbreviations::{abbreviated_zone, abbreviations};
 
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@
 use super::datetime::{EPOCH_DAYS, EPOCH_MICROS};
 use super::numeric::NUMERIC_NEGATIVE;
 use super::{
-    ByteaOutput, CatalogType, FormatSettings, Interval, NetworkKind, Numeric, NumericBytes, SqlType, bits,
-    datetime_output, digits, floats, interval_output, lsn, money, network, text_search, tid,
+    ByteaOutput, CatalogType, FormatSettings, Interval, Numeric, NumericBytes, PackedKind, SqlType, bits,
+    datetime_output, digits, floats, interval_output, lsn, money, packed, text_search, tid,
 };
 
 /// How values are sent: the format codes 0 and 1 of the protocol.
@@ -64,7 +64,7 @@ pub enum Scalar<'a> {
     /// bytea
     Bytes(&'a [u8]),
     /// inet, cidr, macaddr, macaddr8: the bytes of one
-    Network(NetworkKind, &'a [u8]),
+    Packed(PackedKind, &'a [u8]),
     /// date: days since 1970
     Date(i32),
     /// time: microseconds since midnight
@@ -92,7 +92,7 @@ impl Scalar<'_> {
             (Scalar::Bits(_), ty) if ty.is_bits() => self,
             (Scalar::Bits(text), _) => Scalar::Text(text),
             // A cidr is an inet of the same bytes.
-            (Scalar::Network(_, bytes), SqlType::Network(kind)) => Scalar::Network(*kind, bytes),
+            (Scalar::Packed(_, bytes), SqlType::Packed(kind)) => Scalar::Packed(*kind, bytes),
             (Scalar::Oid(number), SqlType::Int8) => Scalar::Int8(number),
             _ => self,
         }
@@ -130,7 +130,7 @@ impl Scalar<'_> {
             | Scalar::TsVector(text)
             | Scalar::TsQuery(text) => out.extend_from_slice(text),
             Scalar::Bytes(bytes) => put_bytea(out, bytes, settings.bytea_output),
-            Scalar::Network(kind, bytes) => network::put_text(out, bytes, kind),
+            Scalar::Packed(kind, bytes) => packed::put_text(out, bytes, kind),
             Scalar::Date(days) => datetime_output::put_date(out, days, settings.date_style),
             Scalar::Time(micros) => datetime_output::put_time(out, micros),
             Scalar::Timestamp(micros) => datetime_output::put_timestamp(out, micros, settings.date_style),
@@ -170,7 +170,7 @@ impl Scalar<'_> {
             Scalar::TsVector(text) => text_search::put_vector(out, text),
             Scalar::TsQuery(text) => text_search::put_query(out, text),
             Scalar::Bits(bits) => bits::put_binary(out, bits),
-            Scalar::Network(kind, bytes) => network::put_binary(out, bytes, kind),
+            Scalar::Packed(kind, bytes) => packed::put_binary(out, bytes, kind),
             Scalar::Bytes(bytes) | Scalar::Uuid(bytes) => out.extend_from_slice(bytes),
             Scalar::Date(days) => out.extend_from_slice(&date(days).to_be_bytes()),
             Scalar::Time(micros) => out.extend_from_slice(&micros.to_be_bytes()),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnumType, IntervalRange, NetworkKind, RangeKind};
+use super::{EnumType, IntervalRange, PackedKind, RangeKind};
 
 /// The most digits of a numeric that 16 bytes hold, whatever they are.
 pub const FIXED_PRECISION_MAX: u16 = 38;
@@ -96,8 +96,8 @@ pub enum SqlType {
     Interval(Option<IntervalSize>),
     /// FixedSizeBinary(16).
     Uuid,
-    /// Binary, of `NetworkValue`.
-    Network(NetworkKind),
+    /// Binary, of `PackedValue`.
+    Packed(PackedKind),
     /// Utf8: the text of a `text_search::TsVector`.
     TsVector,
     /// Utf8: the text of a `text_search::TsQuery`.
@@ -304,9 +304,9 @@ impl SqlType {
     }
 
     /// inet, cidr, macaddr or macaddr8.
-    pub fn network_kind(&self) -> Option<NetworkKind> {
+    pub fn packed_kind(&self) -> Option<PackedKind> {
         match self {
-            SqlType::Network(kind) => Some(*kind),
+            SqlType::Packed(kind) => Some(*kind),
             _ => None,
         }
     }

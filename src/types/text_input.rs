@@ -1,16 +1,14 @@
 //! Text → `Value`, one function a type, as PostgreSQL's input functions read it. `Value::parse` for everybody.
 
-use std::borrow::Cow;
-
 use super::TransactionSnapshot;
-use super::datetime_input::SessionClock;
+use super::datetime_decoder::SessionClock;
 use super::json_path::JsonPath;
 use super::money;
 use super::spaces::is_space;
 use super::text_search::{TsQuery, TsVector, configuration_name, dictionary_name};
 use super::tid;
 use super::{
-    CatalogType, EnumValue, FormatSettings, Interval, NetworkValue, Numeric, SqlType, Value, array, bits,
+    CatalogType, EnumValue, FormatSettings, Interval, Numeric, PackedValue, SqlType, Value, array, bits,
     datetime_input, floats, json, precision, range_text, record_input, strings,
 };
 use crate::{Error, Result};
@@ -91,8 +89,11 @@ impl Value {
             }
             SqlType::Interval(size) => {
                 let fields = size.and_then(|size| size.fields);
-                let text = fields.map_or(text.into(), |fields| Cow::Owned(fields.with_units(text)));
-                Value::Interval(Interval::parse(&text, settings.interval_style)?)
+                let read = |read: &str| Interval::parse(read, text, settings.interval_style);
+                Value::Interval(match fields {
+                    Some(fields) => read(&fields.with_units(text))?,
+                    None => read(text)?,
+                })
             }
             SqlType::Enum(ty) => Value::Enum(EnumValue::parse(text, ty)?),
             SqlType::Range(kind) => Value::Range(range_text::parse_range(text, *kind, settings)?),
@@ -106,7 +107,7 @@ impl Value {
             SqlType::Uuid => Value::Uuid(parse_uuid(text)?),
             SqlType::TsVector => Value::Text(TsVector::parse(&strings::checked(text)?)?.to_string()),
             SqlType::TsQuery => Value::Text(TsQuery::parse(&strings::checked(text)?)?.to_string()),
-            SqlType::Network(kind) => Value::Network(NetworkValue::parse(text, *kind)?),
+            SqlType::Packed(kind) => Value::Packed(PackedValue::parse(text, *kind, settings)?),
             SqlType::Json => {
                 json::check(text)?;
                 Value::Text(text.to_string())

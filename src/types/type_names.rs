@@ -4,7 +4,7 @@
 use super::sql_type::SECOND_DIGITS_MAX;
 use super::type_modifiers::{bit_length, character_length, float_of_bits, invalid_modifier, numeric_size};
 use super::type_table::{ENUM, RECORD, TYPES, TypeRow};
-use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, SqlType};
+use super::{CatalogType, IntervalField, IntervalRange, IntervalSize, PackedKind, SqlType};
 use crate::{Error, Result};
 
 /// Bytes of the header that PostgreSQL counts into the modifiers of varchar, char and numeric.
@@ -307,6 +307,10 @@ impl SqlType {
             (SqlType::TimestampTz(_), [digits]) => {
                 self.second_digits(*digits).map(|n| SqlType::TimestampTz(Some(n)))
             }
+            (SqlType::Packed(PackedKind::TimeTz), [_]) => Err(Error::unsupported(
+                "a number of digits of time with time zone",
+                Some("Leave it out: its times have six digits behind the second."),
+            )),
             (SqlType::Interval(_), [digits]) => self.second_digits(*digits).map(|n| interval(None, Some(n))),
             (
                 SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_),

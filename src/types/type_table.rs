@@ -1,7 +1,7 @@
 //! The one table of types: OIDs, names, aliases and widths are read from here and stand nowhere else. `sql_type` looks
 //! types up in it; `pg_type` is made of it.
 
-use super::{CatalogType, NetworkKind, RangeKind, SqlType};
+use super::{CatalogType, PackedKind, RangeKind, SqlType};
 
 /// One type without modifiers, as `pg_type` describes it: a row of [`TYPES`].
 #[derive(Debug)]
@@ -61,12 +61,12 @@ const fn multirange_row(kind: RangeKind, oids: (u32, u32), name: &'static str) -
 
 /// The oid of citext, which has none of its own in PostgreSQL: one that PostgreSQL gives to nothing.
 const CITEXT_OID: u32 = 9210;
-const fn network_row(kind: NetworkKind, oids: (u32, u32), length: i16) -> TypeRow {
+const fn packed_row(kind: PackedKind, oids: (u32, u32), length: i16) -> TypeRow {
     row(
-        SqlType::Network(kind),
+        SqlType::Packed(kind),
         oids,
         kind.name(),
-        kind.name(),
+        kind.sql_name(),
         length,
         &[],
     )
@@ -303,10 +303,11 @@ pub static TYPES: &[TypeRow] = &[
     ),
     catalog_row(CatalogType::Refcursor, (1790, 2201), "refcursor", "refcursor", -1),
     catalog_row(CatalogType::PgLsn, (3220, 3221), "pg_lsn", "pg_lsn", 8),
-    network_row(NetworkKind::Inet, (869, 1041), -1),
-    network_row(NetworkKind::Cidr, (650, 651), -1),
-    network_row(NetworkKind::MacAddr, (829, 1040), 6),
-    network_row(NetworkKind::MacAddr8, (774, 775), 8),
+    packed_row(PackedKind::Inet, (869, 1041), -1),
+    packed_row(PackedKind::Cidr, (650, 651), -1),
+    packed_row(PackedKind::MacAddr, (829, 1040), 6),
+    packed_row(PackedKind::MacAddr8, (774, 775), 8),
+    packed_row(PackedKind::TimeTz, (1266, 1270), 12),
     catalog_row(CatalogType::AnyArray, (2277, 0), "anyarray", "anyarray", -1),
     catalog_row(CatalogType::Record, (2249, 2287), "record", "record", -1),
     row(SqlType::Void, (2278, 0), "void", "void", 4, &[]),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::array_quotes::quote_element;
 use super::record_quotes::quote_field;
 use super::{
-    EnumValue, FormatSettings, Interval, NetworkValue, Numeric, RangeKind, RecordType, SqlType,
-    datetime_output, digits, floats, interval_output, money, network,
+    EnumValue, FormatSettings, Interval, Numeric, PackedValue, RangeKind, RecordType, SqlType,
+    datetime_output, digits, floats, interval_output, money, packed,
 };
 
 /// One SQL constant with its kind of type. Units as in [`SqlType`].
@@ -47,7 +47,7 @@ pub enum Value {
     /// uuid.
     Uuid([u8; 16]),
     /// inet, cidr, macaddr, macaddr8.
-    Network(NetworkValue),
+    Packed(PackedValue),
     /// A value of an enum type.
     Enum(EnumValue),
     /// A range.
@@ -127,7 +127,7 @@ impl Value {
                 interval_output::put_interval(out, *interval, settings.interval_style)
             }
             Value::Uuid(bytes) => super::scalar::put_uuid(out, bytes),
-            Value::Network(address) => network::put_text(out, address.bytes(), address.kind),
+            Value::Packed(address) => packed::put_text(out, address.bytes(), address.kind),
             Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
             Value::Range(range) => put_range(out, range, settings),
             Value::Multirange(ranges) => put_multirange(out, ranges, settings),
@@ -189,7 +189,7 @@ impl Value {
             Value::TimestampTz(_) => SqlType::TimestampTz(None),
             Value::Interval(_) => SqlType::Interval(None),
             Value::Uuid(_) => SqlType::Uuid,
-            Value::Network(address) => SqlType::Network(address.kind),
+            Value::Packed(address) => SqlType::Packed(address.kind),
             Value::Enum(value) => SqlType::Enum(Arc::clone(&value.ty)),
             Value::Range(range) => SqlType::Range(range.kind),
             Value::Multirange(ranges) => SqlType::Multirange(ranges.kind),

@@ -158,7 +158,7 @@ fn is_key_as_it_is(ty: &SqlType) -> bool {
             | SqlType::Timestamp(_)
             | SqlType::TimestampTz(_)
             | SqlType::Uuid
-            | SqlType::Network(_)
+            | SqlType::Packed(_)
             | SqlType::Enum(_)
     )
 }

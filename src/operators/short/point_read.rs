@@ -117,7 +117,7 @@ fn is_alike(column: &SqlType, parameter: &SqlType) -> bool {
         | SqlType::Bool
         | SqlType::Uuid
         | SqlType::Bytea
-        | SqlType::Network(_)
+        | SqlType::Packed(_)
         | SqlType::Date => column == parameter,
         SqlType::Text | SqlType::Varchar(_) => matches!(parameter, SqlType::Text | SqlType::Varchar(_)),
         _ => false,
@@ -129,7 +129,7 @@ fn is_of(value: &Value, ty: &SqlType) -> bool {
     match (value, ty) {
         (Value::Int(number), SqlType::Int2) => i16::try_from(*number).is_ok(),
         (Value::Int(number), SqlType::Int4) => i32::try_from(*number).is_ok(),
-        (Value::Network(address), SqlType::Network(kind)) => address.kind == *kind,
+        (Value::Packed(address), SqlType::Packed(kind)) => address.kind == *kind,
         (Value::Int(_), SqlType::Int8)
         | (Value::Bool(_), SqlType::Bool)
         | (Value::Uuid(_), SqlType::Uuid)

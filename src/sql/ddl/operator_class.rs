@@ -4,7 +4,7 @@ use sqlparser::ast::ObjectName;
 
 use crate::error::StatementFault;
 use crate::parse::names;
-use crate::types::{NetworkKind, SqlType};
+use crate::types::{PackedKind, SqlType};
 use crate::{Error, Result};
 
 /// PostgreSQL's classes for btree.
@@ -80,9 +80,10 @@ fn classes_of(ty: &SqlType) -> &'static [&'static str] {
         SqlType::TimestampTz(_) => &["timestamptz_ops"],
         SqlType::Interval(_) => &["interval_ops"],
         SqlType::Uuid => &["uuid_ops"],
-        SqlType::Network(NetworkKind::Inet | NetworkKind::Cidr) => &["inet_ops", "cidr_ops"],
-        SqlType::Network(NetworkKind::MacAddr) => &["macaddr_ops"],
-        SqlType::Network(NetworkKind::MacAddr8) => &["macaddr8_ops"],
+        SqlType::Packed(PackedKind::Inet | PackedKind::Cidr) => &["inet_ops", "cidr_ops"],
+        SqlType::Packed(PackedKind::MacAddr) => &["macaddr_ops"],
+        SqlType::Packed(PackedKind::MacAddr8) => &["macaddr8_ops"],
+        SqlType::Packed(PackedKind::TimeTz) => &["timetz_ops"],
         _ => &[],
     }
 }

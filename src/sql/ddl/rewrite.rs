@@ -133,7 +133,7 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
 pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
-    use SqlType::{Date, Interval, Json, Jsonb, Network, Time, Timestamp, TimestampTz, Unknown};
+    use SqlType::{Date, Interval, Json, Jsonb, Packed, Time, Timestamp, TimestampTz, Unknown};
     let is_same = match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
         (SqlType::Enum(from), SqlType::Enum(to)) => from == to,
@@ -145,7 +145,7 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
     is_same
         || to.is_string()
         || from.is_bits() && to.is_bits()
-        || matches!((from, to), (Network(from), Network(to)) if from.is_ip() == to.is_ip())
+        || matches!((from, to), (Packed(from), Packed(to)) if from.is_like(*to))
         || is_number(from) && is_number(to)
         || matches!(
             (from, to),

@@ -97,7 +97,7 @@ pub(super) fn is_parameter(kind: StoredKind, name: &str, value: &str) -> Result<
         return Err(Error::RefusedValue {
             state: "22023",
             message: format!("invalid value for enum option \"check_option\": {value}"),
-            detail: Some("Valid values are \"local\" and \"cascaded\"."),
+            detail: Some("Valid values are \"local\" and \"cascaded\".".into()),
             hint: None,
         });
     }

@@ -10,7 +10,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, IntervalMonthDayNano, IntervalUnit, SchemaRef, TimeUnit};
 
-use crate::types::{NetworkValue, SqlType};
+use crate::types::{FormatSettings, PackedValue, SqlType};
 
 /// One value as PostgreSQL prints it; `None` is NULL. Timestamps and intervals are written as a count of microseconds.
 pub(crate) type Cell = Option<String>;
@@ -77,12 +77,12 @@ fn array_element(element: &mut String, quoted: bool) -> Cell {
 
 /// The cells of a column of addresses.
 fn addresses(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
-    let kind = SqlType::from_field(field).network_kind();
-    let read = |cell: &str| NetworkValue::parse(cell, kind?).ok();
+    let kind = SqlType::from_field(field).packed_kind();
+    let read = |cell: &str| PackedValue::parse(cell, kind?, &FormatSettings::default()).ok();
     let mut builder = BinaryBuilder::new();
     for cell in cells {
         let address = cell.and_then(read);
-        builder.append_option(address.as_ref().map(NetworkValue::bytes));
+        builder.append_option(address.as_ref().map(PackedValue::bytes));
     }
     Arc::new(builder.finish())
 }
@@ -118,7 +118,7 @@ fn column(field: &Field, cells: &[Option<&str>]) -> ArrayRef {
             cells.iter().for_each(|cell| builder.append_option(*cell));
             Arc::new(builder.finish())
         }
-        DataType::Binary if SqlType::from_field(field).network_kind().is_some() => addresses(field, cells),
+        DataType::Binary if SqlType::from_field(field).packed_kind().is_some() => addresses(field, cells),
         DataType::Binary => {
             let mut builder = BinaryBuilder::new();
             cells

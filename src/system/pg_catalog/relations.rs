@@ -93,6 +93,7 @@ static STATEMENT_RELATIONS: &[Filled] = &[
     ("pg_stat_progress_copy", session_rows::COPY, session_rows::copies),
     ("pg_sequences", &[], sequence_rows::sequence_list),
     ("pg_timezone_names", &[], session_rows::time_zones),
+    ("pg_timezone_abbrevs", &[], session_rows::time_zone_abbreviations),
     ("pg_prepared_statements", &[], session_rows::prepared_statements),
     ("pg_cursors", &[], session_rows::cursors),
 ];

@@ -14,6 +14,7 @@ use crate::codec::keyspace::{AdvisoryKey, Keyspace};
 use crate::system::catalog_version::objects::{OWNER_NAME, OWNER_OID};
 use crate::system::session_state::{ActivityState, WaitFor};
 use crate::system::settings::{SettingKind, SettingScope, Unit};
+use crate::types::{Zone, abbreviations};
 
 /// The oid of the session's user when it is not the owner of everything: no object has it.
 const SESSION_USER_OID: i64 = 16383;
@@ -448,6 +449,25 @@ pub(crate) fn cursors(source: &Source<'_>, rows: &mut RelationRows) {
             ("is_binary", boolean(cursor.is_binary)),
             ("is_scrollable", boolean(cursor.is_scrollable)),
             ("creation_time", text(cursor.created_us)),
+        ]);
+    }
+}
+
+/// pg_timezone_abbrevs.
+pub(crate) fn time_zone_abbreviations(source: &Source<'_>, rows: &mut RelationRows) {
+    let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
+    for (name, zone, is_daylight) in abbreviations() {
+        let (seconds, is_daylight) = match zone {
+            Zone::Offset(seconds) => (seconds, is_daylight),
+            Zone::Named(zone) => {
+                let offset = zone.offset_from_utc_datetime(&now.naive_utc());
+                (offset.fix().local_minus_utc(), !offset.dst_offset().is_zero())
+            }
+        };
+        rows.push(&[
+            ("abbrev", text(name.to_uppercase())),
+            ("utc_offset", text(i64::from(seconds) * 1_000_000)),
+            ("is_dst", boolean(is_daylight)),
         ]);
     }
 }

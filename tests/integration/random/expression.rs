@@ -70,7 +70,7 @@ const TEXTS: &[&str] = &[
     "to_char({n}, 'S9,999.99')",
     "to_char({i}, '999PR')",
     "format('%-6s|%2$6s|%1$L', {t}, {i})",
-    "jsonb_path_query_first(jsonb_build_object('a', coalesce({i}, 0)), '$.a + 1')::text",
+    "jsonb_path_query_first(jsonb_build_object('a', coalesce({i}, 0)), '$.a.type()')::text",
     "make_interval(days => ({I} % 100)::int)::text",
     "concat_ws(',', VARIADIC ARRAY[{t}, {T}])",
     "convert_from(convert_to({t}, 'UTF8'), 'UTF8')",
