@@ -12,9 +12,7 @@ use crate::{Error, Result};
 const Z: T = T::Packed(PackedKind::TimeTz);
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("+", &[Z, T::Interval], Z, |b| {
-        b.map2(|time, step| shifted(time, step))
-    }),
+    FunctionDef::new("+", &[Z, T::Interval], Z, |b| b.map2(shifted)),
     FunctionDef::new("+", &[T::Interval, Z], Z, |b| {
         b.map2(|step, time| shifted(time, step))
     }),
@@ -27,15 +25,11 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             shifted(time, back)
         })
     }),
-    FunctionDef::new("+", &[T::Date, Z], T::TimestampTz, |b| {
-        b.map2(|date, time| instant(date, time))
-    }),
+    FunctionDef::new("+", &[T::Date, Z], T::TimestampTz, |b| b.map2(instant)),
     FunctionDef::new("+", &[Z, T::Date], T::TimestampTz, |b| {
         b.map2(|time, date| instant(date, time))
     }),
-    FunctionDef::new("timestamptz", &[T::Date, Z], T::TimestampTz, |b| {
-        b.map2(|date, time| instant(date, time))
-    }),
+    FunctionDef::new("timestamptz", &[T::Date, Z], T::TimestampTz, |b| b.map2(instant)),
     FunctionDef::new("extract", &[T::Text, Z], T::Numeric, |b| {
         b.map2(|unit, time| numeric(unit, time_tz_field(unit, time)?))
     }),

@@ -27,9 +27,7 @@ impl Ordered {
         let mut below = &plan;
         loop {
             match below {
-                Plan::Projection(projection)
-                    if projection.expr.iter().all(|expr| matches!(expr, Expr::Column(_))) =>
-                {
+                Plan::Projection(projection) if projection.expr.iter().all(is_above_sort) => {
                     projections.push(projection.expr.clone());
                     below = projection.input.as_ref();
                 }
@@ -51,6 +49,11 @@ impl Ordered {
             }
         }
     }
+}
+
+/// Whether an output is one of those that are made behind a sort of the same query: what it passes on, and what is volatile.
+fn is_above_sort(expr: &Expr) -> bool {
+    matches!(expr, Expr::Column(_)) || expr.is_volatile()
 }
 
 impl Binder<'_> {

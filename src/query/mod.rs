@@ -125,6 +125,7 @@ use sqlparser::ast;
 use crate::Result;
 use crate::logical::limit_counts::check_limits;
 use crate::logical::placeholder::Constants;
+use crate::logical::rewrite::unasked::without_unasked;
 use crate::operators::Operator;
 use crate::operators::observer::observe;
 use crate::operators::planner;
@@ -256,7 +257,7 @@ fn planned(binder: Binder<'_>, bound: BoundQuery, untyped: SqlType) -> Result<Pl
     Ok(PlannedQuery {
         columns,
         parameters,
-        plan: fold_null_operands(bound.plan)?,
+        plan: without_unasked(fold_null_operands(bound.plan)?)?,
     })
 }
 

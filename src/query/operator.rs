@@ -155,11 +155,11 @@ impl Binder<'_> {
         match other {
             SqlType::Json => Err(no_operator("=", other, &SqlType::Unknown)),
             // As long as a name may be.
-            SqlType::Name if literal_text(&literal).is_some() => {
+            SqlType::Name => {
                 let name = self.convert(literal, &SqlType::Name, CastContext::Implicit)?;
                 Ok(Bound::new(name.expr, SqlType::Text))
             }
-            SqlType::Varchar(_) | SqlType::Name | SqlType::InternalChar => {
+            SqlType::Varchar(_) | SqlType::InternalChar => {
                 self.convert(literal, &SqlType::Text, CastContext::Implicit)
             }
             SqlType::Numeric(Some(_)) => {

@@ -347,6 +347,11 @@ impl Binder<'_> {
             outputs.push(Bound::new(expr, item.bound.ty.clone()).named(&name));
             names.push(name);
         }
+        let is_late = |at: usize| at < visible && !keys.iter().any(|key| key.output == at);
+        let late = match &kept {
+            Kept::All { .. } if !keys.is_empty() => self.computed_late(&mut outputs, is_late),
+            _ => Vec::new(),
+        };
         let column = |index: usize| Expr::Column(Column::new_unqualified(&names[index]));
         let mut ordered = Vec::with_capacity(items.len());
         if !keys.is_empty() || matches!(kept, Kept::FirstOfEach(_)) {
@@ -382,8 +387,12 @@ impl Binder<'_> {
                 });
                 plan = plan.lock_rows(locks.collect());
             }
-            if names.len() > visible {
-                plan = plan.project((0..visible).map(column))?;
+            if names.len() > visible || !late.is_empty() {
+                let output = |at: usize| match late.iter().find(|(late, _)| *late == at) {
+                    Some((_, expr)) => expr.clone(),
+                    None => column(at),
+                };
+                plan = plan.project((0..visible).map(output))?;
             }
         }
         let columns = items
@@ -399,6 +408,51 @@ impl Binder<'_> {
             })
             .collect();
         Ok(BoundQuery { plan, columns })
+    }
+}
+
+impl Binder<'_> {
+    /// The outputs, of those that may be, which are volatile: they are computed of the rows in their order, as many as are given, and in their
+    /// places stand the columns that they are made of. What
+    /// cannot be walked is computed where it stands.
+    fn computed_late(
+        &mut self,
+        outputs: &mut Vec<Expr>,
+        may_be: impl Fn(usize) -> bool,
+    ) -> Vec<(usize, Expr)> {
+        let is_late = |at: &usize| may_be(*at) && outputs[*at].is_volatile();
+        let places: Vec<usize> = (0..outputs.len()).filter(is_late).collect();
+        let (mut late, mut inputs) = (Vec::with_capacity(places.len()), Vec::new());
+        for at in places {
+            let mut passed: Vec<(Column, String)> = Vec::new();
+            for input in outputs[at].column_refs() {
+                passed.push((input.clone(), self.unique_name(&input.name)));
+            }
+            let renamed = outputs[at].clone().transform_down(|expr| {
+                let name = match &expr {
+                    Expr::Column(column) => passed.iter().find(|(input, _)| input == column),
+                    _ => None,
+                };
+                Ok(match name {
+                    Some((_, name)) => Transformed::yes(Expr::Column(Column::new_unqualified(name))),
+                    None => Transformed::no(expr),
+                })
+            });
+            let Ok(renamed) = renamed else { continue };
+            late.push((at, renamed.data));
+            inputs.extend(
+                passed
+                    .into_iter()
+                    .map(|(input, name)| Expr::Column(input).alias(name)),
+            );
+        }
+        let mut at = 0..;
+        outputs.retain(|_| {
+            at.next()
+                .is_none_or(|at| late.iter().all(|(late, _)| *late != at))
+        });
+        outputs.extend(inputs);
+        late
     }
 }
 

@@ -151,7 +151,8 @@ impl Plan {
 }
 
 impl SubPlan {
-    fn expressions(&self) -> Vec<&Expr> {
+    /// What it computes of the rows around it.
+    pub fn expressions(&self) -> Vec<&Expr> {
         sub_plan_expressions!(self, iter)
     }
 

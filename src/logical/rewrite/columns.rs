@@ -240,7 +240,7 @@ impl Pruning {
 }
 
 /// What a join is asked for of its left side, and of its right one.
-fn sides(join: &Join, asked: &Asked) -> (Vec<usize>, Vec<usize>) {
+pub(super) fn sides(join: &Join, asked: &Asked) -> (Vec<usize>, Vec<usize>) {
     use JoinType::{LeftAnti, LeftSemi, RightSemi};
     let left = join.left.schema().fields().len();
     match join.join_type {

@@ -53,6 +53,7 @@ mod projections;
 mod scan_filters;
 mod semi_joins;
 mod substitution;
+pub(crate) mod unasked;
 mod unions;
 use std::cell::Cell;
 use std::sync::Arc;
