@@ -68,7 +68,9 @@ fn end_of_clause(tokens: &[TokenWithSpan], offset: usize) -> usize {
 
 /// A text that was made of a tree, with the count where SQL has it.
 pub(crate) fn spelt_out(text: &str) -> String {
-    let Ok(mut tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize_with_location() else {
+    // Strings are written as they stand.
+    let mut tokenizer = Tokenizer::new(&PostgreSqlDialect {}, text).with_unescape(false);
+    let Ok(mut tokens) = tokenizer.tokenize_with_location() else {
         return text.to_string();
     };
     let is_blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
@@ -102,6 +104,8 @@ mod tests {
         let tree = |text: &str| parse(text).unwrap().remove(0).ast.to_string();
         let counted = "SELECT a FROM t ORDER BY a FETCH FIRST (1 + $1) ROWS WITH TIES";
         assert_eq!(spelt_out(&tree(counted)), counted);
+        let quoted = "SELECT '''x''' FROM t ORDER BY a FETCH FIRST (1 + 1) ROWS WITH TIES";
+        assert_eq!(spelt_out(&tree(quoted)), quoted);
         let limited = "SELECT a FROM t ORDER BY a LIMIT (1 + 1)";
         assert_eq!(spelt_out(&tree(limited)), limited);
         for (written, read) in [

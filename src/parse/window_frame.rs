@@ -52,7 +52,9 @@ pub(crate) fn spelt_out(text: &str) -> String {
     if !text.contains(MARK) {
         return text.to_string();
     }
-    let Ok(tokens) = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize() else {
+    // Strings are written as they stand.
+    let mut tokenizer = Tokenizer::new(&PostgreSqlDialect {}, text).with_unescape(false);
+    let Ok(tokens) = tokenizer.tokenize() else {
         return text.to_string();
     };
     let (mut spelt, mut open) = (String::with_capacity(text.len()), Vec::new());

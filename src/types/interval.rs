@@ -311,9 +311,6 @@ fn read_number(token: &str) -> Result<(i64, f64), Fault> {
     {
         return Err(Fault::Format);
     }
-    if whole.is_empty() && fraction.len() < 2 {
-        return Err(Fault::Format);
-    }
     let whole: i64 = if whole.is_empty() {
         0
     } else {
@@ -406,7 +403,7 @@ fn read_designators(sum: &mut Sum, text: &str, units: &[(char, Unit)]) -> Result
             .iter()
             .find(|(letter, _)| *letter == designator)
             .ok_or(Fault::Format)?;
-        if rest[..end].trim_start_matches(['+', '-']).is_empty() {
+        if matches!(rest[..end].trim_start_matches(['+', '-']), "" | ".") {
             return Err(Fault::Format);
         }
         let (whole, fraction) = read_number(&rest[..end])?;
