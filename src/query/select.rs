@@ -395,19 +395,20 @@ impl Binder<'_> {
                 plan = plan.project((0..visible).map(output))?;
             }
         }
-        let columns = items
-            .into_iter()
-            .zip(&names)
-            .take(visible)
-            .map(|(item, name)| QueryColumn {
-                name: item.name,
-                column: Column::new_unqualified(name),
-                constant: matches!(item.bound.expr, Expr::Literal(..)),
-                ty: item.bound.ty,
-                origin: item.bound.origin,
-            })
-            .collect();
+        let columns = items.into_iter().zip(&names).take(visible);
+        let columns = columns.map(|(item, name)| output_column(item, name)).collect();
         Ok(BoundQuery { plan, columns })
+    }
+}
+
+/// An output, which the plan gives under this name.
+fn output_column(item: BoundItem, name: &str) -> QueryColumn {
+    QueryColumn {
+        name: item.name,
+        column: Column::new_unqualified(name),
+        constant: matches!(item.bound.expr, Expr::Literal(..)),
+        ty: item.bound.ty,
+        origin: item.bound.origin,
     }
 }
 
