@@ -16,8 +16,8 @@
 //! 4. [`catalog::Catalog::load`] gives the schema as that snapshot sees it; together they are the
 //!    [`system::StatementContext`] the statement runs in.
 //! 5. `query` binds it: names are resolved and every type decided, once; what comes of it is a [`tree::Plan`] over [`tree::Expr`]s
-//!    ([`query::PlannedQuery`]). Is the bound plan a
-//!    chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest is rewritten (`logical::rewrite`),
+//!    ([`query::PlannedQuery`]), without what a query around does not ask for of those in its FROM (`logical::rewrite::unasked`). Is the
+//!    bound plan a chain over one table or none, an [`operators::short::ShortPlan`] runs it as it is; the rest is rewritten (`logical::rewrite`),
 //!    built of operators ([`operators::planner`]) and run on threads of its own, aggregates of a long scan with a reader for each
 //!    processor. Either way table scans come back
 //!    to step 6. A prepared statement keeps what it is bound to ([`system::plan_cache::PlanCache`]), and one that was short its

@@ -8,7 +8,9 @@ use crate::types::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, out_of_range,
     posix_offset, to_local,
 };
-use crate::types::{DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset};
+use crate::types::{
+    DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset, zone_named,
+};
 use crate::{Error, Result};
 
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
@@ -147,14 +149,10 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
         time.checked_add(direction * offset * MICROS_PER_SECOND)
             .ok_or_else(|| out_of_range("timestamp"))
     };
-    let named = chrono_tz::TZ_VARIANTS
-        .iter()
-        .copied()
-        .find(|zone| zone.name().eq_ignore_ascii_case(name));
     let known = match abbreviated_zone(&name.to_ascii_lowercase()) {
         Some(Zone::Offset(offset)) => return shifted(offset.into()),
         Some(Zone::Named(zone)) => Some(zone),
-        None => named,
+        None => zone_named(name),
     };
     if let Some(zone) = known {
         return if direction > 0 {

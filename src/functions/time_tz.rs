@@ -2,12 +2,12 @@
 
 use super::argument::{Date, TimestampTz};
 use super::datetime_field::{double, numeric, time_tz_field};
-use super::datetime_make::at_time_zone;
+use super::datetime_make::{at_offset, at_time_zone};
 use super::datetime_period::overlaps;
 use super::{FunctionDef, T};
+use crate::Result;
 use crate::types::calendar::{MICROS_PER_SECOND, in_calendar, is_infinite, out_of_range};
 use crate::types::{Interval, PackedKind, PackedValue, TimeTz, Value, timestamp_of_date};
-use crate::{Error, Result};
 
 const Z: T = T::Packed(PackedKind::TimeTz);
 
@@ -42,25 +42,18 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             // The zone's offset is that of today.
             let now = b.settings.now_us.unwrap_or_default();
             let offset = (at_time_zone(zone, now, 1)? - now) / MICROS_PER_SECOND;
-            at_offset(time, offset)
+            shown_at(time, offset)
         })
     })
     .stable(),
     FunctionDef::new("timezone", &[T::Interval, Z], Z, |b| {
-        b.map2(|zone: Interval, time: TimeTz| {
-            if zone.months != 0 || zone.days != 0 {
-                return Err(Error::InvalidParameter {
-                    message: "interval time zone must not include months or days".to_string(),
-                    hint: None,
-                });
-            }
-            at_offset(time, zone.microseconds / MICROS_PER_SECOND)
-        })
+        b.map2(|zone: Interval, time: TimeTz| shown_at(time, at_offset(zone, 0, 1)? / MICROS_PER_SECOND))
     }),
     FunctionDef::new("overlaps", &[Z; 4], T::Bool, |b| b.map4(overlaps::<TimeTz>)).on_null(),
 ];
 
-fn at_offset(time: TimeTz, offset: i64) -> Result<Value> {
+/// The same instant where clocks are so many seconds east of UTC.
+fn shown_at(time: TimeTz, offset: i64) -> Result<Value> {
     let offset = i32::try_from(offset).map_err(|_| out_of_range("interval"))?;
     Ok(Value::Packed(PackedValue::time(time.at_offset(offset))))
 }

@@ -68,6 +68,9 @@ fn end_of_clause(tokens: &[TokenWithSpan], offset: usize) -> usize {
 
 /// A text that was made of a tree, with the count where SQL has it.
 pub(crate) fn spelt_out(text: &str) -> String {
+    if !text.contains("FETCH") {
+        return text.to_string();
+    }
     // Strings are written as they stand.
     let mut tokenizer = Tokenizer::new(&PostgreSqlDialect {}, text).with_unescape(false);
     let Ok(mut tokens) = tokenizer.tokenize_with_location() else {

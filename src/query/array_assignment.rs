@@ -227,7 +227,7 @@ impl Binder<'_> {
         }
         let taken = match is_slice {
             true => held.clone(),
-            false => widest(innermost(item)),
+            false => widest(item.innermost()),
         };
         let value = match value {
             PartValue::Written(value) => self.assigned_part(value, &taken, root, place)?,
@@ -329,12 +329,5 @@ fn widest(ty: &SqlType) -> SqlType {
         SqlType::Array(item) => SqlType::Array(Box::new(widest(item))),
         SqlType::Char(_) => SqlType::Text,
         ty => base(ty),
-    }
-}
-
-fn innermost(ty: &SqlType) -> &SqlType {
-    match ty {
-        SqlType::Array(item) => innermost(item),
-        ty => ty,
     }
 }

@@ -4,7 +4,6 @@ use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold};
 use super::coercion::{CastContext, null_of, type_name};
-use super::operator::innermost;
 use crate::error::StatementFault;
 use crate::functions;
 use crate::functions::Volatility;
@@ -37,7 +36,7 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         // The constructors say how many dimensions there are.
-        let item = innermost(item);
+        let item = item.innermost();
         let array = SqlType::Array(Box::new(item.clone()));
         if items.is_empty() {
             return Bound::constant(&Value::Array(Vec::new()), array);
@@ -178,7 +177,7 @@ impl Binder<'_> {
         match leads_to_item {
             // Fewer subscripts than dimensions lead to nothing.
             true if matches!(bound.ty, SqlType::Array(_)) => {
-                let ty = innermost(&bound.ty).clone();
+                let ty = bound.ty.innermost().clone();
                 Ok(Bound::new(null_of(&ty)?, ty))
             }
             _ => Ok(bound),
@@ -232,7 +231,7 @@ impl Binder<'_> {
         if !matches!(bound.ty.item_type(), Some(SqlType::Array(_))) {
             return bound;
         }
-        let flat = SqlType::Array(Box::new(innermost(&bound.ty).clone()));
+        let flat = SqlType::Array(Box::new(bound.ty.innermost().clone()));
         let definition = ("flat_array", functions::FLAT, true, Volatility::Immutable);
         let arguments = vec![(bound.expr, bound.ty)];
         Bound::new(

@@ -94,7 +94,7 @@ impl Binder<'_> {
         }
         // Arrays compare with those of the same elements alone, however wide these are.
         let are_arrays = matches!((&left.ty, &right.ty), (S::Array(_), S::Array(_)));
-        if are_arrays && coercion::type_name(innermost(&left.ty)) != coercion::type_name(innermost(&right.ty))
+        if are_arrays && coercion::type_name(left.ty.innermost()) != coercion::type_name(right.ty.innermost())
         {
             return Err(no_operator(symbol, &left.ty, &right.ty));
         }
@@ -379,14 +379,6 @@ fn is_integer(ty: &SqlType) -> bool {
 /// Two operands.
 pub(super) fn binary(left: Expr, op: Operator, right: Expr) -> Expr {
     Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)))
-}
-
-/// What the elements of an array are, however it is nested.
-pub(super) fn innermost(ty: &SqlType) -> &SqlType {
-    match ty {
-        SqlType::Array(item) => innermost(item),
-        other => other,
-    }
 }
 
 /// 42883 for an operator over these types.

@@ -133,7 +133,7 @@ fn days_from_like_year(days: i64) -> i64 {
 }
 
 /// The zone with this name, in any case: `America/New_York`, `utc`.
-pub(super) fn zone_named(name: &str) -> Option<Tz> {
+pub(crate) fn zone_named(name: &str) -> Option<Tz> {
     name.parse().ok().or_else(|| {
         chrono_tz::TZ_VARIANTS
             .iter()

@@ -83,7 +83,7 @@ pub(crate) use convert::{
     date_of_timestamp, instant_of, integer_of_float, integer_of_numeric, local_time, narrow_integer,
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
-pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at};
+pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at, zone_named};
 pub(crate) use datetime_clock::read_offset;
 pub(crate) use datetime_fault::{Fault as DatetimeFault, Zone};
 pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};

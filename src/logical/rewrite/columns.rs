@@ -184,38 +184,15 @@ impl Pruning {
             }
         }
         let once = sides_once(&join, asked.once);
-        let mut left = Asked::of(left, once.0);
-        let mut right = Asked::of(right, once.1);
-        left.add(
-            join.on.iter().map(|(key, _)| key).chain(&join.filter),
-            join.left.schema(),
-        );
-        right.add(
-            join.on.iter().map(|(_, key)| key).chain(&join.filter),
-            join.right.schema(),
-        );
-        let fields = join.left.schema().fields().len() + join.right.schema().fields().len();
-        join.left = self.narrow(join.left, &left)?;
-        join.right = self.narrow(join.right, &right)?;
-        if join.left.schema().fields().len() + join.right.schema().fields().len() != fields {
-            join.schema = Arc::new(join_schema(
-                join.left.schema(),
-                join.right.schema(),
-                join.join_type,
-            ));
-        }
-        Ok(Plan::Join(join))
+        let asked = with_keys(&join, (left, right), once);
+        join_over(join, |left, right| {
+            Ok((self.narrow(left, &asked.0)?, self.narrow(right, &asked.1)?))
+        })
     }
 
     fn alias(&self, mut alias: SubqueryAlias, asked: &Asked) -> Result<Plan> {
-        let fields = alias.input.schema().fields().len();
-        alias.input = self.narrow(alias.input, asked)?;
-        Ok(Plan::SubqueryAlias(
-            match alias.input.schema().fields().len() == fields {
-                true => alias,
-                false => SubqueryAlias::try_new(alias.input, alias.alias)?,
-            },
-        ))
+        let input = self.narrow(std::mem::take(&mut alias.input), asked)?;
+        alias_over(alias, input)
     }
 
     fn union(&self, union: Union, asked: &Asked) -> Result<Plan> {
@@ -237,6 +214,55 @@ impl Pruning {
         let input = self.pruned(Arc::unwrap_or_clone(unnest.input), &below)?;
         input.unnest(unnest.columns)
     }
+}
+
+/// A relation's name over another input, which may give fewer columns.
+pub(super) fn alias_over(mut alias: SubqueryAlias, input: Arc<Plan>) -> Result<Plan> {
+    let is_whole = input.schema().fields().len() == alias.schema.fields().len();
+    Ok(Plan::SubqueryAlias(match is_whole {
+        true => {
+            alias.input = input;
+            alias
+        }
+        false => SubqueryAlias::try_new(input, alias.alias)?,
+    }))
+}
+
+/// A join of what becomes of its sides, which may give fewer columns.
+pub(super) fn join_over(
+    mut join: Join,
+    map: impl FnOnce(Arc<Plan>, Arc<Plan>) -> Result<(Arc<Plan>, Arc<Plan>)>,
+) -> Result<Plan> {
+    let fields = |join: &Join| join.left.schema().fields().len() + join.right.schema().fields().len();
+    let before = fields(&join);
+    (join.left, join.right) = map(std::mem::take(&mut join.left), std::mem::take(&mut join.right))?;
+    if fields(&join) != before {
+        join.schema = Arc::new(join_schema(
+            join.left.schema(),
+            join.right.schema(),
+            join.join_type,
+        ));
+    }
+    Ok(Plan::Join(join))
+}
+
+/// What the sides of a join are asked for, with what joins them.
+pub(super) fn with_keys(
+    join: &Join,
+    (left, right): (Vec<usize>, Vec<usize>),
+    once: (bool, bool),
+) -> (Asked, Asked) {
+    let mut left = Asked::of(left, once.0);
+    let mut right = Asked::of(right, once.1);
+    left.add(
+        join.on.iter().map(|(key, _)| key).chain(&join.filter),
+        join.left.schema(),
+    );
+    right.add(
+        join.on.iter().map(|(_, key)| key).chain(&join.filter),
+        join.right.schema(),
+    );
+    (left, right)
 }
 
 /// What a join is asked for of its left side, and of its right one.

@@ -18,6 +18,8 @@
 //! | `columns`         | nobody gives a column that nobody asks for                                                        |
 //! | `existence`       | joins of which one side is only asked whether it has rows are semi-joins, or none (within `columns`) |
 //!
+//! What `unasked` drops is gone before: it is asked of every bound plan, of those too that run as they are bound.
+//!
 //! Invariants of all rules:
 //! 1. The columns of the plan keep names, types and order; so do those of every node that another refers to by name.
 //! 2. What is volatile is computed as often as before, and stays above groups, windows and DISTINCT.

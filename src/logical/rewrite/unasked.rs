@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use super::column_demand::Asked;
-use super::columns::sides;
+use super::columns::{alias_over, join_over, sides, with_keys};
+use super::substitution::unnamed;
 use crate::Result;
 use crate::logical::dependent_join::is_volatile;
 use crate::tree::{
-    Column, DependentJoin, Expr, Join, Plan, Projection, SubPlan, SubPlanKind, SubqueryAlias, Transformed,
-    TreeNode, join_schema, lit, with_stack,
+    Column, DependentJoin, Expr, Join, Plan, Projection, SubPlan, SubPlanKind, Transformed, TreeNode, lit,
+    with_stack,
 };
 
 /// The plan without what is computed below for nobody. Columns that are only passed on stay.
@@ -30,7 +31,7 @@ pub(crate) fn without_unasked(plan: Plan) -> Result<Plan> {
 fn computes(plan: &Plan) -> bool {
     match plan {
         Plan::Projection(projection) => {
-            projection.expr.iter().any(|expr| !is_passed(expr)) || computes(&projection.input)
+            projection.expr.iter().any(|expr| passed_column(expr).is_none()) || computes(&projection.input)
         }
         Plan::DependentJoin(_) => true,
         Plan::Filter(filter) => computes(&filter.input),
@@ -41,15 +42,10 @@ fn computes(plan: &Plan) -> bool {
     }
 }
 
-/// Whether an output is a column of the input, by whatever name.
-fn is_passed(expr: &Expr) -> bool {
-    passed_column(expr).is_some()
-}
-
+/// The column of the input that an output is, by whatever name.
 fn passed_column(expr: &Expr) -> Option<&Column> {
-    match expr {
+    match unnamed(expr) {
         Expr::Column(column) => Some(column),
-        Expr::Alias(alias) => passed_column(&alias.expr),
         _ => None,
     }
 }
@@ -88,7 +84,10 @@ fn is_computed(plan: &Plan, column: &Column) -> bool {
 fn asked_of(plan: Plan, asked: &Asked) -> Result<Plan> {
     with_stack(|| match plan {
         Plan::Projection(projection) => of_projection(projection, asked),
-        Plan::SubqueryAlias(alias) => of_alias(alias, asked),
+        Plan::SubqueryAlias(mut alias) => {
+            let input = input_of(std::mem::take(&mut alias.input), asked)?;
+            alias_over(alias, input)
+        }
         Plan::DependentJoin(join) => of_dependent_join(join, asked),
         Plan::Join(join) => of_join(join, asked),
         Plan::Filter(mut filter) => {
@@ -150,17 +149,6 @@ fn of_projection(projection: Projection, asked: &Asked) -> Result<Plan> {
     }))
 }
 
-fn of_alias(mut alias: SubqueryAlias, asked: &Asked) -> Result<Plan> {
-    let fields = alias.input.schema().fields().len();
-    alias.input = input_of(alias.input, asked)?;
-    Ok(Plan::SubqueryAlias(
-        match alias.input.schema().fields().len() == fields {
-            true => alias,
-            false => SubqueryAlias::try_new(alias.input, alias.alias)?,
-        },
-    ))
-}
-
 /// Rows of a lateral join stay, for they decide how many rows there are.
 fn of_dependent_join(join: DependentJoin, asked: &Asked) -> Result<Plan> {
     let mut at = join.input.schema().fields().len();
@@ -187,27 +175,7 @@ fn of_dependent_join(join: DependentJoin, asked: &Asked) -> Result<Plan> {
     })
 }
 
-fn of_join(mut join: Join, asked: &Asked) -> Result<Plan> {
-    let (left, right) = sides(&join, asked);
-    let (mut left, mut right) = (Asked::of(left, false), Asked::of(right, false));
-    let keys = |first| {
-        join.on
-            .iter()
-            .map(move |(a, b)| if first { a } else { b })
-            .chain(&join.filter)
-    };
-    left.add(keys(true), join.left.schema());
-    right.add(keys(false), join.right.schema());
-    let fields = |join: &Join| join.left.schema().fields().len() + join.right.schema().fields().len();
-    let before = fields(&join);
-    join.left = input_of(join.left, &left)?;
-    join.right = input_of(join.right, &right)?;
-    if fields(&join) != before {
-        join.schema = Arc::new(join_schema(
-            join.left.schema(),
-            join.right.schema(),
-            join.join_type,
-        ));
-    }
-    Ok(Plan::Join(join))
+fn of_join(join: Join, asked: &Asked) -> Result<Plan> {
+    let (left, right) = with_keys(&join, sides(&join, asked), (false, false));
+    join_over(join, |l, r| Ok((input_of(l, &left)?, input_of(r, &right)?)))
 }
