@@ -138,7 +138,13 @@ pub(crate) fn array_of_scalar(scalar: &ScalarValue) -> Result<ArrayRef> {
 
 /// A constant as one of another Arrow type, by Arrow's own cast. Errors: it does not fit.
 pub(crate) fn cast_scalar(scalar: &ScalarValue, ty: &DataType) -> Result<ScalarValue> {
-    scalar.cast_to(ty).map_err(from_datafusion)
+    // An integer as a longer one is what keys are compared with at each run.
+    match (scalar, ty) {
+        (ScalarValue::Int32(Some(number)), DataType::Int64) => Ok(ScalarValue::from(i64::from(*number))),
+        (ScalarValue::Int16(Some(number)), DataType::Int64) => Ok(ScalarValue::from(i64::from(*number))),
+        (ScalarValue::Int16(Some(number)), DataType::Int32) => Ok(ScalarValue::from(i32::from(*number))),
+        _ => scalar.cast_to(ty).map_err(from_datafusion),
+    }
 }
 
 /// Some constant of an Arrow type, which says what it is.

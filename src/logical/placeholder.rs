@@ -12,8 +12,8 @@ use crate::functions::ANY_EQUAL_NAME;
 use crate::functions::value_array::{scalar_at, scalar_of};
 use crate::system::pg_catalog::{self, CatalogContext, FunctionOptions};
 use crate::tree::{
-    BinaryExpr, Expr, InList, Operator, Placeholder, Plan, ScalarValue, Transformed, TransformedResult,
-    TreeNode, fold_one,
+    BinaryExpr, Cast, Expr, FunctionCall, InList, Operator, Placeholder, Plan, ScalarValue, Transformed,
+    TransformedResult, TreeNode, fold_one, with_stack,
 };
 use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, numeric_key};
@@ -124,11 +124,40 @@ impl Constants {
 
     /// The same with what is constant then computed, in one walk. Errors: 42P02; those of computing it.
     pub(crate) fn folded(&self, expr: &Expr) -> Result<Expr> {
-        let folded = expr.clone().transform_up(|expr| {
-            let replaced = self.replace_one(expr)?;
-            replaced.transform_data(|expr| fold_one(expr, None))
-        });
-        folded.data()
+        with_stack(|| self.folded_here(expr))
+    }
+
+    /// What conditions on keys are made of is built anew of its folded parts; only the rest is copied to be walked.
+    fn folded_here(&self, expr: &Expr) -> Result<Expr> {
+        let boxed = |part: &Expr| self.folded(part).map(Box::new);
+        let all = |parts: &[Expr]| parts.iter().map(|part| self.folded(part)).collect::<Result<_>>();
+        let with_parts = match expr {
+            Expr::Column(_) | Expr::Literal(..) => return Ok(expr.clone()),
+            Expr::Placeholder(placeholder) => return self.get(&placeholder.id),
+            Expr::BinaryExpr(binary) => {
+                let (left, right) = (boxed(&binary.left)?, boxed(&binary.right)?);
+                return Ok(Expr::BinaryExpr(BinaryExpr::new(left, binary.op, right)));
+            }
+            Expr::InList(list) => {
+                Expr::InList(InList::new(boxed(&list.expr)?, all(&list.list)?, list.negated))
+            }
+            Expr::Cast(cast) => Expr::Cast(Cast {
+                expr: boxed(&cast.expr)?,
+                ty: cast.ty.clone(),
+            }),
+            Expr::ScalarFunction(call) => Expr::ScalarFunction(FunctionCall {
+                func: Arc::clone(&call.func),
+                args: all(&call.args)?,
+            }),
+            _ => return expr.clone().transform_up(|expr| self.fold_one(expr)).data(),
+        };
+        self.fold_one(with_parts).data()
+    }
+
+    /// The same of an expression whose parts are folded.
+    fn fold_one(&self, expr: Expr) -> Result<Transformed<Expr>> {
+        let replaced = self.replace_one(expr)?;
+        replaced.transform_data(|expr| fold_one(expr, None))
     }
 
     /// The plan with its placeholders replaced. Errors: 42P02.

@@ -214,6 +214,7 @@ pub(crate) struct Condition {
     written: Expr,
     /// The same with its constants computed.
     folded: Expr,
+    is_volatile: bool,
     schema: Arc<RowSchema>,
     /// The columns it reads: as the schema numbers them, and as its input does.
     columns: Vec<(usize, usize)>,
@@ -234,6 +235,7 @@ impl Condition {
         Some(Condition {
             written: written.clone(),
             folded: folded(written),
+            is_volatile: written.is_volatile(),
             schema: Arc::clone(schema),
             columns,
             computed: OnceLock::new(),
@@ -248,6 +250,11 @@ impl Condition {
     /// The same with what is constant in every run computed.
     pub(crate) fn folded(&self) -> &Expr {
         &self.folded
+    }
+
+    /// Whether it may differ from row to row, whatever the row.
+    pub(crate) fn is_volatile(&self) -> bool {
+        self.is_volatile
     }
 
     /// The input's column that it compares with what is known before any row is.

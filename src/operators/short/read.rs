@@ -162,8 +162,7 @@ impl TableRead {
         let mut predicates = Vec::with_capacity(self.conditions.len());
         let mut above = Vec::new();
         for condition in &self.conditions {
-            let written = condition.written();
-            if written.is_volatile() {
+            if condition.is_volatile() {
                 above.push(condition);
                 continue;
             }
@@ -208,7 +207,7 @@ impl TableRead {
         let first = wanted.first_in_order;
         if let Some(Some((kept, kept_first))) = self.kept.get()
             && kept_first == first
-            && let Some(path) = kept.with(&predicates)
+            && let Some(path) = kept.with(&predicates, ctx.settings.multi_get_keys_max)
         {
             return Some(path);
         }
