@@ -29,8 +29,8 @@ use datafusion_physical_plan::{
 };
 
 use super::order_requirements::sees_order;
-use super::outer_join_rows::OuterJoinRows;
 use super::scan_exec::KeyspanScanExec;
+use super::varying_columns::VaryingColumns;
 
 /// Lets several readers work where nobody sees the order.
 pub(super) fn with_parallel_readers(
@@ -107,7 +107,7 @@ fn passes_on(plan: &Arc<dyn ExecutionPlan>) -> bool {
     plan.is::<FilterExec>()
         || plan.is::<ProjectionExec>()
         || plan.is::<CooperativeExec>()
-        || plan.is::<OuterJoinRows>()
+        || plan.is::<VaryingColumns>()
 }
 
 /// Whether what is to be sorted has the order of the first sort keys: then it need not be read to the end for the first rows.

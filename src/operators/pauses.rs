@@ -9,7 +9,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::coop::CooperativeExec;
 use datafusion_physical_plan::execution_plan::SchedulingType;
 
-use super::outer_join_rows::OuterJoinRows;
+use super::varying_columns::VaryingColumns;
 use super::window_memory::WindowMemory;
 
 /// What makes more rows than it reads: joins and set-returning functions.
@@ -31,5 +31,5 @@ pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<
 
 /// Whether a node only passes rows on, to pause, to count them or to say what is known of them, which EXPLAIN leaves out.
 pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
-    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>() || plan.is::<OuterJoinRows>()
+    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>() || plan.is::<VaryingColumns>()
 }

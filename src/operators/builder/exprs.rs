@@ -5,10 +5,12 @@ use std::sync::Arc;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_common::tree_node::TreeNode;
 use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr_common::physical_expr::is_volatile;
 use datafusion_physical_plan::async_func::{AsyncFuncExec, AsyncMapper};
 use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
+use crate::operators::varying_columns::VaryingColumns;
 use crate::tree::{Expr, RowSchema, RowSchemaRef};
 
 impl Builder<'_> {
@@ -25,14 +27,12 @@ pub(super) fn projected(
     schema: &RowSchemaRef,
 ) -> DataFusionResult<Operator> {
     let (exprs, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
+    let varying: Vec<bool> = exprs.iter().map(is_volatile).collect();
     let (exprs, input) = waited_for(exprs, input)?;
     let columns = exprs.into_iter().zip(names);
     let columns = columns.map(|(expr, alias)| ProjectionExpr { expr, alias });
-    Ok(Arc::new(ProjectionExec::try_new_with_schema_metadata(
-        columns,
-        input,
-        schema.as_arrow(),
-    )?))
+    let projection = ProjectionExec::try_new_with_schema_metadata(columns, input, schema.as_arrow())?;
+    Ok(VaryingColumns::of(Arc::new(projection), varying.into_iter()))
 }
 
 /// Functions that wait are called below the expressions that they stand in, which then read a column. The columns of the input stay the

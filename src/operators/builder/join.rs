@@ -16,7 +16,7 @@ use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
 use crate::operators::join_sides::keeps_larger;
-use crate::operators::outer_join_rows::OuterJoinRows;
+use crate::operators::varying_columns::VaryingColumns;
 use crate::tree::{Expr, Join, JoinType, NullEquality, Plan, RowSchema};
 
 impl Builder<'_> {
@@ -30,11 +30,8 @@ impl Builder<'_> {
             JoinType::Full => true,
             _ => false,
         };
-        let extended: Arc<[bool]> = (0..joined.schema().fields().len()).map(is_extended).collect();
-        Ok(match extended.contains(&true) {
-            true => OuterJoinRows::of(joined, extended),
-            false => joined,
-        })
+        let columns = joined.schema().fields().len();
+        Ok(VaryingColumns::of(joined, (0..columns).map(is_extended)))
     }
 
     fn joined(&self, join: &Join, inputs: Vec<Operator>) -> DataFusionResult<Operator> {

@@ -1,6 +1,6 @@
-//! `OuterJoinRows`: the rows of an outer join, known for what they are. DataFusion takes what is constant in an input to be constant in
-//! the join's rows, also where NULLs stand beside rows without a partner: a sort by such a column, or its groups and partitions, would
-//! be left out. Put above outer joins by `builder`.
+//! `VaryingColumns`: columns that DataFusion takes to be constant and that are not. It believes what is constant in an input of an outer join
+//! to be so in the join's rows, also where NULLs stand beside rows without a partner, and what a volatile function gives for constants. A
+//! sort by such a column, or its groups and partitions, would be left out. Put above outer joins and projections by `builder`.
 
 use std::sync::Arc;
 
@@ -15,34 +15,41 @@ use crate::operators::node_properties::{node_without_expressions, only_input, ov
 
 /// Passes rows on.
 #[derive(Debug)]
-pub(super) struct OuterJoinRows {
+pub(super) struct VaryingColumns {
     input: Arc<dyn ExecutionPlan>,
-    /// For each column whether it is NULL beside rows without a partner.
-    extended: Arc<[bool]>,
+    /// For each column whether it is one of these.
+    varying: Arc<[bool]>,
     properties: Arc<PlanProperties>,
 }
 
-impl OuterJoinRows {
-    /// The rows of a join, whose columns are so.
-    pub(super) fn of(input: Arc<dyn ExecutionPlan>, extended: Arc<[bool]>) -> Arc<dyn ExecutionPlan> {
-        Arc::new(OuterJoinRows {
-            properties: properties_of(&input, &extended),
+impl VaryingColumns {
+    /// The rows of the input: for each column whether it is one of these. The input itself if there is none.
+    pub(super) fn of(
+        input: Arc<dyn ExecutionPlan>,
+        varying: impl Iterator<Item = bool>,
+    ) -> Arc<dyn ExecutionPlan> {
+        let varying: Arc<[bool]> = varying.collect();
+        if !varying.contains(&true) {
+            return input;
+        }
+        Arc::new(VaryingColumns {
+            properties: properties_of(&input, &varying),
             input,
-            extended,
+            varying,
         })
     }
 }
 
-/// What is known of the join's rows, but for what is said of columns that NULLs may stand in.
-fn properties_of(input: &Arc<dyn ExecutionPlan>, extended: &[bool]) -> Arc<PlanProperties> {
-    let joined = input.properties();
+/// What is known of the input's rows, but for what is said of these columns.
+fn properties_of(input: &Arc<dyn ExecutionPlan>, varying: &[bool]) -> Arc<PlanProperties> {
+    let said = input.properties();
     let is_kept = |expr: &Arc<dyn PhysicalExpr>| {
         let columns = collect_columns(expr);
         columns
             .iter()
-            .all(|column| extended.get(column.index()) == Some(&false))
+            .all(|column| varying.get(column.index()) == Some(&false))
     };
-    let equal = joined.equivalence_properties();
+    let equal = said.equivalence_properties();
     let mut known = EquivalenceProperties::new(input.schema());
     let constants = equal.constants().into_iter();
     // What is left out is only not made use of.
@@ -53,17 +60,17 @@ fn properties_of(input: &Arc<dyn ExecutionPlan>, extended: &[bool]) -> Arc<PlanP
         keys.cloned().collect::<Vec<_>>()
     });
     known.add_orderings(orders.collect::<Vec<_>>());
-    Arc::new(joined.as_ref().clone().with_eq_properties(known))
+    Arc::new(said.as_ref().clone().with_eq_properties(known))
 }
 
-impl DisplayAs for OuterJoinRows {
+impl DisplayAs for VaryingColumns {
     fn fmt_as(&self, _: DisplayFormatType, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "OuterJoinRows")
+        write!(f, "VaryingColumns")
     }
 }
 
-impl ExecutionPlan for OuterJoinRows {
-    node_without_expressions!("OuterJoinRows");
+impl ExecutionPlan for VaryingColumns {
+    node_without_expressions!("VaryingColumns");
     fn children(&self) -> Vec<&Arc<dyn ExecutionPlan>> {
         vec![&self.input]
     }
@@ -78,11 +85,11 @@ impl ExecutionPlan for OuterJoinRows {
         children: Vec<Arc<dyn ExecutionPlan>>,
     ) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
         let input = only_input(children)?;
-        let made = |input: &Arc<dyn ExecutionPlan>| properties_of(input, &self.extended);
-        Ok(Arc::new(OuterJoinRows {
+        let made = |input: &Arc<dyn ExecutionPlan>| properties_of(input, &self.varying);
+        Ok(Arc::new(VaryingColumns {
             properties: over_another((&self.input, &self.properties), &input, made),
             input,
-            extended: Arc::clone(&self.extended),
+            varying: Arc::clone(&self.varying),
         }))
     }
     fn child_stats_requests(&self, partition: Option<usize>) -> Vec<ChildStats> {
