@@ -164,7 +164,7 @@ mod tests {
 
     fn settings() -> FormatSettings {
         FormatSettings {
-            time_zone: chrono_tz::America::New_York,
+            time_zone: chrono_tz::America::New_York.into(),
             ..FormatSettings::default()
         }
     }

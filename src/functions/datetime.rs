@@ -1,7 +1,7 @@
 //! Dates and times: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
 
+use crate::types::Zone;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
-use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use super::datetime_field::{
@@ -358,7 +358,7 @@ fn from_timestamp(Timestamp(time): Timestamp, step: Result<Interval>) -> Result<
     shift(time, step?).map(Timestamp)
 }
 
-fn from_instant(TimestampTz(time): TimestampTz, step: Result<Interval>, zone: Tz) -> Result<TimestampTz> {
+fn from_instant(TimestampTz(time): TimestampTz, step: Result<Interval>, zone: Zone) -> Result<TimestampTz> {
     shift_instant(time, step?, zone).map(TimestampTz)
 }
 
@@ -368,7 +368,7 @@ fn from_time(Time(time): Time, microseconds: i64) -> Time {
 }
 
 /// An instant that much later: months keep the day of the month (or its last), days keep the clock time in the zone.
-fn shift_instant(utc: i64, step: Interval, zone: Tz) -> Result<i64> {
+fn shift_instant(utc: i64, step: Interval, zone: Zone) -> Result<i64> {
     if is_infinite(utc) {
         return Ok(utc);
     }

@@ -1,9 +1,9 @@
 //! Fields of dates, times and intervals (`extract`, `date_part`).
 
+use crate::types::Zone;
 use std::borrow::Cow;
 
 use chrono::{Datelike, NaiveDateTime};
-use chrono_tz::Tz;
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, to_local};
@@ -140,7 +140,7 @@ pub(super) fn timestamp_field(unit: &str, Timestamp(time): Timestamp) -> Result<
     instant_field(unit, time, time, &SqlType::Timestamp(None))
 }
 
-pub(super) fn timestamptz_field(unit: &str, TimestampTz(utc): TimestampTz, zone: Tz) -> Result<Field> {
+pub(super) fn timestamptz_field(unit: &str, TimestampTz(utc): TimestampTz, zone: Zone) -> Result<Field> {
     if is_infinite(utc) {
         timestamptz_field(unit, TimestampTz(0), zone)?;
         return Ok(infinite(unit, utc < 0));

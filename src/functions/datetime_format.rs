@@ -4,6 +4,7 @@ use super::argument::{Date, TimestampTz};
 use super::datetime_from_char::read;
 use super::datetime_to_char::{instant_to_char, interval_to_char, timestamp_to_char};
 use super::{FunctionDef, T};
+use crate::types::Zone;
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, from_local, out_of_range};
 use crate::{Error, Result};
 
@@ -43,7 +44,7 @@ fn date(text: &str, template: &str) -> Result<Date> {
     })
 }
 
-fn instant(text: &str, template: &str, zone: chrono_tz::Tz) -> Result<TimestampTz> {
+fn instant(text: &str, template: &str, zone: Zone) -> Result<TimestampTz> {
     let reading = read(text, template, false)?;
     let overflow = || out_of_range("timestamp");
     let local = reading

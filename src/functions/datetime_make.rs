@@ -6,11 +6,9 @@ use super::argument::{Date, Time, TimestampTz};
 use super::mismatched_types;
 use crate::types::calendar::{
     DAYS_TO_EPOCH_CE, MICROS_PER_DAY, MICROS_PER_SECOND, from_local, in_calendar, is_infinite, out_of_range,
-    posix_offset, to_local,
+    to_local,
 };
-use crate::types::{
-    DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset, zone_named,
-};
+use crate::types::{DatetimeFault, FormatSettings, Interval, Value, Zone, abbreviated_zone, read_offset};
 use crate::{Error, Result};
 
 /// Days since 1970 of a date. Errors: 22008 for one that no calendar has.
@@ -145,27 +143,16 @@ pub(super) fn at_time_zone(name: &str, time: i64, direction: i64) -> Result<i64>
     if is_infinite(time) {
         return Ok(time);
     }
-    let shifted = |offset: i64| {
-        time.checked_add(direction * offset * MICROS_PER_SECOND)
-            .ok_or_else(|| out_of_range("timestamp"))
-    };
-    let known = match abbreviated_zone(&name.to_ascii_lowercase()) {
-        Some(Zone::Offset(offset)) => return shifted(offset.into()),
-        Some(Zone::Named(zone)) => Some(zone),
-        None => zone_named(name),
-    };
-    if let Some(zone) = known {
-        return if direction > 0 {
-            to_local(time, zone)
-        } else {
-            from_local(time, zone)
-        };
-    }
+    let zone = abbreviated_zone(&name.to_ascii_lowercase()).or_else(|| Zone::of_name(name));
     let unknown = || Error::InvalidParameter {
         message: format!("time zone \"{name}\" not recognized"),
         hint: None,
     };
-    shifted(posix_offset(name).ok_or_else(unknown)?)
+    let zone = zone.ok_or_else(unknown)?;
+    match direction > 0 {
+        true => to_local(time, zone),
+        false => from_local(time, zone),
+    }
 }
 
 /// Likewise, by an interval east of UTC. Errors: 22023 for one of days or months.

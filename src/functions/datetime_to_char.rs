@@ -1,12 +1,11 @@
 //! Dates, times and intervals printed by a template.
 
 use chrono::{Datelike, NaiveDateTime, Timelike};
-use chrono_tz::Tz;
 
 use super::argument::{Timestamp, TimestampTz};
 use super::datetime_template::{Case, DAYS, Field, Kind, MONTHS, Part, Piece, ROMAN, pieces};
 use crate::types::calendar::{DAYS_TO_EPOCH_CE, MICROS_PER_SECOND, civil, is_infinite, to_local};
-use crate::types::{Interval, zone_abbreviation_at};
+use crate::types::{Interval, Zone};
 use crate::{Error, Result};
 
 /// 1970-01-01 as a Julian day.
@@ -41,14 +40,14 @@ pub(super) fn timestamp_to_char(Timestamp(time): Timestamp, template: &str) -> R
 pub(super) fn instant_to_char(
     TimestampTz(utc): TimestampTz,
     template: &str,
-    zone: Tz,
+    zone: Zone,
 ) -> Result<Option<String>> {
     if is_infinite(utc) {
         return Ok(None);
     }
     let local = to_local(utc, zone)?;
     let offset = (local - utc) / MICROS_PER_SECOND;
-    moment_to_char(local, (offset, zone_abbreviation_at(zone, utc)), template)
+    moment_to_char(local, (offset, zone.abbreviation_at(utc)), template)
 }
 
 fn moment_to_char(time: i64, zone: (i64, String), template: &str) -> Result<Option<String>> {

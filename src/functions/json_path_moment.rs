@@ -1,8 +1,7 @@
 //! Dates and times of a path: what `.datetime()` reads of a string, how two of them compare, and how they print.
 
+use crate::types::Zone;
 use std::cmp::Ordering;
-
-use chrono_tz::Tz;
 
 use super::datetime_format::rounded;
 use super::datetime_from_char::read;
@@ -49,7 +48,7 @@ const TEMPLATES: &[&str] = &[
 
 impl Moment {
     /// Reads a string by a template, or by the first of ISO 8601's that it has the form of. Errors: 22007, 22031.
-    pub(super) fn read(text: &str, template: Option<&str>, _: Tz) -> Result<Moment> {
+    pub(super) fn read(text: &str, template: Option<&str>, _: Zone) -> Result<Moment> {
         if let Some(template) = template {
             return Moment::of(&read(text, template, true)?);
         }
@@ -131,7 +130,7 @@ impl Moment {
     }
 
     /// How two compare; `None`: a time and a date do not. Errors: 0A000 where only one has a zone, and none is to be used.
-    pub(super) fn compared(self, other: &Moment, uses_zone: bool, zone: Tz) -> Result<Option<Ordering>> {
+    pub(super) fn compared(self, other: &Moment, uses_zone: bool, zone: Zone) -> Result<Option<Ordering>> {
         use Moment as M;
         let refuse = |from: &str, to: &str| Error::Advised {
             error: Box::new(Error::DataException {
@@ -196,7 +195,7 @@ impl Moment {
 }
 
 /// How far a zone is east of UTC now, in seconds.
-fn offset_today(zone: Tz) -> i64 {
+fn offset_today(zone: Zone) -> i64 {
     let now = chrono::Utc::now().timestamp_micros();
     to_local(now, zone).map_or(0, |local| (local - now) / MICROS_PER_SECOND)
 }

@@ -1,9 +1,9 @@
 //! What a path finds in a document, item by item, as PostgreSQL's executor of jsonpath does. In lax mode arrays are unwrapped, and single
 //! items wrapped, where a step wants the other, and what is missing is nothing; in strict mode that is an error.
 
+use crate::types::Zone;
 use std::borrow::Cow;
 
-use chrono_tz::Tz;
 use serde_json::Value as Json;
 
 use super::json_path_item::Item;
@@ -51,7 +51,7 @@ pub(super) struct Request<'d> {
     pub(super) throws: bool,
     /// Whether times without a zone are compared with those that have one.
     pub(super) uses_zone: bool,
-    pub(super) zone: Tz,
+    pub(super) zone: Zone,
     pub(super) limits: ResultLimits,
 }
 

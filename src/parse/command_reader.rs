@@ -379,25 +379,27 @@ impl TokenReader<'_> {
         Ok(Command::SetConstraints { names, deferred })
     }
 
-    /// A time zone: a name, hours, or INTERVAL '…' HOUR TO MINUTE.
+    /// A time zone: a name, hours, or INTERVAL '…', which keeps its form. Errors: 42601 for fields other than HOUR [TO MINUTE].
     fn zone(&mut self) -> Result<Option<String>> {
         if !self.word("INTERVAL") {
             return self.value();
         }
         let value = self.value()?;
-        if self.word("HOUR") {
-            self.expect("TO")?;
-            self.expect("MINUTE")?;
+        let has_hour = self.word("HOUR");
+        let to_minute = has_hour && self.word("TO") && self.word("MINUTE");
+        if !matches!(self.peek(), None | Some(Token::SemiColon)) {
+            return Err(Error::InvalidStatement {
+                state: StatementFault::Syntax,
+                message: "time zone interval must be HOUR or HOUR TO MINUTE".to_string(),
+                hint: None,
+            });
         }
-        // As an interval it counts east of Greenwich; written as a zone, west.
-        Ok(value.map(|offset| {
-            let (sign, digits) = match (offset.strip_prefix('-'), offset.strip_prefix('+')) {
-                (Some(digits), _) => ('+', digits),
-                (None, digits) => ('-', digits.unwrap_or(&offset)),
-            };
-            let minutes = if digits.contains(':') { "" } else { ":00" };
-            format!("{sign}{digits}{minutes}")
-        }))
+        let fields = match (has_hour, to_minute) {
+            (_, true) => " hour to minute",
+            (true, false) => " hour",
+            (false, false) => "",
+        };
+        Ok(value.map(|value| format!("INTERVAL '{value}'{fields}")))
     }
 
     /// Values of SET, separated by commas; `None` for DEFAULT.

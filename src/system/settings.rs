@@ -15,11 +15,10 @@ mod source;
 mod transaction_mode;
 mod value;
 
+use crate::types::Zone;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-use chrono_tz::Tz;
 
 use super::SpillFiles;
 use crate::error::nearest_name;
@@ -47,7 +46,7 @@ pub type PlanSettings = Arc<[Arc<str>]>;
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// TimeZone.
-    pub time_zone: Tz,
+    pub time_zone: Zone,
     /// client_encoding.
     pub(crate) client_encoding: CharacterEncoding,
     /// DateStyle.
@@ -450,7 +449,7 @@ impl Settings {
 
     fn defaults() -> Settings {
         let mut settings = Settings {
-            time_zone: Tz::UTC,
+            time_zone: Zone::UTC,
             client_encoding: CharacterEncoding::UTF8,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),

@@ -2,9 +2,8 @@
 //! count with it.
 
 use chrono::{DateTime, NaiveDateTime};
-use chrono_tz::Tz;
 
-use crate::types::{local_to_utc, utc_to_local};
+use crate::types::Zone;
 use crate::{Error, Result};
 
 pub(crate) const MICROS_PER_SECOND: i64 = 1_000_000;
@@ -44,39 +43,11 @@ pub(crate) fn is_infinite(micros: i64) -> bool {
 }
 
 /// What the zone's clocks show at an instant.
-pub(crate) fn to_local(utc: i64, zone: Tz) -> Result<i64> {
-    utc_to_local(zone, utc).ok_or_else(|| out_of_range("timestamp"))
+pub(crate) fn to_local(utc: i64, zone: Zone) -> Result<i64> {
+    zone.utc_to_local(utc).ok_or_else(|| out_of_range("timestamp"))
 }
 
 /// The instant at which the zone's clocks show this.
-pub(crate) fn from_local(local: i64, zone: Tz) -> Result<i64> {
-    local_to_utc(zone, local).ok_or_else(|| out_of_range("timestamp"))
-}
-
-/// Seconds east of UTC of a zone written as POSIX does: `UTC+3` and `+03:00` are west of Greenwich, `<+03>-3` is east.
-pub(crate) fn posix_offset(text: &str) -> Option<i64> {
-    let offset = match text.strip_prefix('<') {
-        Some(quoted) => quoted.split_once('>')?.1,
-        None => text.trim_start_matches(|c: char| c.is_ascii_alphabetic()),
-    };
-    iso_offset(offset).map(|seconds| -seconds)
-}
-
-/// Seconds east of UTC of `+3`, `-02:30` or `+01:02:03`.
-fn iso_offset(text: &str) -> Option<i64> {
-    let (sign, digits) = match text.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, text.strip_prefix('+')?),
-    };
-    let mut seconds = 0;
-    let mut unit = 3600;
-    for part in digits.split(':') {
-        let is_number = (1..=2).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_number || unit == 0 {
-            return None;
-        }
-        seconds += part.parse::<i64>().ok()? * unit;
-        unit /= 60;
-    }
-    (seconds < 168 * 3600).then_some(sign * seconds)
+pub(crate) fn from_local(local: i64, zone: Zone) -> Result<i64> {
+    zone.local_to_utc(local).ok_or_else(|| out_of_range("timestamp"))
 }

@@ -1,7 +1,7 @@
 //! Conversions of constants between types: `Value::assign`, what an INSERT does, and `Value::cast`, what `CAST` and `::`
 //! do. Called by `plan`, `logical`, `query` and `sql`; rows are converted as Arrow arrays elsewhere.
 
-use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_at, offset_of_local};
+use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::datetime_decoder::day_of;
 use super::datetime_input::micros;
 use super::{
@@ -399,7 +399,7 @@ fn to_time(value: Value, settings: &FormatSettings) -> Option<Value> {
 
 /// With the offset of the session's zone: that of the instant, or of now.
 fn to_time_tz(value: Value, settings: &FormatSettings) -> Option<Value> {
-    let offset_at = |utc| offset_at(settings.time_zone, utc);
+    let offset_at = |utc| settings.time_zone.offset_at(utc);
     let time = match value {
         Value::Time(local) => TimeTz {
             local,
@@ -443,7 +443,7 @@ pub(crate) fn instant_of(local: i64, settings: &FormatSettings) -> Result<i64> {
     if matches!(local, i64::MIN | i64::MAX) {
         return Ok(local);
     }
-    let offset = i64::from(offset_of_local(settings.time_zone, local)) * MICROS_PER_SECOND;
+    let offset = i64::from(settings.time_zone.offset_of_local(local)) * MICROS_PER_SECOND;
     local
         .checked_sub(offset)
         .filter(|utc| *utc != i64::MAX)
@@ -456,7 +456,7 @@ pub(crate) fn instant_of(local: i64, settings: &FormatSettings) -> Result<i64> {
 pub(crate) fn local_time(utc: i64, settings: &FormatSettings) -> i64 {
     match utc {
         i64::MIN | i64::MAX => utc,
-        utc => utc.saturating_add(i64::from(offset_at(settings.time_zone, utc)) * MICROS_PER_SECOND),
+        utc => utc.saturating_add(i64::from(settings.time_zone.offset_at(utc)) * MICROS_PER_SECOND),
     }
 }
 

@@ -1,8 +1,7 @@
-//! The calendar and time zones. Days and microseconds count from 1970-01-01, before it too (proleptic Gregorian calendar).
+//! The calendar. Days and microseconds count from 1970-01-01, before it too (proleptic Gregorian calendar).
 //! Reading text stands in `datetime_input`, printing in `datetime_output`; intervals in `interval`.
 
-use chrono::{DateTime, NaiveDateTime, Offset, TimeZone};
-use chrono_tz::Tz;
+use chrono::{DateTime, NaiveDateTime};
 
 pub(super) const MICROS_PER_SECOND: i64 = 1_000_000;
 pub(super) const MICROS_PER_DAY: i64 = 86_400 * MICROS_PER_SECOND;
@@ -58,54 +57,9 @@ pub(super) fn days_in_month(year: i64, month: u32) -> u32 {
     }
 }
 
-/// Seconds east of UTC that a zone's clocks show at an instant (µs since 1970 UTC).
-#[inline]
-pub(super) fn offset_at(zone: Tz, utc: i64) -> i32 {
-    if zone == Tz::UTC {
-        return 0;
-    }
-    zone.offset_from_utc_datetime(&chrono_time(utc))
-        .fix()
-        .local_minus_utc()
-}
-
-/// Seconds east of UTC for a time that a zone's clocks show (µs since 1970, as if UTC). As PostgreSQL decides: a time
-/// that comes twice is the later one, a time that a change of clocks leaves out is read with the offset before it.
-pub(super) fn offset_of_local(zone: Tz, local: i64) -> i32 {
-    if zone == Tz::UTC {
-        return 0;
-    }
-    let time = chrono_time(local);
-    if let Some(offset) = zone.offset_from_local_datetime(&time).latest() {
-        return offset.fix().local_minus_utc();
-    }
-    // In a gap: the clocks' offset some hours before. Gaps last a day at most (Samoa left out a whole one).
-    [1, 3, 25]
-        .into_iter()
-        .filter_map(|hours| time.checked_sub_signed(chrono::TimeDelta::hours(hours)))
-        .find_map(|before| zone.offset_from_local_datetime(&before).latest())
-        .map_or(0, |offset| offset.fix().local_minus_utc())
-}
-
-/// The instant (µs since 1970 UTC) at which a zone's clocks show this; infinities stay. `None` beyond what timestamps hold.
-pub(crate) fn local_to_utc(zone: Tz, local: i64) -> Option<i64> {
-    if matches!(local, i64::MIN | i64::MAX) {
-        return Some(local);
-    }
-    local.checked_sub(i64::from(offset_of_local(zone, local)) * MICROS_PER_SECOND)
-}
-
-/// What a zone's clocks show at an instant; infinities stay. `None` beyond what timestamps hold.
-pub(crate) fn utc_to_local(zone: Tz, utc: i64) -> Option<i64> {
-    if matches!(utc, i64::MIN | i64::MAX) {
-        return Some(utc);
-    }
-    utc.checked_add(i64::from(offset_at(zone, utc)) * MICROS_PER_SECOND)
-}
-
 /// The time as chrono knows it. Zone tables end, with the rules for summer time, in 2100, and chrono itself after 262,000
 /// years; a later time is asked about in a year of the tables that has the same calendar.
-fn chrono_time(micros: i64) -> NaiveDateTime {
+pub(super) fn chrono_time(micros: i64) -> NaiveDateTime {
     let days = micros.div_euclid(MICROS_PER_DAY);
     let shift = if days >= TABLES_END {
         days_from_like_year(days)
@@ -132,21 +86,6 @@ fn days_from_like_year(days: i64) -> i64 {
         .map_or(0, |like| start - days_from_civil(like, 1, 1))
 }
 
-/// The zone with this name, in any case: `America/New_York`, `utc`.
-pub(crate) fn zone_named(name: &str) -> Option<Tz> {
-    name.parse().ok().or_else(|| {
-        chrono_tz::TZ_VARIANTS
-            .iter()
-            .find(|zone| zone.name().eq_ignore_ascii_case(name))
-            .copied()
-    })
-}
-
-/// The abbreviation of a zone at an instant: `CET`, `EDT`, `+0530`.
-pub(crate) fn zone_abbreviation_at(zone: Tz, utc: i64) -> String {
-    zone.offset_from_utc_datetime(&chrono_time(utc)).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,12 +107,5 @@ mod tests {
             assert_eq!(days_from_civil(year, month, day), days);
             assert!(day <= days_in_month(year, month));
         }
-    }
-
-    #[test]
-    fn zones_by_name_in_any_case() {
-        assert_eq!(zone_named("america/new_york"), Some(Tz::America__New_York));
-        assert_eq!(zone_named("UTC"), Some(Tz::UTC));
-        assert_eq!(zone_named("Mars/Base"), None);
     }
 }

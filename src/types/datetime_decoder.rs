@@ -1,16 +1,12 @@
 //! What the tokens of a date mean: each fills one or more parts of it, as PostgreSQL's `DecodeDateTime` fills them. Called by `datetime_input`.
 
-use chrono_tz::Tz;
-
 use super::DateOrder;
-use super::calendar::posix_offset;
-use super::datetime::{
-    MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month, offset_at, zone_named,
-};
+use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, days_from_civil, days_in_month};
 use super::datetime_clock::{Clock, read_clock, read_fraction, read_offset};
-use super::datetime_fault::{Fault, Zone};
+use super::datetime_fault::Fault;
 use super::datetime_tokens::{Shape, tokens};
 use super::datetime_words::{Word, keyword};
+use super::zone::Zone;
 use super::zone_abbreviations::abbreviated_zone;
 
 /// 4714-11-24 BC, where Julian days begin: the first date PostgreSQL has.
@@ -23,23 +19,15 @@ const ZONE_LETTERS_MIN: usize = 3;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionClock {
     /// TimeZone, of texts without a zone.
-    pub(super) zone: Tz,
+    pub(super) zone: Zone,
     /// See `FormatSettings::now_us`.
     pub(super) now_us: Option<i64>,
 }
 
-/// The zone of a name, or the offset that POSIX means by it: `gmt+8` is west of Greenwich.
+/// The zone of a name; one that POSIX means has letters.
 fn zone_called(name: &str) -> Option<Zone> {
     let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
-    let posix = || posix_offset(name).filter(|_| letters >= ZONE_LETTERS_MIN);
-    let offset = || Some(Zone::Offset(i32::try_from(posix()?).ok()?));
-    zone_named(name).map(Zone::Named).or_else(offset)
-}
-
-/// Whether a zone has had one offset only: a time of no day has it, too.
-fn is_fixed(zone: Tz) -> bool {
-    let name = zone.name();
-    name.starts_with("Etc/") || ["UTC", "GMT", "UCT", "Zulu", "Universal", "Greenwich"].contains(&name)
+    Zone::of_name(name).filter(|zone| matches!(zone, Zone::Named(_)) || letters >= ZONE_LETTERS_MIN)
 }
 
 /// The days since 1970-01-01 on which a timestamp falls.
@@ -383,7 +371,7 @@ impl Decoder {
                 let now = self.now();
                 self.set_days(now.div_euclid(MICROS_PER_DAY))?;
                 let micros = now.rem_euclid(MICROS_PER_DAY);
-                set(&mut self.zone, Zone::Named(self.session.zone))?;
+                set(&mut self.zone, self.session.zone)?;
                 self.set_clock(Clock {
                     hour: 0,
                     minute: 0,
@@ -420,7 +408,7 @@ impl Decoder {
     fn now(&self) -> i64 {
         let now = self.session.now_us;
         let utc = now.unwrap_or_else(|| chrono::Utc::now().timestamp_micros());
-        utc + i64::from(offset_at(self.session.zone, utc)) * MICROS_PER_SECOND
+        utc + i64::from(self.session.zone.offset_at(utc)) * MICROS_PER_SECOND
     }
 
     fn finish(self) -> Result<Read, Fault> {
@@ -431,7 +419,7 @@ impl Decoder {
         if self.time_only {
             let clock = clock.ok_or(Fault::Format)?;
             let has_day = self.has_date() || self.month.is_some() && self.day.is_some();
-            if matches!(self.zone, Some(Zone::Named(zone)) if !has_day && !is_fixed(zone)) {
+            if self.zone.is_some_and(|zone| !has_day && !zone.is_fixed()) {
                 return Err(Fault::Format);
             }
             let days = match has_day {

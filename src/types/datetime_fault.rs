@@ -1,18 +1,7 @@
-//! Why text is no date, time or interval, with PostgreSQL's SQLSTATE and wording; and a zone as text names it. What the
+//! Why text is no date, time or interval, with PostgreSQL's SQLSTATE and wording. What the
 //! `datetime_` readers answer one another.
 
-use chrono_tz::Tz;
-
 use crate::Error;
-
-/// A zone as written.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Zone {
-    /// Seconds east of UTC.
-    Offset(i32),
-    /// A named zone, whose offset depends on the date.
-    Named(Tz),
-}
 
 /// Why text is no date; PostgreSQL's DTERR codes.
 #[derive(Debug, PartialEq)]

@@ -7,9 +7,9 @@
 //! a number may mean a year, a month, a day or a run-together time, by its length and by what is already known.
 
 use super::DateOrder;
-use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND, offset_of_local};
+use super::datetime::{MICROS_PER_DAY, MICROS_PER_SECOND};
 use super::datetime_decoder::{DAYS_MIN, Read, SessionClock, decode};
-use super::datetime_fault::{Fault, Zone};
+use super::datetime_fault::Fault;
 use crate::{Error, Result};
 
 /// 5874897-12-31, the last date.
@@ -61,11 +61,7 @@ pub(super) fn parse_timestamptz(text: &str, session: SessionClock, order: DateOr
                 .checked_mul(MICROS_PER_DAY)
                 .and_then(|day| day.checked_add(clock));
             let local = local.ok_or_else(|| out_of_range("timestamp", text))?;
-            let offset = match written {
-                Some(Zone::Offset(seconds)) => seconds,
-                Some(Zone::Named(named)) => offset_of_local(named, local),
-                None => offset_of_local(session.zone, local),
-            };
+            let offset = written.unwrap_or(session.zone).offset_of_local(local);
             local
                 .checked_sub(i64::from(offset) * MICROS_PER_SECOND)
                 .filter(|utc| (DAYS_MIN * MICROS_PER_DAY..i64::MAX).contains(utc))
@@ -89,11 +85,7 @@ pub(super) fn parse_time_tz(text: &str, session: SessionClock, order: DateOrder)
     match decode(text, (session, order), true).map_err(|fault| fault.error(text, name))? {
         Read::Moment { days, clock, zone } => {
             let local = days * MICROS_PER_DAY + clock;
-            let offset = match zone.unwrap_or(Zone::Named(session.zone)) {
-                Zone::Offset(seconds) => seconds,
-                Zone::Named(named) => offset_of_local(named, local),
-            };
-            Ok((clock, offset))
+            Ok((clock, zone.unwrap_or(session.zone).offset_of_local(local)))
         }
         Read::Infinity | Read::NegativeInfinity | Read::Epoch => Err(Fault::Format.error(text, name)),
     }

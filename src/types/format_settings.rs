@@ -1,10 +1,12 @@
 //! `FormatSettings`: the settings of a session that values are read and printed by. Whoever does either passes them on.
 
+use super::zone::Zone;
+
 /// Session settings that reading and printing values depends on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatSettings {
     /// Session TimeZone.
-    pub time_zone: chrono_tz::Tz,
+    pub time_zone: Zone,
     /// DateStyle.
     pub date_style: DateStyle,
     /// IntervalStyle.
@@ -177,7 +179,7 @@ impl Default for ResultLimits {
 impl Default for FormatSettings {
     fn default() -> Self {
         FormatSettings {
-            time_zone: chrono_tz::Tz::UTC,
+            time_zone: Zone::UTC,
             date_style: DateStyle::default(),
             interval_style: IntervalStyle::default(),
             bytea_output: ByteaOutput::default(),

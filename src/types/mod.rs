@@ -71,6 +71,7 @@ mod type_names;
 mod type_quotes;
 mod type_table;
 mod value;
+mod zone;
 mod zone_abbreviations;
 
 pub use array::dimensions;
@@ -83,9 +84,8 @@ pub(crate) use convert::{
     date_of_timestamp, instant_of, integer_of_float, integer_of_numeric, local_time, narrow_integer,
     real_of_double, real_of_numeric, time_of_timestamp, timestamp_of_date,
 };
-pub(crate) use datetime::{local_to_utc, utc_to_local, zone_abbreviation_at, zone_named};
 pub(crate) use datetime_clock::read_offset;
-pub(crate) use datetime_fault::{Fault as DatetimeFault, Zone};
+pub(crate) use datetime_fault::Fault as DatetimeFault;
 pub(crate) use encoding::{CharacterEncoding, TextDecoder, converted};
 pub use enum_type::{EnumLabel, EnumType, EnumValue, POSITION_STEP};
 pub use format_settings::{
@@ -114,6 +114,8 @@ pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;
 pub use type_table::TYPES;
 pub use value::{MultirangeValue, RangeBound, RangeValue, Value};
+pub use zone::Zone;
+pub(crate) use zone::name_of_offset;
 pub(crate) use zone_abbreviations::{abbreviated_zone, abbreviations};
 
 #[cfg(test)]

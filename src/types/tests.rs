@@ -32,7 +32,7 @@ fn reads_and_prints_as_postgresql_does() {
     for line in include_str!("../../fixtures/type_text.jsonl").lines() {
         let [ty, zone, text, expected]: [String; 4] = serde_json::from_str(line).unwrap();
         let settings = FormatSettings {
-            time_zone: zone.parse().unwrap(),
+            time_zone: Zone::of_name(&zone).unwrap(),
             ..FormatSettings::default()
         };
         assert_eq!(answer(&text, &type_named(&ty), &settings), expected, "{line}");
@@ -124,7 +124,7 @@ fn binary_parameters() {
 /// `value::from` assigned or cast to `to`.
 fn converted(text: &str, from: &str, to: &str, cast: bool) -> String {
     let settings = FormatSettings {
-        time_zone: chrono_tz::America::New_York,
+        time_zone: chrono_tz::America::New_York.into(),
         ..FormatSettings::default()
     };
     let value = Value::parse(text, &type_named(from), &settings).unwrap();

@@ -1,8 +1,7 @@
 //! What PostgreSQL's default set of abbreviations means by each, lower case: a number of seconds east of UTC, or a zone whose offset has changed
 //! under its abbreviation. Read with dates and by AT TIME ZONE, and shown as pg_timezone_abbrevs.
 
-use super::datetime::zone_named;
-use super::datetime_fault::Zone;
+use super::zone::{Zone, zone_named};
 
 /// Seconds east of UTC, by abbreviation.
 #[rustfmt::skip]

@@ -457,13 +457,14 @@ pub(crate) fn cursors(source: &Source<'_>, rows: &mut RelationRows) {
 pub(crate) fn time_zone_abbreviations(source: &Source<'_>, rows: &mut RelationRows) {
     let now = chrono::DateTime::from_timestamp_micros(source.ctx.transaction_time_us).unwrap_or_default();
     for (name, zone, is_daylight) in abbreviations() {
-        let (seconds, is_daylight) = match zone {
-            Zone::Offset(seconds) => (seconds, is_daylight),
+        let is_daylight = match zone {
             Zone::Named(zone) => {
                 let offset = zone.offset_from_utc_datetime(&now.naive_utc());
-                (offset.fix().local_minus_utc(), !offset.dst_offset().is_zero())
+                !offset.dst_offset().is_zero()
             }
+            Zone::Offset(_) | Zone::Posix(_) => is_daylight,
         };
+        let seconds = zone.offset_at(source.ctx.transaction_time_us);
         rows.push(&[
             ("abbrev", text(name.to_uppercase())),
             ("utc_offset", text(i64::from(seconds) * 1_000_000)),

@@ -1,8 +1,7 @@
 //! The typed fields of [`Settings`], made of the texts of settings.
 
+use crate::types::Zone;
 use std::sync::Arc;
-
-use chrono_tz::Tz;
 
 use super::Settings;
 use super::choices::{LoggedStatements, UnwrittenColumns};
@@ -81,7 +80,7 @@ impl Settings {
     fn derive_format(&mut self) {
         let encoding = CharacterEncoding::named(self.value("client_encoding"));
         self.client_encoding = encoding.unwrap_or(CharacterEncoding::UTF8);
-        self.time_zone = self.value("TimeZone").parse().unwrap_or(Tz::UTC);
+        self.time_zone = Zone::of_name(self.value("TimeZone")).unwrap_or(Zone::UTC);
         let date_style = DateStyle::read(
             self.value("DateStyle"),
             DateStyle::default(),

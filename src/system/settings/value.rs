@@ -1,10 +1,8 @@
 //! Values of settings: from the text that SET gives to the one form that is kept, and back to what SHOW prints.
 
-use chrono_tz::{TZ_VARIANTS, Tz};
-
 use super::definition::{SettingDef, SettingKind, Unit};
-use crate::types::calendar::posix_offset;
 use crate::types::{CharacterEncoding, DateStyle};
+use crate::types::{FormatSettings, IntervalRange, SqlType, Value, Zone, name_of_offset};
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
@@ -231,30 +229,64 @@ fn date_style(def: &SettingDef, value: &str, current: &str) -> Result<String> {
     }
 }
 
-/// A name of the time zone database in any case, a whole number of hours east of Greenwich, or an offset as POSIX writes
-/// it (`+07:00` is west). Zones of parts of hours are there by name only.
+/// A zone by its name ([`Zone::of_name`]), or so far east of Greenwich: a number of hours, `INTERVAL '…'` and fields that it is of.
 fn time_zone(def: &SettingDef, value: &str) -> Result<String> {
     let value = value.trim();
-    if let Some(zone) = TZ_VARIANTS
-        .iter()
-        .find(|zone| zone.name().eq_ignore_ascii_case(value))
-    {
-        return Ok(zone.name().to_string());
+    let east = match value.parse::<f64>() {
+        Ok(hours) => Some((hours * 3600.0) as i64),
+        Err(_) => interval_east(def, value)?,
+    };
+    if let Some(east) = east {
+        let too_far = || refused_zone(def, value, "UTC timezone offset is out of range.");
+        return name_of_offset(east).ok_or_else(too_far);
     }
-    let hours = match value.parse::<f64>() {
-        Ok(hours) => Some(hours),
-        Err(_) => posix_offset(value).map(|seconds| seconds as f64 / 3600.0),
+    match Zone::of_name(value) {
+        Some(Zone::Named(zone)) => Ok(zone.name().to_string()),
+        Some(_) => Ok(value.to_ascii_uppercase()),
+        None => Err(invalid_value(def, value, None)),
+    }
+}
+
+/// Seconds of `INTERVAL '…'`, which is no text of a zone. Errors: 22007, 22023 for days and months.
+fn interval_east(def: &SettingDef, value: &str) -> Result<Option<i64>> {
+    let of_interval = value
+        .strip_prefix("INTERVAL '")
+        .and_then(|rest| rest.rsplit_once('\''));
+    let Some((text, fields)) = of_interval else {
+        return Ok(None);
     };
-    let hours = hours.filter(|hours| hours.fract() == 0.0 && hours.abs() <= 14.0);
-    // The sign of Etc/GMT zones is POSIX's: west counts up.
-    let name = match hours.map(|hours| hours as i32) {
-        Some(0) => "UTC".to_string(),
-        Some(hours) => format!("Etc/GMT{:+}", -hours),
-        None => return Err(invalid_value(def, value, None)),
+    let range = IntervalRange::from_name(fields.trim());
+    let text = range.map_or(text.to_string(), |range| range.with_units(text));
+    let Value::Interval(interval) =
+        Value::parse(&text, &SqlType::Interval(None), &FormatSettings::default())?
+    else {
+        return Ok(None);
     };
-    name.parse::<Tz>()
-        .map(|zone| zone.name().to_string())
-        .map_err(|_| invalid_value(def, value, None))
+    let interval = range.map_or(interval, |range| range.cut(interval));
+    if interval.months != 0 {
+        return Err(refused_zone(
+            def,
+            value,
+            "Cannot specify months in time zone interval.",
+        ));
+    }
+    if interval.days != 0 {
+        return Err(refused_zone(
+            def,
+            value,
+            "Cannot specify days in time zone interval.",
+        ));
+    }
+    Ok(Some(interval.microseconds / 1_000_000))
+}
+
+fn refused_zone(def: &SettingDef, value: &str, detail: &'static str) -> Error {
+    Error::RefusedValue {
+        state: "22023",
+        message: format!("invalid value for parameter \"{}\": \"{value}\"", def.name),
+        detail: Some(detail.into()),
+        hint: None,
+    }
 }
 
 /// Names and sizes of the units of a setting, and the size of its base unit, in ms or bytes.
