@@ -8,6 +8,15 @@ use super::definition::{Definition, RoleName, Upkeep, UpkeepKind};
 use crate::error::ReadOnlyCursor;
 use crate::types::{SqlType, Value};
 
+/// What EXECUTE gives a prepared statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExecuteArguments {
+    /// The constants, in the place of each argument; `None`: an expression.
+    pub constants: Vec<Option<Value>>,
+    /// `SELECT` of all arguments, where some are expressions. The places in it are those in the message.
+    pub query: Option<String>,
+}
+
 /// A statement that the session runs itself.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Command {
@@ -47,20 +56,23 @@ pub enum Command {
         types: Vec<PreparedType>,
         text: String,
     },
-    /// EXECUTE with constants.
-    Execute { name: String, arguments: Vec<Value> },
+    /// EXECUTE.
+    Execute {
+        name: String,
+        arguments: ExecuteArguments,
+    },
     /// CREATE TABLE … AS EXECUTE, explained or not: what stands before EXECUTE and behind its arguments.
     MakeOfExecute {
         before: String,
         name: String,
-        arguments: Vec<Value>,
+        arguments: ExecuteArguments,
         after: String,
     },
     /// EXPLAIN EXECUTE. `explain`: the words before EXECUTE.
     ExplainExecute {
         explain: String,
         name: String,
-        arguments: Vec<Value>,
+        arguments: ExecuteArguments,
     },
     /// DEALLOCATE; `None` for ALL.
     Deallocate { name: Option<String> },

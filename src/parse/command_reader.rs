@@ -514,6 +514,7 @@ mod tests {
     use sqlparser::ast::Ident;
 
     use super::*;
+    use crate::parse::command::ExecuteArguments;
     use crate::types::Value;
 
     fn read_text(text: &str) -> Result<Command> {
@@ -608,11 +609,11 @@ mod tests {
 
     #[test]
     fn prepared_statements_are_read() {
-        let arguments = vec![
-            Value::Unknown("-1".into()),
-            Value::Null,
-            Value::Unknown("a".into()),
-        ];
+        let constants = [Value::Int(-1), Value::Null, Value::Unknown("a".into())];
+        let arguments = ExecuteArguments {
+            constants: constants.into_iter().map(Some).collect(),
+            query: None,
+        };
         assert_eq!(
             read_text("execute p(-1, null, 'a')"),
             Ok(Command::Execute {

@@ -3,9 +3,9 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use super::command::{Command, PreparedType};
+use super::command::{Command, ExecuteArguments, PreparedType};
 use super::token_reader::{TokenReader, string_of};
-use crate::types::{SqlType, Value};
+use crate::types::{FormatSettings, SqlType, Value};
 use crate::{Error, Result};
 
 /// The place of EXECUTE in EXPLAIN EXECUTE, behind EXPLAIN's options.
@@ -171,44 +171,70 @@ impl TokenReader<'_> {
         Ok(Command::Execute { name, arguments })
     }
 
-    fn named_with_arguments(&mut self) -> Result<(String, Vec<Value>)> {
+    fn named_with_arguments(&mut self) -> Result<(String, ExecuteArguments)> {
         let name = self.name()?;
-        let mut arguments = Vec::new();
+        let (opening, mut constants) = (self.at, Vec::new());
         if self.token(&Token::LParen) {
             while !self.token(&Token::RParen) {
-                if !arguments.is_empty() && !self.token(&Token::Comma) {
+                if !constants.is_empty() && !self.token(&Token::Comma) {
                     return Err(self.syntax_error());
                 }
-                arguments.push(self.argument()?);
+                constants.push(self.argument()?);
             }
         }
-        Ok((name, arguments))
+        let query = match constants.iter().all(Option::is_some) {
+            true => None,
+            false => Some(self.selected(opening + 1, self.at - 1)),
+        };
+        Ok((name, ExecuteArguments { constants, query }))
     }
 
-    /// A constant, perhaps with a cast, which the parameter's own type makes needless.
-    fn argument(&mut self) -> Result<Value> {
+    /// One argument, its value if it is a constant. Passes over an expression up to the comma or parenthesis behind it.
+    fn argument(&mut self) -> Result<Option<Value>> {
+        let begun = self.at;
+        let constant = self.constant();
+        let is_end = |token: Option<&Token>| matches!(token, Some(Token::Comma | Token::RParen));
+        if constant.is_some() && is_end(self.peek()) {
+            return Ok(constant);
+        }
+        self.at = begun;
+        let mut depth = 0usize;
+        while depth > 0 || !is_end(self.peek()) {
+            match self.peek() {
+                Some(Token::LParen | Token::LBracket) => depth += 1,
+                Some(Token::RParen | Token::RBracket) => depth = depth.saturating_sub(1),
+                Some(_) => {}
+                None => return Err(self.syntax_error()),
+            }
+            self.at += 1;
+        }
+        match self.at == begun {
+            true => Err(self.syntax_error()),
+            false => Ok(None),
+        }
+    }
+
+    /// A number, a string, TRUE, FALSE or NULL, taken.
+    fn constant(&mut self) -> Option<Value> {
         let minus = self.token(&Token::Minus);
-        let value = match self.peek().cloned() {
-            Some(Token::Number(number, _)) => {
-                Value::Unknown(format!("{}{number}", if minus { "-" } else { "" }))
-            }
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("NULL") => Value::Null,
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("TRUE") => Value::Bool(true),
-            Some(Token::Word(word)) if word.value.eq_ignore_ascii_case("FALSE") => Value::Bool(false),
-            Some(token) if string_of(&token).is_some() => {
-                Value::Unknown(string_of(&token).unwrap_or_default())
-            }
-            _ => {
-                return Err(Error::unsupported(
-                    "an expression as an argument of EXECUTE",
-                    Some("Give constants."),
-                ));
-            }
+        let token = self.peek().cloned()?;
+        let is_word =
+            |name: &str| matches!(&token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
+        let value = match &token {
+            Token::Number(number, _) => number_of(&format!("{}{number}", if minus { "-" } else { "" }))?,
+            _ if minus => return None,
+            _ if is_word("NULL") => Value::Null,
+            _ if is_word("TRUE") => Value::Bool(true),
+            _ if is_word("FALSE") => Value::Bool(false),
+            token => Value::Unknown(string_of(token)?),
         };
         self.at += 1;
-        if self.token(&Token::DoubleColon) {
-            self.type_name()?;
-        }
-        Ok(value)
+        Some(value)
     }
+}
+
+/// A number as SQL takes it: an integer or a numeric.
+fn number_of(text: &str) -> Option<Value> {
+    let numeric = || Value::parse(text, &SqlType::Numeric(None), &FormatSettings::default()).ok();
+    text.parse().map(Value::Int).ok().or_else(numeric)
 }

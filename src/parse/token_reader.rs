@@ -108,6 +108,16 @@ impl<'a> TokenReader<'a> {
         " ".repeat(before.chars().count()) + rest
     }
 
+    /// SELECT of what stands from the token at one place up to the one at another, each at its place in the message.
+    pub(super) fn selected(&self, from: usize, to: usize) -> String {
+        let place = |at: usize| {
+            let token = self.tokens.get(at);
+            token.map_or(self.text.len(), |token| byte_offset(token.span.start, self.text))
+        };
+        let before = self.text[..place(from)].chars().count();
+        format!("{:before$}{}", "SELECT", &self.text[place(from)..place(to)])
+    }
+
     /// The text up to the token at this place.
     pub(super) fn text_before(&self, at: usize) -> String {
         let place = |at: usize| {

@@ -7,12 +7,11 @@ use arrow::datatypes::Schema;
 
 use super::rows::RowsTag;
 use super::transaction::Block;
-use super::{PreparedStatement, Reply, RowStream, Session, text_parameter};
-use crate::error::{Raised, StatementFault};
+use super::{Reply, RowStream, Session};
 use crate::parse::command::{Command, Discard, Modes};
 use crate::scan::OutputColumn;
 use crate::system::{Parameters, Settings};
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Session {
@@ -255,89 +254,6 @@ impl Session {
             .iter()
             .find(|def| def.name.eq_ignore_ascii_case(name));
         Ok(known.map_or_else(|| name.to_lowercase(), |def| def.name.to_string()))
-    }
-
-    async fn execute_prepared(&mut self, name: &str, arguments: &[Value]) -> Result<Reply> {
-        let prepared = self.statement(name)?;
-        let parameters = self.arguments(name, &prepared, arguments)?;
-        match &prepared.parsed {
-            Some(parsed) => {
-                let described = prepared.description.columns.as_deref();
-                self.run(parsed, parameters, described).await
-            }
-            None => Ok(Reply::Done {
-                tag: "EXECUTE".to_string(),
-            }),
-        }
-    }
-
-    /// EXPLAIN EXECUTE: the EXPLAIN of what was prepared.
-    async fn explain_prepared(&mut self, explain: &str, name: &str, arguments: &[Value]) -> Result<Reply> {
-        let prepared = self.statement(name)?;
-        let parameters = self.arguments(name, &prepared, arguments)?;
-        let text = prepared.parsed.as_ref().map_or("", |parsed| &parsed.parsed.text);
-        let Some(statement) = self.parse(&format!("{explain} {text}")).await?.pop() else {
-            return Err(Error::unsupported("EXPLAIN of an empty statement", None));
-        };
-        self.run(&statement, parameters, None).await
-    }
-
-    /// CREATE TABLE AS EXECUTE: that of what was prepared. Errors: 42809 for what is no query.
-    async fn make_of_prepared(
-        &mut self,
-        (before, after): (&str, &str),
-        name: &str,
-        arguments: &[Value],
-    ) -> Result<Reply> {
-        let prepared = self.statement(name)?;
-        let query = prepared.parsed.as_ref().filter(|parsed| parsed.is_query());
-        let Some(query) = query else {
-            return Err(Error::InvalidStatement {
-                state: StatementFault::WrongObjectType,
-                message: "prepared statement is not a SELECT".to_string(),
-                hint: None,
-            });
-        };
-        let parameters = self.arguments(name, &prepared, arguments)?;
-        let text = format!("{before} {}\n{after}", query.parsed.text);
-        let Some(statement) = self.parse(&text).await?.pop() else {
-            return Err(Error::internal("CREATE TABLE AS of nothing"));
-        };
-        match self.run(&statement, parameters, None).await? {
-            // EXECUTE says how many rows there are, though there are to be none.
-            Reply::Done { tag } if tag == "CREATE TABLE AS" && statement.parsed.hints.without_rows => {
-                Ok(Reply::Done {
-                    tag: "SELECT 0".to_string(),
-                })
-            }
-            reply => Ok(reply),
-        }
-    }
-
-    /// What EXECUTE gives a prepared statement. Errors: 42601 for another number of arguments, those of reading them.
-    fn arguments(&self, name: &str, prepared: &PreparedStatement, arguments: &[Value]) -> Result<Parameters> {
-        let types = &prepared.description.parameters;
-        if types.len() != arguments.len() {
-            let message = format!("wrong number of parameters for prepared statement \"{name}\"");
-            let detail = format!("Expected {} parameters but got {}.", types.len(), arguments.len());
-            return Err(Raised {
-                detail: Some(detail),
-                ..Raised::new("42601", message)
-            }
-            .into());
-        }
-        let format = self.settings().format();
-        let parameters: Vec<Value> = arguments
-            .iter()
-            .zip(types)
-            .enumerate()
-            .map(|(index, (value, ty))| match (value, ty) {
-                (Value::Unknown(_), SqlType::Unknown) | (Value::Null, _) => Ok(value.clone()),
-                (Value::Unknown(text), ty) => text_parameter(text, ty, &format),
-                (value, ty) => value.clone().assign(ty, &format!("${}", index + 1), &format),
-            })
-            .collect::<Result<_>>()?;
-        Ok(Parameters::bound(parameters, &prepared.types))
     }
 
     fn deallocate(&mut self, name: Option<&str>) -> Result<&'static str> {

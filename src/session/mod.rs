@@ -9,6 +9,7 @@ mod code_run;
 mod command;
 mod copy;
 mod cursors;
+mod execute;
 mod instance;
 mod point_read;
 mod prepared;

@@ -7,6 +7,7 @@ mod cursor;
 pub mod ddl;
 pub mod dml;
 mod effort;
+mod execute_arguments;
 mod explain;
 #[cfg(test)]
 mod kept_plans_tests;
@@ -41,6 +42,7 @@ pub(crate) use cursor::{OpenedCursor, check_cursor_query, not_a_query, open_curs
 pub(crate) use dml::compile_generated;
 use dml::{WithWrites, WritePlan};
 pub use effort::PARAMETER_BYTES_MAX;
+pub(crate) use execute_arguments::check_arguments;
 pub(crate) use explain::columns_of as explain_columns;
 pub(crate) use open_cursor::{Cursor, SharedCursor, shared_cursor};
 pub(crate) use routine::call_routine;

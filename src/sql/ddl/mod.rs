@@ -104,6 +104,7 @@ use crate::{Error, Result};
 pub(crate) use create_table_as::select_into;
 pub use index_build::build_unattended;
 pub(crate) use made_of_query::{make_of_query, would_create};
+pub(super) use row_expression::check_no_subquery;
 pub use sequence_upgrade::make_missing_sequences;
 pub use temporary::{before_commit, drop_temporary};
 pub use verification::undo_unfinished;

@@ -14,7 +14,7 @@ use crate::sql::dml;
 use crate::{Error, Result};
 
 /// Errors: 0A000. `place`: what the expression is, in PostgreSQL's words.
-pub(super) fn check_no_subquery(expr: &Expr, place: &str) -> Result<()> {
+pub(in crate::sql) fn check_no_subquery(expr: &Expr, place: &str) -> Result<()> {
     let found = ast::visit_expressions(expr, |expr| match expr {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
