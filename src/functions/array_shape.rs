@@ -52,9 +52,10 @@ pub(super) fn slice(
     dimension: i32,
 ) -> Vec<Value> {
     if dimension > 0 {
+        // Of an array without the dimension there is nothing.
         let inner = |item| match item {
             Value::Array(items) => Value::Array(slice(items, low, high, dimension - 1)),
-            item => item,
+            _ => Value::Array(Vec::new()),
         };
         let sliced: Vec<Value> = items.into_iter().map(inner).collect();
         let is_empty = |item: &Value| matches!(item, Value::Array(items) if items.is_empty());

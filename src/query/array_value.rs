@@ -133,7 +133,7 @@ impl Binder<'_> {
         };
         let leads_to_item = chain.iter().all(is_indexed) && !chain.is_empty();
         let mut sliced = 0;
-        for access in chain {
+        for (at, access) in chain.iter().enumerate() {
             let subscript = match access {
                 ast::AccessExpr::Subscript(subscript) => subscript,
                 ast::AccessExpr::Dot(ast::Expr::Identifier(field)) => {
@@ -160,6 +160,12 @@ impl Binder<'_> {
             }
             let item = subscripted_item(&bound.ty)?;
             bound = match subscript {
+                // Beside a slice, an index is the end of one that begins at 1.
+                ast::Subscript::Index { index } if stands_beside_slice(chain, at) => {
+                    let first = ast::Expr::value(ast::Value::Number("1".to_string(), false));
+                    sliced += 1;
+                    self.slice(bound, [&Some(first), &Some(index.clone())], sliced - 1, place)?
+                }
                 ast::Subscript::Index { index } => self.subscripted(bound, index, item, place)?,
                 ast::Subscript::Slice {
                     lower_bound,
@@ -239,6 +245,17 @@ impl Binder<'_> {
             flat,
         )
     }
+}
+
+/// Whether the subscripts that one stands among hold a slice.
+fn stands_beside_slice(chain: &[ast::AccessExpr], at: usize) -> bool {
+    let is_field = |access: &ast::AccessExpr| matches!(access, ast::AccessExpr::Dot(_));
+    let first = chain[..at]
+        .iter()
+        .rposition(is_field)
+        .map_or(0, |field| field + 1);
+    let mut together = chain[first..].iter().take_while(|access| !is_field(access));
+    together.any(|access| matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Slice { .. })))
 }
 
 /// `a.b` of a chain that starts with names: `tmp.indoption[1]` is parsed as the field `indoption` of `tmp`.
