@@ -128,7 +128,7 @@ impl Session {
         let Reply::Rows(mut rows) = self.run(statement, Parameters::default(), None).await? else {
             return Err(Error::internal("arguments without rows"));
         };
-        let columns = Arc::clone(&rows.columns);
+        let (begun, columns) = (self.statement_begun, Arc::clone(&rows.columns));
         let interrupt = self.interrupt.clone();
         let mut found = Vec::with_capacity(count);
         while let Some(batch) = rows.next(&interrupt, 2).await? {
@@ -146,6 +146,8 @@ impl Session {
             }
         }
         self.complete(rows).await?;
+        // What is executed has what is left of the time.
+        self.statement_begun = begun;
         match found.len() == count {
             true => Ok(found),
             false => Err(returns_a_set()),

@@ -41,7 +41,11 @@ pub(super) fn parse(
             (false, "") => return Err(malformed()),
             (false, null) if null.eq_ignore_ascii_case("null") => Value::Null,
             (_, word) if is_nested => {
-                read_element(word).map_err(|error| array_fault::of_whole(error, text))?
+                let inner = read_element(word).map_err(|error| array_fault::of_whole(error, text))?;
+                if matches!(&inner, Value::Array(items) if items.is_empty()) {
+                    return Err(malformed());
+                }
+                inner
             }
             (_, word) => read_element(word)?,
         });
@@ -258,6 +262,8 @@ mod tests {
             ("{1,2}", "integer[][]", "0A000"),
             ("{}", "integer[][]", "{}"),
             ("{{1},{2,3}}", "integer[][]", "22P02"),
+            ("{{}}", "integer[][]", "22P02"),
+            ("{{}, {}}", "text[][]", "22P02"),
         ];
         for (text, ty, expected) in cases {
             assert_eq!(read(text, ty), expected, "{text}");
