@@ -254,7 +254,7 @@ proptest! {
                 prop_assert_eq!(array.len(), 1);
                 // Whatever decodes must print.
                 for format in [WireFormat::Text, WireFormat::Binary] {
-                    let encoder = ColumnEncoder::new(&ty, &array, format, &FormatSettings { time_zone: chrono_tz::Asia::Tokyo.into(), ..FormatSettings::default() }).unwrap();
+                    let encoder = ColumnEncoder::new(&ty, &array, format, &FormatSettings { time_zone: crate::types::Zone::Named(chrono_tz::Asia::Tokyo), ..FormatSettings::default() }).unwrap();
                     prop_assert!(encoder.encode(0, &mut Vec::new()));
                 }
             }
@@ -264,7 +264,7 @@ proptest! {
 
     #[test]
     fn encoders_print_what_constants_print((ty, values) in typed_values()) {
-        let settings = FormatSettings { time_zone: chrono_tz::America::New_York.into(), ..FormatSettings::default() };
+        let settings = FormatSettings { time_zone: crate::types::Zone::Named(chrono_tz::America::New_York), ..FormatSettings::default() };
         let array = array_of(&ty, &values);
         let text = ColumnEncoder::new(&ty, &array, WireFormat::Text, &settings).unwrap();
         let binary = ColumnEncoder::new(&ty, &array, WireFormat::Binary, &settings).unwrap();

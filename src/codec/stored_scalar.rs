@@ -164,7 +164,7 @@ mod tests {
 
     fn settings() -> FormatSettings {
         FormatSettings {
-            time_zone: chrono_tz::America::New_York.into(),
+            time_zone: crate::types::Zone::Named(chrono_tz::America::New_York),
             ..FormatSettings::default()
         }
     }

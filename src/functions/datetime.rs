@@ -1,6 +1,5 @@
 //! Dates and times: their operators, `extract`, `date_trunc`, `age`, `make_*`, time zones.
 
-use crate::types::Zone;
 use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
@@ -17,7 +16,7 @@ use crate::types::calendar::{
     MICROS_PER_DAY, MICROS_PER_SECOND, civil, from_local, in_calendar, is_infinite, micros_of, out_of_range,
     to_local,
 };
-use crate::types::{Interval, timestamp_of_date};
+use crate::types::{Interval, Zone, timestamp_of_date};
 use crate::{Error, Result};
 
 /// The parts of a timestamp.

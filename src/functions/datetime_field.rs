@@ -1,13 +1,12 @@
 //! Fields of dates, times and intervals (`extract`, `date_part`).
 
-use crate::types::Zone;
 use std::borrow::Cow;
 
 use chrono::{Datelike, NaiveDateTime};
 
 use super::argument::{Date, Time, Timestamp, TimestampTz};
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, civil, is_infinite, to_local};
-use crate::types::{Interval, Numeric, PackedKind, SqlType, TimeTz, timestamp_of_date};
+use crate::types::{Interval, Numeric, PackedKind, SqlType, TimeTz, Zone, timestamp_of_date};
 use crate::{Error, Result};
 
 /// A field of a date or time.

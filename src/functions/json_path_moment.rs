@@ -1,13 +1,12 @@
 //! Dates and times of a path: what `.datetime()` reads of a string, how two of them compare, and how they print.
 
-use crate::types::Zone;
 use std::cmp::Ordering;
 
 use super::datetime_format::rounded;
 use super::datetime_from_char::read;
 use super::datetime_values::Reading;
 use crate::types::calendar::{MICROS_PER_DAY, MICROS_PER_SECOND, from_local, to_local};
-use crate::types::{FormatSettings, Value};
+use crate::types::{FormatSettings, Value, Zone};
 use crate::{Error, Result};
 
 /// A date, a time or both. Microseconds, and seconds east of UTC.

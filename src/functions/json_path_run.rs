@@ -1,7 +1,6 @@
 //! What a path finds in a document, item by item, as PostgreSQL's executor of jsonpath does. In lax mode arrays are unwrapped, and single
 //! items wrapped, where a step wants the other, and what is missing is nothing; in strict mode that is an error.
 
-use crate::types::Zone;
 use std::borrow::Cow;
 
 use serde_json::Value as Json;
@@ -11,7 +10,7 @@ use super::size::BatchBytes;
 use crate::error::StatementFault;
 use crate::system::query_threads::check_left;
 use crate::types::json_path::{Arithmetic, Expression, Head, JsonPath, LEVEL_LAST, Method, Step};
-use crate::types::{Numeric, ResultLimits};
+use crate::types::{Numeric, ResultLimits, Zone};
 use crate::{Error, Result};
 
 /// Steps between two questions whether anybody still waits.

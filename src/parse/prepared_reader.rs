@@ -5,7 +5,7 @@ use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::command::{Command, ExecuteArguments, PreparedType};
 use super::token_reader::{TokenReader, string_of};
-use crate::types::{FormatSettings, SqlType, Value};
+use crate::types::{SqlType, Value, number_value};
 use crate::{Error, Result};
 
 /// The place of EXECUTE in EXPLAIN EXECUTE, behind EXPLAIN's options.
@@ -221,7 +221,9 @@ impl TokenReader<'_> {
         let is_word =
             |name: &str| matches!(&token, Token::Word(word) if word.value.eq_ignore_ascii_case(name));
         let value = match &token {
-            Token::Number(number, _) => number_of(&format!("{}{number}", if minus { "-" } else { "" }))?,
+            Token::Number(number, _) => {
+                number_value(&format!("{}{number}", if minus { "-" } else { "" })).ok()?
+            }
             _ if minus => return None,
             _ if is_word("NULL") => Value::Null,
             _ if is_word("TRUE") => Value::Bool(true),
@@ -231,10 +233,4 @@ impl TokenReader<'_> {
         self.at += 1;
         Some(value)
     }
-}
-
-/// A number as SQL takes it: an integer or a numeric.
-fn number_of(text: &str) -> Option<Value> {
-    let numeric = || Value::parse(text, &SqlType::Numeric(None), &FormatSettings::default()).ok();
-    text.parse().map(Value::Int).ok().or_else(numeric)
 }

@@ -5,9 +5,9 @@
 //!
 //! Of a condition that is nothing but `column = value` for distinct columns, each value one that its column can hold and no NULL, the
 //! choice of a key sees which columns are pinned and nothing else. So it is where one of them is a list of values, at least two of them
-//! distinct, and keys are named that no part of the conditions names in another index, perhaps fewer. What could see more is not kept: columns that are computed,
-//! or that others are computed of, indexes of some rows only, parts that are left to check. That a path is of this form is not deduced:
-//! what it reads must be, byte for byte, what would be made of the values that it was planned for.
+//! distinct, and keys are named that no part of the conditions names in another index, perhaps fewer. What could see more is not kept:
+//! columns that are computed, or that others are computed of, indexes of some rows only, parts that are left to check. That a path is of
+//! this form is not deduced: what it reads must be, byte for byte, what would be made of the values that it was planned for.
 
 use super::Predicate;
 use super::access_path::{AccessClass, AccessPath};

@@ -3,6 +3,7 @@
 
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
+use super::array_value::is_slice;
 use super::binder::{Binder, Bound, Place, fold};
 use super::coercion::{CastContext, base, is_assignable, type_name};
 use crate::functions::{self, Volatility};
@@ -208,9 +209,7 @@ impl Binder<'_> {
                 hint: None,
             });
         };
-        let is_slice = chain
-            .iter()
-            .any(|access| matches!(access, AccessExpr::Subscript(Subscript::Slice { .. })));
+        let is_slice = chain.iter().any(is_slice);
         let held = widest(&array.ty);
         let dimensions = array.ty.dimensions();
         if chain.len() > dimensions {

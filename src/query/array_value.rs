@@ -255,7 +255,11 @@ fn stands_beside_slice(chain: &[ast::AccessExpr], at: usize) -> bool {
         .rposition(is_field)
         .map_or(0, |field| field + 1);
     let mut together = chain[first..].iter().take_while(|access| !is_field(access));
-    together.any(|access| matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Slice { .. })))
+    together.any(is_slice)
+}
+
+pub(super) fn is_slice(access: &ast::AccessExpr) -> bool {
+    matches!(access, ast::AccessExpr::Subscript(ast::Subscript::Slice { .. }))
 }
 
 /// `a.b` of a chain that starts with names: `tmp.indoption[1]` is parsed as the field `indoption` of `tmp`.

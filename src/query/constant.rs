@@ -4,11 +4,11 @@
 use sqlparser::ast;
 
 use super::bound::Bound;
-use super::literal::{number_value, string_literal};
+use super::literal::string_literal;
 use crate::Result;
 use crate::functions::value_array::value_of_scalar;
 use crate::tree::Expr;
-use crate::types::{SqlType, Value};
+use crate::types::{SqlType, Value, number_value};
 
 /// The value of an expression that no row decides.
 #[derive(Debug, Clone, PartialEq)]

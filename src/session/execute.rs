@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use super::{PreparedStatement, Reply, Session, text_parameter};
 use crate::error::{Raised, StatementFault};
-
 use crate::parse::command::ExecuteArguments;
 use crate::query::is_assignable;
-use crate::sql::check_arguments;
+use crate::sql::{assigned_value, check_arguments};
 use crate::system::Parameters;
 use crate::types::{FormatSettings, SqlType, Value, value_at};
 use crate::{Error, Result};
@@ -103,13 +102,11 @@ impl Session {
         };
         let format = self.settings().format();
         let values = arguments.constants.iter().zip(computed).zip(types).enumerate();
-        let parameters = values.map(|(at, ((constant, (value, from)), ty))| match (constant, ty) {
-            (Some(Value::Unknown(_)), SqlType::Unknown) | (Some(Value::Null), _) => {
-                Ok(constant.clone().unwrap_or(Value::Null))
-            }
-            (Some(Value::Unknown(text)), ty) => text_parameter(text, ty, &format),
-            (Some(value), ty) => assigned(value.clone(), &value.natural_type(), ty, at, &format),
-            (None, ty) => assigned(value, &from, ty, at, &format),
+        let parameters = values.map(|(at, ((constant, (value, from)), ty))| match constant {
+            None => assigned(value, &from, ty, at, &format),
+            Some(Value::Null) => Ok(Value::Null),
+            Some(Value::Unknown(text)) => literal(text, ty, &format),
+            Some(constant) => assigned(constant.clone(), &constant.natural_type(), ty, at, &format),
         });
         Ok(Parameters::bound(
             parameters.collect::<Result<_>>()?,
@@ -133,15 +130,12 @@ impl Session {
         let mut found = Vec::with_capacity(count);
         while let Some(batch) = rows.next(&interrupt, 2).await? {
             let batch = batch.into_batch()?;
-            if batch.num_rows() > 1 || batch.num_rows() == 1 && !found.is_empty() {
-                return Err(returns_a_set());
+            match batch.num_rows() {
+                0 => continue,
+                1 if found.is_empty() => {}
+                _ => return Err(returns_a_set()),
             }
-            for (array, column) in batch
-                .columns()
-                .iter()
-                .zip(columns.iter())
-                .take(count * batch.num_rows())
-            {
+            for (array, column) in batch.columns().iter().zip(columns.iter()) {
                 found.push((value_at(array, 0, &column.ty)?, column.ty.clone()));
             }
         }
@@ -155,12 +149,22 @@ impl Session {
     }
 }
 
+/// A string in quotes as a parameter. Errors: those of reading it.
+fn literal(text: &str, ty: &SqlType, format: &FormatSettings) -> Result<Value> {
+    match ty {
+        SqlType::Unknown => Ok(Value::Unknown(text.to_string())),
+        ty => text_parameter(text, ty, format),
+    }
+}
+
 /// A value of one type as a parameter of another, as it would be assigned. Errors: 42804; those of converting it.
 fn assigned(value: Value, from: &SqlType, ty: &SqlType, at: usize, format: &FormatSettings) -> Result<Value> {
     match (value, ty) {
         (value, SqlType::Unknown) => Ok(value),
-        (Value::Text(text), ty) if *from == SqlType::Unknown => text_parameter(&text, ty, format),
-        (value, ty) if is_assignable(from, ty) => value.assign(ty, &format!("${}", at + 1), format),
+        (Value::Text(text), ty) if *from == SqlType::Unknown => literal(&text, ty, format),
+        (value, ty) if is_assignable(from, ty) => {
+            assigned_value(value, from, (ty, &format!("${}", at + 1)), format)
+        }
         _ => Err(Error::DatatypeMismatch {
             message: format!(
                 "parameter ${} of type {} cannot be coerced to the expected type {}",

@@ -15,7 +15,6 @@ mod source;
 mod transaction_mode;
 mod value;
 
-use crate::types::Zone;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,7 +24,9 @@ use crate::error::nearest_name;
 use crate::plan::FullScanPolicy;
 use crate::store::{LockPolicy, ServerMemory};
 use crate::table::Limits;
-use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits};
+use crate::types::{
+    ByteaOutput, CharacterEncoding, DateStyle, FormatSettings, IntervalStyle, ResultLimits, Zone,
+};
 use crate::{Error, Result};
 pub use choices::{LoggedStatements, UnwrittenColumns};
 pub use definition::{SettingDef, SettingScope};

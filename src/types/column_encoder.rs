@@ -543,7 +543,7 @@ mod tests {
     fn printed(array: ArrayRef) -> [Option<String>; 2] {
         let ty = SqlType::from_arrow(array.data_type());
         let settings = FormatSettings {
-            time_zone: Tz::Asia__Tokyo.into(),
+            time_zone: crate::types::Zone::Named(Tz::Asia__Tokyo),
             ..FormatSettings::default()
         };
         let encoder = ColumnEncoder::new(&ty, &array, WireFormat::Text, &settings).unwrap();

@@ -109,6 +109,7 @@ pub use sql_type::{
 };
 pub use strings::comparable_text;
 pub use taken_rows::{interleave_rows, take_rows};
+pub(crate) use text_input::number_value;
 pub(crate) use time_tz::TimeTz;
 pub use transaction_snapshot::TransactionSnapshot;
 pub use type_names::VOID_OID;

@@ -124,7 +124,7 @@ fn binary_parameters() {
 /// `value::from` assigned or cast to `to`.
 fn converted(text: &str, from: &str, to: &str, cast: bool) -> String {
     let settings = FormatSettings {
-        time_zone: chrono_tz::America::New_York.into(),
+        time_zone: crate::types::Zone::Named(chrono_tz::America::New_York),
         ..FormatSettings::default()
     };
     let value = Value::parse(text, &type_named(from), &settings).unwrap();

@@ -315,3 +315,23 @@ fn parse_uuid(text: &str) -> Result<[u8; 16]> {
         Ok(uuid)
     }
 }
+
+/// The digits of a number in SQL text, signed or not: an integer when 64 bits hold it, else a numeric. Errors: 22003.
+pub(crate) fn number_value(text: &str) -> Result<Value> {
+    let text = text.replace('_', "");
+    let (sign, digits) = match text.strip_prefix('-') {
+        Some(digits) => ("-", digits),
+        None => ("", text.as_str()),
+    };
+    let based = [("0x", 16), ("0X", 16), ("0o", 8), ("0O", 8), ("0b", 2), ("0B", 2)]
+        .iter()
+        .find_map(|(prefix, base)| digits.strip_prefix(prefix).map(|rest| (rest, *base)));
+    let whole = match based {
+        Some((rest, base)) => i64::from_str_radix(&format!("{sign}{rest}"), base).ok(),
+        None => text.parse::<i64>().ok(),
+    };
+    match whole {
+        Some(whole) => Ok(Value::Int(whole)),
+        None => Numeric::parse(&text).map(Value::Numeric),
+    }
+}

@@ -6,14 +6,14 @@ use chrono_tz::Tz;
 
 use super::datetime::{MICROS_PER_SECOND, chrono_time};
 
-/// Offsets that POSIX writes are below this, in seconds: a week.
-pub(crate) const OFFSET_LIMIT: i64 = 168 * 3_600;
+/// Offsets that POSIX writes are below this, in hours: a week.
+const HOURS_LIMIT: i64 = 168;
 
 /// The letters of an abbreviation that are kept.
 const ABBREVIATION_BYTES: usize = 15;
 
 /// Seconds of an hour, a minute and a second, and below which number each has to be.
-const UNITS: [(i64, i64); 3] = [(3_600, 168), (60, 60), (1, 61)];
+const UNITS: [(i64, i64); 3] = [(3_600, HOURS_LIMIT), (60, 60), (1, 61)];
 
 /// See the module's description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,12 +33,6 @@ pub struct PosixZone {
     offset: i32,
     /// ASCII, then zeros.
     abbreviation: [u8; ABBREVIATION_BYTES],
-}
-
-impl From<Tz> for Zone {
-    fn from(zone: Tz) -> Zone {
-        Zone::Named(zone)
-    }
 }
 
 impl Zone {
@@ -173,10 +167,9 @@ fn posix_offset(text: &str) -> Option<i64> {
 
 /// What a zone so far east of UTC is called as a setting: `<+05:30>-05:30`. `None`: a week or more.
 pub(crate) fn name_of_offset(east: i64) -> Option<String> {
-    if east.abs() >= OFFSET_LIMIT {
-        return None;
-    }
-    let digits = match (east.abs() / 3_600, east.abs() / 60 % 60, east.abs() % 60) {
+    let seconds = east.unsigned_abs();
+    let digits = match (seconds / 3_600, seconds / 60 % 60, seconds % 60) {
+        (hours, ..) if hours >= HOURS_LIMIT as u64 => return None,
         (hours, 0, 0) => format!("{hours:02}"),
         (hours, minutes, 0) => format!("{hours:02}:{minutes:02}"),
         (hours, minutes, seconds) => format!("{hours:02}:{minutes:02}:{seconds:02}"),
@@ -237,6 +230,8 @@ mod tests {
             assert_eq!(name_of_offset(east).as_deref(), Some(name));
             assert_eq!(i64::from(Zone::of_name(name).unwrap().offset_at(0)), east);
         }
-        assert_eq!(name_of_offset(-OFFSET_LIMIT), None);
+        for east in [-HOURS_LIMIT * 3_600, HOURS_LIMIT * 3_600, i64::MIN, i64::MAX] {
+            assert_eq!(name_of_offset(east), None);
+        }
     }
 }

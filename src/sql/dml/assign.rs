@@ -48,6 +48,17 @@ pub(super) fn assign_value(
 }
 
 fn converted(value: Value, from: &SqlType, column: &ColumnDef, settings: &FormatSettings) -> Result<Value> {
+    let converted = assigned_value(value, from, (&column.ty, &column.name), settings);
+    converted.map_err(|error| dynamic_mismatch(error, column))
+}
+
+/// A value of type `from`, which is assignable, as one of another type. `name`: what errors call its place. Errors: 22003, 22001, 22P02 …
+pub(crate) fn assigned_value(
+    value: Value,
+    from: &SqlType,
+    (ty, name): (&SqlType, &str),
+    settings: &FormatSettings,
+) -> Result<Value> {
     let value = match value {
         // The blanks of char(n) are no part of what any other string is given.
         Value::Text(text) if matches!(from, SqlType::Char(_)) => {
@@ -55,9 +66,7 @@ fn converted(value: Value, from: &SqlType, column: &ColumnDef, settings: &Format
         }
         value => value,
     };
-    value
-        .assign(&column.ty, &column.name, settings)
-        .map_err(|error| dynamic_mismatch(error, column))
+    value.assign(ty, name, settings)
 }
 
 /// An array of type `from` as the column holds it.

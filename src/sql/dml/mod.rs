@@ -55,6 +55,7 @@ use crate::Result;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 
+pub(crate) use assign::assigned_value;
 pub(crate) use copy_plan::{CopyPlan, Given, check_copied};
 pub(crate) use copy_versions::{copy_versions, rekey_versions};
 pub(crate) use default::{check_default, evaluate_default, parse_expression};

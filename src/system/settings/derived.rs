@@ -1,6 +1,5 @@
 //! The typed fields of [`Settings`], made of the texts of settings.
 
-use crate::types::Zone;
 use std::sync::Arc;
 
 use super::Settings;
@@ -9,7 +8,7 @@ use super::definitions::definitions;
 use super::transaction_mode::Isolation;
 use crate::plan::FullScanPolicy;
 use crate::table::Limits;
-use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, IntervalStyle, ResultLimits};
+use crate::types::{ByteaOutput, CharacterEncoding, DateStyle, IntervalStyle, ResultLimits, Zone};
 
 impl Settings {
     /// Reads the typed fields out of the texts, which `normalize` has checked.

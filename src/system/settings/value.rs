@@ -1,8 +1,9 @@
 //! Values of settings: from the text that SET gives to the one form that is kept, and back to what SHOW prints.
 
 use super::definition::{SettingDef, SettingKind, Unit};
-use crate::types::{CharacterEncoding, DateStyle};
-use crate::types::{FormatSettings, IntervalRange, SqlType, Value, Zone, name_of_offset};
+use crate::types::{
+    CharacterEncoding, DateStyle, FormatSettings, IntervalRange, SqlType, Value, Zone, name_of_offset,
+};
 use crate::{Error, Result};
 
 /// Factors of the units a time may be written in, in milliseconds, largest first.
@@ -233,8 +234,8 @@ fn date_style(def: &SettingDef, value: &str, current: &str) -> Result<String> {
 fn time_zone(def: &SettingDef, value: &str) -> Result<String> {
     let value = value.trim();
     let east = match value.parse::<f64>() {
-        Ok(hours) => Some((hours * 3600.0) as i64),
-        Err(_) => interval_east(def, value)?,
+        Ok(hours) if hours.is_finite() => Some((hours * 3600.0) as i64),
+        _ => interval_east(def, value)?,
     };
     if let Some(east) = east {
         let too_far = || refused_zone(def, value, "UTC timezone offset is out of range.");
