@@ -89,6 +89,7 @@ mod sequence_def;
 mod setting_overrides;
 mod shown_relation;
 mod split_options;
+mod stored_calls;
 mod stored_query;
 mod table_def;
 mod table_options;

@@ -1,7 +1,7 @@
 //! Functions and procedures that users make, each a record; and `Routines`, those of a catalog. Knows nothing of what their bodies say.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
@@ -362,6 +362,8 @@ pub fn signature<'a>(name: &str, types: impl Iterator<Item = &'a RoutineType>) -
 #[derive(Debug, Clone, Default)]
 pub struct Routines {
     by_name: Arc<RoutinesByName>,
+    /// The first word of each name, in lower case; an empty one for a name that has none.
+    words: Arc<HashSet<String>>,
 }
 
 /// Those of one schema and name.
@@ -375,7 +377,12 @@ impl Routines {
             let name = (routine.schema.clone(), routine.name.clone());
             by_name.entry(name).or_default().push(routine);
         }
+        let words = by_name.keys().map(|(_, name)| {
+            let mut words = words(name).filter(|word| !word.is_empty());
+            words.next().unwrap_or_default().to_lowercase()
+        });
         Routines {
+            words: Arc::new(words.collect()),
             by_name: Arc::new(by_name),
         }
     }
@@ -403,8 +410,26 @@ impl Routines {
         }
     }
 
+    /// Whether an expression's text may have the name of one in it.
+    pub fn may_be_in(&self, text: &str) -> bool {
+        let is_folded = |word: &str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase())
+        };
+        let is_one = |word: &str| match is_folded(word) {
+            true => self.words.contains(word),
+            false => self.words.contains(&word.to_lowercase()),
+        };
+        !self.is_empty() && (is_one("") || words(text).any(is_one))
+    }
+
     /// The one with this oid.
     pub fn by_oid(&self, oid: u32) -> Option<&Arc<RoutineDef>> {
         self.iter().find(|routine| routine.oid == oid)
     }
+}
+
+/// What letters, digits and underlines make in a text, and nothing between two other characters.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }

@@ -16,6 +16,7 @@ use sqlparser::ast::{
     Visitor,
 };
 
+use crate::catalog::Object;
 use crate::parse::command::Command;
 use crate::parse::explain_options::Options;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
@@ -29,13 +30,21 @@ pub const PARAMETER_BYTES_MAX: usize = 64 << 10;
 /// A relation's schema, if it is written, and its name.
 type Written = (Option<String>, String);
 
+/// What a statement names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Named {
+    relations: Vec<Written>,
+    /// Functions, without their schemas.
+    functions: Vec<String>,
+}
+
 /// What a statement's form says of the work that it makes.
 #[derive(Debug, Clone)]
 pub(crate) enum Effort {
-    /// Bounded, as long as these are tables, and of a write as long as no default or constraint may call a function of a user's.
-    Bounded { relations: Vec<Written>, writes: bool },
-    /// A query that is bounded but for the rows that it finds, as long as these are tables.
-    Pausing { relations: Vec<Written> },
+    /// Bounded, as long as what it names are tables and built-in functions, and nothing stored with what it writes may call another.
+    Bounded { named: Named, writes: bool },
+    /// A query that is bounded but for the rows that it finds, as long as what it names are tables and built-in functions.
+    Pausing { named: Named },
     /// As much as it likes.
     Unbounded,
 }
@@ -75,13 +84,13 @@ impl Effort {
             statement,
             ast::Statement::Query(_) | ast::Statement::Insert(_)
         ));
-        let relations = found.relations;
+        let named = found.named;
         match statement {
             _ if simple && found.queries <= own && !found.gathers => Effort::Bounded {
                 writes: !matches!(statement, ast::Statement::Query(_)),
-                relations,
+                named,
             },
-            ast::Statement::Query(_) => Effort::Pausing { relations },
+            ast::Statement::Query(_) => Effort::Pausing { named },
             _ => Effort::Unbounded,
         }
     }
@@ -89,8 +98,8 @@ impl Effort {
     /// Whether the statement's work is bounded with these tables and parameters.
     pub(super) fn is_bounded(&self, ctx: &StatementContext) -> bool {
         match self {
-            Effort::Bounded { relations, writes } => {
-                (!writes || ctx.catalog.routines.is_empty()) && reads_tables(ctx, relations)
+            Effort::Bounded { named, writes } => {
+                named.is_bounded(ctx) && !(*writes && named.writes_may_call(ctx))
             }
             Effort::Pausing { .. } | Effort::Unbounded => false,
         }
@@ -99,7 +108,7 @@ impl Effort {
     /// The same but for the rows that it finds.
     pub(super) fn is_pausing(&self, ctx: &StatementContext) -> bool {
         match self {
-            Effort::Bounded { relations, .. } | Effort::Pausing { relations } => reads_tables(ctx, relations),
+            Effort::Bounded { named, .. } | Effort::Pausing { named } => named.is_bounded(ctx),
             Effort::Unbounded => false,
         }
     }
@@ -113,10 +122,26 @@ fn planned(statement: &ast::Statement) -> &ast::Statement {
     }
 }
 
-/// Whether these are tables, and the parameters are quick to read.
-fn reads_tables(ctx: &StatementContext, relations: &[Written]) -> bool {
-    let is_view = |(schema, name): &Written| ctx.is_view(schema.as_deref(), name);
-    are_quick_to_read(&ctx.parameters) && !relations.iter().any(is_view)
+impl Named {
+    /// Whether these are tables and built-in functions, and the parameters are quick to read.
+    fn is_bounded(&self, ctx: &StatementContext) -> bool {
+        let is_view = |(schema, name): &Written| {
+            matches!(ctx.peek_relation(schema.as_deref(), name), Some(Object::View(_)))
+        };
+        let is_a_users = |name: &String| ctx.catalog.routines.may_be_in(name);
+        are_quick_to_read(&ctx.parameters)
+            && !self.relations.iter().any(is_view)
+            && !self.functions.iter().any(is_a_users)
+    }
+
+    /// Whether a write of a table among these may call a function of a user's.
+    fn writes_may_call(&self, ctx: &StatementContext) -> bool {
+        let may = |(schema, name): &Written| {
+            let found = ctx.peek_relation(schema.as_deref(), name);
+            matches!(found, Some(Object::Table(table)) if ctx.catalog.write_may_call(table))
+        };
+        !ctx.catalog.routines.is_empty() && self.relations.iter().any(may)
+    }
 }
 
 /// A query of one SELECT or VALUES, with no groups but by columns.
@@ -143,7 +168,7 @@ struct Found {
     queries: usize,
     /// Something gathers rows, or is a query in FROM.
     gathers: bool,
-    relations: Vec<Written>,
+    named: Named,
 }
 
 impl Visitor for Found {
@@ -156,7 +181,7 @@ impl Visitor for Found {
 
     fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
         // One that is no relation's name reads nothing.
-        self.relations.extend(names::relation_name(name).ok());
+        self.named.relations.extend(names::relation_name(name).ok());
         ControlFlow::Continue(())
     }
 
@@ -185,8 +210,10 @@ impl Visitor for Found {
                 let name = function.name.0.last().and_then(|part| part.as_ident());
                 name.map(names::fold).is_some_and(|name| {
                     let gathers = is_aggregate(&name) || WINDOW_FUNCTIONS.contains(&name.as_str());
-                    self.gathers |= gathers && !is_bounded_call(&name);
-                    gathers || is_bounded_call(&name)
+                    let is_bounded = is_bounded_call(&name);
+                    self.gathers |= gathers && !is_bounded;
+                    self.named.functions.push(name);
+                    gathers || is_bounded
                 })
             }
             // Behind FROM may stand a pattern.
@@ -283,6 +310,60 @@ mod tests {
             "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
         ] {
             assert!(matches!(effort(text), Effort::Pausing { .. }), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_write_is_bounded_where_no_function_of_a_users_may_run() {
+        let client = crate::sql::testing::Client::new();
+        for text in [
+            "CREATE FUNCTION \"Twice it\"(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 2 * $1'",
+            "CREATE FUNCTION lower(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 2 * $1'",
+            "CREATE DOMAIN twice AS int CHECK (\"Twice it\"(VALUE) > 0)",
+            "CREATE DOMAIN once AS int CHECK (VALUE > 0)",
+            "CREATE TABLE plain (k serial PRIMARY KEY, v int DEFAULT 1 + 1, w once, x text GENERATED ALWAYS AS (upper('a')) STORED)",
+            "CREATE TABLE defaults (k int PRIMARY KEY, v int DEFAULT \"Twice it\"(1))",
+            "CREATE TABLE generated (k int PRIMARY KEY, v int GENERATED ALWAYS AS (\"Twice it\"(k)) STORED)",
+            "CREATE TABLE checks (k int PRIMARY KEY CHECK (\"Twice it\"(k) > 0))",
+            "CREATE TABLE indexes (k int PRIMARY KEY, v int); CREATE INDEX ON indexes ((\"Twice it\"(v)))",
+            "CREATE TABLE predicates (k int PRIMARY KEY, v int); CREATE INDEX ON predicates (v) WHERE \"Twice it\"(v) > 0",
+            "CREATE TABLE domains (k int PRIMARY KEY, v twice)",
+            "CREATE TABLE referred (k int PRIMARY KEY)",
+            "CREATE TABLE between (k int PRIMARY KEY REFERENCES referred ON DELETE CASCADE)",
+            "CREATE TABLE referring (k int PRIMARY KEY, b int DEFAULT \"Twice it\"(1) REFERENCES between ON DELETE SET DEFAULT)",
+        ] {
+            for text in text.split("; ") {
+                client.ok(text).await;
+            }
+        }
+        let ctx = client.context(&[]).await;
+        let is_bounded = |text: &str| crate::sql::parse(text).unwrap().remove(0).effort.is_bounded(&ctx);
+        assert!(is_bounded("INSERT INTO plain (v) VALUES (abs(1))"));
+        assert!(is_bounded(
+            "UPDATE plain SET v = 2 WHERE k = 1 RETURNING upper(x)"
+        ));
+        assert!(!is_bounded("UPDATE plain SET v = lower(2) WHERE k = 1"));
+        assert!(!is_bounded("SELECT lower(2)"));
+        for table in [
+            "defaults",
+            "generated",
+            "checks",
+            "indexes",
+            "predicates",
+            "domains",
+            "referred",
+            "between",
+            "referring",
+        ] {
+            assert!(
+                !is_bounded(&format!("DELETE FROM {table} WHERE k = 1")),
+                "{table}"
+            );
+            assert!(!is_bounded(&format!("INSERT INTO {table} VALUES (1)")), "{table}");
+            assert!(
+                is_bounded(&format!("SELECT k FROM {table} WHERE k = 1")),
+                "{table}"
+            );
         }
     }
 }

@@ -12,8 +12,8 @@ use super::{
     SessionState, Settings, StatementMemory, TransactionControl, Variables,
 };
 use crate::catalog::{
-    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, ObjectKind, Relation, RelationName,
-    RoutineDef, TableDef, TypeDef, is_temporary_schema,
+    Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, Relation, RelationName, RoutineDef,
+    TableDef, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -291,15 +291,14 @@ impl StatementContext {
         }
     }
 
-    /// Whether the name is a view's, for who makes no plan of it: nothing is noted.
-    pub(crate) fn is_view(&self, schema: Option<&str>, name: &str) -> bool {
+    /// What has the name, for who makes no plan of it: nothing is noted.
+    pub(crate) fn peek_relation(&self, schema: Option<&str>, name: &str) -> Option<Object<'_>> {
         let name = RelationName {
             schema: schema.map(|schema| self.settings.schema_meant(schema)),
             name,
             search_path: &self.settings.search_path,
         };
-        let found = self.catalog.get_relation(name, Access::Name);
-        matches!(found, Ok(Some(object)) if object.kind() == ObjectKind::View)
+        self.catalog.get_relation(name, Access::Name).ok().flatten()
     }
 
     /// Whether it is the schema of another session's temporary objects.
