@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use super::json_path_item::Item;
 use super::json_path_run::{Fault, ItemsFound, Run};
-use super::regular_expression::with_regex;
+use super::kept_regexes::with_regex;
 use crate::types::json_path::{Comparison, Expression, Head, Pattern};
 
 /// `None` is unknown.

@@ -60,6 +60,7 @@ mod json_path_object_id;
 mod json_path_run;
 mod json_piece;
 mod json_record;
+mod kept_regexes;
 mod lsn;
 mod money;
 mod network;

@@ -1,27 +1,17 @@
-//! LIKE with any escape, SIMILAR TO, and `||` of text. Regular expressions stand in `regexp`.
+//! SIMILAR TO, and `||` of text. Regular expressions stand in `regexp`.
 
+use super::kept_regexes::with_regex;
 use super::pattern_prefix::{FixedPrefix, anchored_prefix};
 use super::regexp::matches;
-use super::regular_expression::{RegularExpression, with_regex};
+use super::regular_expression::RegularExpression;
 use super::{Body, FunctionDef, T};
-use crate::plan::like::LikePattern;
 use crate::system::query_threads::check_left;
-use crate::types::letter_case::lowercase;
 use crate::{Error, Result};
 
 /// `a || b` of texts.
 pub const CONCATENATE: Body = Body::Batch(|b| b.map2(|left: &str, right: &str| [left, right].concat()));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
-    FunctionDef::new("like_escape", &[T::Text, T::Text, T::Text], T::Bool, |b| {
-        b.map3(like)
-    }),
-    FunctionDef::new("ilike_escape", &[T::Text, T::Text, T::Text], T::Bool, |b| {
-        b.map3(like_any_case)
-    }),
-    FunctionDef::new("like_bytes", &[T::Bytea, T::Bytea, T::Text], T::Bool, |b| {
-        b.map3(like_bytes)
-    }),
     FunctionDef::new("similar_to", &[T::Text, T::Text, T::Text], T::Bool, |b| {
         b.map3(|text, pattern, escape| similar(text, pattern, escape, ""))
     }),
@@ -65,21 +55,6 @@ pub(crate) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPr
     anchored_prefix(&pattern)
 }
 
-pub(super) fn like(text: &str, pattern: &str, escape: &str) -> Result<bool> {
-    let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
-    Ok(pattern.matches(text.as_bytes(), true))
-}
-
-pub(super) fn like_any_case(text: &str, pattern: &str, escape: &str) -> Result<bool> {
-    let pattern = LikePattern::parse(pattern.as_bytes(), escape.chars().next())?;
-    Ok(pattern.to_lowercase().matches(lowercase(text).as_bytes(), true))
-}
-
-fn like_bytes(bytes: &[u8], pattern: &[u8], escape: &str) -> Result<bool> {
-    let pattern = LikePattern::parse(pattern, escape.chars().next())?;
-    Ok(pattern.matches(bytes, false))
-}
-
 fn similar(text: &str, pattern: &str, escape: &str, flags: &str) -> Result<bool> {
     let regex = similar_regex(pattern, escape.chars().next());
     matches(text, &format!("\\A(?:{regex})\\z"), flags)
@@ -91,13 +66,7 @@ fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option
     let mut letters = escape.chars();
     let escape = letters.next();
     if letters.next().is_some() {
-        return Err(Error::Advised {
-            error: Box::new(Error::DataException {
-                state: "22025",
-                message: "invalid escape string".to_string(),
-            }),
-            hint: "Escape string must be empty or one character.".to_string(),
-        });
+        return Err(invalid_escape());
     }
     let parts = marked_parts(pattern, escape);
     let regexes: Vec<String> = parts.iter().map(|part| similar_regex(part, escape)).collect();
@@ -133,6 +102,17 @@ fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option
         }
     }
     Ok(None)
+}
+
+/// The error for an ESCAPE of several characters.
+pub(crate) fn invalid_escape() -> Error {
+    Error::Advised {
+        error: Box::new(Error::DataException {
+            state: "22025",
+            message: "invalid escape string".to_string(),
+        }),
+        hint: "Escape string must be empty or one character.".to_string(),
+    }
 }
 
 /// What the whole of a text matches.

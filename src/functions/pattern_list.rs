@@ -1,8 +1,8 @@
 //! `text ~~ ANY (patterns)` and its like: LIKE and regular expressions over arrays of patterns.
 
-use super::pattern::{like, like_any_case};
 use super::regexp::matches;
 use super::{Batch, Body};
+use crate::plan::like::LikeMatcher;
 use crate::types::Value;
 use crate::{Error, Result};
 use arrow::array::ArrayRef;
@@ -55,11 +55,11 @@ fn quantify(batch: &Batch, test: Test, (wanted, all): (bool, bool)) -> Result<Ar
 }
 
 fn is_like(text: &str, pattern: &str) -> Result<bool> {
-    like(text, pattern, "\\")
+    LikeMatcher::new(pattern.as_bytes(), Some('\\'), false, true).matches(text.as_bytes())
 }
 
 fn is_ilike(text: &str, pattern: &str) -> Result<bool> {
-    like_any_case(text, pattern, "\\")
+    LikeMatcher::new(pattern.as_bytes(), Some('\\'), true, true).matches(text.as_bytes())
 }
 
 fn is_match(text: &str, pattern: &str) -> Result<bool> {

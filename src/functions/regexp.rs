@@ -3,7 +3,8 @@
 
 use arrow::array::ArrayRef;
 
-use super::regular_expression::{Groups, RegularExpression, with_regex};
+use super::kept_regexes::with_regex;
+use super::regular_expression::{Groups, RegularExpression};
 use super::regular_groups::Span;
 use super::size::LimitedText;
 use super::{Batch, FunctionDef, T, mismatched_types};

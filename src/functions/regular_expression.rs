@@ -3,7 +3,7 @@
 //! (`regular_groups`). Automata do all of it, so that the time of a search is bounded; back references and look-around, which no
 //! automaton knows, are refused. Whoever evaluates patterns compiles here; knows nothing of columns.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 
 use regex_automata::Input;
 use regex_automata::meta;
@@ -29,34 +29,8 @@ pub(super) struct RegularExpression {
 /// A match: the whole first, then each group.
 pub(super) type Groups = Vec<Option<Span>>;
 
-thread_local! {
-    /// The pattern compiled last, behind its flags: a constant pattern is compiled once a thread, not once a row.
-    static LAST: RefCell<Option<(String, String, RegularExpression)>> = const { RefCell::new(None) };
-}
-
-/// Errors: 2201B for a pattern that is none, 22023 for flags that are none.
-pub(super) fn with_regex<R>(
-    pattern: &str,
-    flags: &str,
-    work: impl FnOnce(&RegularExpression) -> R,
-) -> Result<R> {
-    LAST.with_borrow_mut(|last| {
-        let known = last.take_if(|(for_flags, text, _)| for_flags == flags && text == pattern);
-        let known = match known {
-            Some(known) => known,
-            None => (
-                flags.to_string(),
-                pattern.to_string(),
-                RegularExpression::new(pattern, flags)?,
-            ),
-        };
-        let (_, _, regex) = last.insert(known);
-        Ok(work(regex))
-    })
-}
-
 impl RegularExpression {
-    /// Errors: as of [`with_regex`].
+    /// Errors: 2201B for a pattern that is none, 22023 for flags that are none.
     pub(super) fn new(pattern: &str, flags: &str) -> Result<RegularExpression> {
         let options = Options::read(flags)?;
         let pattern = match options.is_literal {
@@ -81,6 +55,11 @@ impl RegularExpression {
             hir,
             nodes: OnceCell::new(),
         })
+    }
+
+    /// What it takes at least. In bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.first.memory_usage()
     }
 
     /// Whether it matches somewhere.

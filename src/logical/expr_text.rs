@@ -9,7 +9,7 @@ use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
 use crate::tree::{
     AggregateFunction, BinaryExpr, Case, Expr, FieldMetadata, FunctionCall, InList, Like, Operator, OrderKey,
-    ScalarValue,
+    ScalarValue, escape_clause,
 };
 use crate::types::{Numeric, SqlType, Value};
 
@@ -209,9 +209,9 @@ impl Printer {
     }
 
     fn like_text(&self, like: &Like) -> String {
-        let operator = if like.case_insensitive { "ILIKE" } else { "LIKE" };
         let (value, pattern) = (self.print(&like.expr), self.print(&like.pattern));
-        format!("({value} {}{operator} {pattern})", not(like.negated))
+        let (not, word, escape) = (not(like.negated), like.word(), escape_clause(like.escape));
+        format!("({value} {not}{word} {pattern}{escape})")
     }
 
     fn case_text(&self, case: &Case) -> String {

@@ -65,7 +65,7 @@ impl Converter<'_> {
             Expr::TruthTest(test) => self.truth_test(expr, &test.expr, test.truth, test.negated),
             Expr::InList(list) => self.in_list(expr, list),
             Expr::Like(like) => {
-                let predicate = self.like(&like.expr, &like.pattern, Some('\\'), like.case_insensitive);
+                let predicate = self.like(&like.expr, &like.pattern, like.escape, like.case_insensitive);
                 match predicate {
                     Some(predicate) if like.negated => predicate.negate(),
                     Some(predicate) => predicate,
@@ -239,11 +239,6 @@ impl Converter<'_> {
             return Predicate::Constant(None);
         }
         let found = match (call.name(), call.args.as_slice()) {
-            (name @ ("like_escape" | "ilike_escape" | "like_bytes"), [value, pattern, escape]) => {
-                text_literal(escape).and_then(|escape| {
-                    self.like(value, pattern, escape.chars().next(), name == "ilike_escape")
-                })
-            }
             ("starts_with" | "^@", [value, prefix]) => text_literal(prefix)
                 .and_then(|prefix| self.like_of_text(value, format!("{}%", like_literal(prefix)))),
             (symbol @ ("<<" | "<<="), [value, network]) => self.in_networks(value, symbol, network),

@@ -4,7 +4,7 @@
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{CITEXT_KEY_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
 use crate::plan::like_bounds;
-use crate::tree::{BinaryExpr, Column, Expr, Operator};
+use crate::tree::{BinaryExpr, Column, Expr, Operator, ScalarValue};
 use crate::types::{SqlType, Value};
 
 /// Comparisons that say where to look; that which says it most closely first.
@@ -60,10 +60,13 @@ fn column_compared_by<'a>(operators: &[Operator], condition: &'a Expr) -> Option
             let Expr::Literal(pattern, _) = like.pattern.as_ref() else {
                 return None;
             };
-            let pattern = Value::Text(pattern.try_as_str()??.to_string());
+            let pattern = match pattern {
+                ScalarValue::Binary(Some(bytes)) => Value::Bytes(bytes.clone()),
+                pattern => Value::Text(pattern.try_as_str()??.to_string()),
+            };
             let bounds = like_bounds(
                 &pattern,
-                None,
+                like.escape,
                 like.case_insensitive && !is_citext(&like.expr),
                 true,
             );

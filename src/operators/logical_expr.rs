@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion_physical_expr::expressions::{
-    BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr,
-    LikeExpr, Literal, NotExpr,
+    BinaryExpr as PhysicalBinary, CaseExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal,
+    NotExpr,
 };
 use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::aggregate_functions::accumulator_named;
+use super::like_test::like_of;
 use super::parameter::placeholder_of;
 use super::physical_expr::tree_operator;
 use crate::functions::bound_function_of;
 use crate::logical::expr_text::{Names, expr_text};
 use crate::tree::{
     AggregateFunction, AggregateParams, BinaryExpr, Case, Cast, Expr, FieldMetadata, FunctionCall, InList,
-    Like, OrderKey, Placeholder,
+    OrderKey, Placeholder,
 };
 
 /// What the columns of a node's input stand for.
@@ -82,6 +83,9 @@ impl Inputs<'_> {
             if let Some(placeholder) = placeholder_of(call.fun()) {
                 return Some(Expr::Placeholder(placeholder));
             }
+            if let Some(like) = like_of(call.fun(), &args) {
+                return Some(Expr::Like(like));
+            }
             return Some(match bound_function_of(call.fun()) {
                 Some(func) => Expr::ScalarFunction(FunctionCall { func, args }),
                 None => {
@@ -127,14 +131,6 @@ impl Inputs<'_> {
                 items,
                 list.negated(),
             )));
-        }
-        if let Some(like) = expr.downcast_ref::<LikeExpr>() {
-            return Some(Expr::Like(Like {
-                negated: like.negated(),
-                expr: self.boxed(like.expr()),
-                pattern: self.boxed(like.pattern()),
-                case_insensitive: like.case_insensitive(),
-            }));
         }
         let case = expr.downcast_ref::<CaseExpr>()?;
         let branches = case.when_then_expr().iter();

@@ -22,6 +22,7 @@ mod frame_rows;
 mod framed_call;
 pub mod generic_plan;
 mod join_sides;
+mod like_test;
 pub(crate) mod lock_rows_exec;
 pub mod logical_expr;
 mod lookup;

@@ -14,6 +14,7 @@ use datafusion_physical_expr::expressions::{self, Column, Literal};
 use datafusion_physical_expr::scalar_subquery::ScalarSubqueryExpr;
 use datafusion_physical_expr::{PhysicalExpr, PhysicalSortExpr, ScalarFunctionExpr};
 
+use super::like_test::like_test;
 use super::parameter::parameter;
 use crate::logical::run_inputs::RunInputs;
 use crate::tree::{Case, Expr, FieldMetadata, Operator, OrderKey, RowSchema, Subquery, with_stack};
@@ -73,7 +74,7 @@ impl ExprBuilder {
                 }
                 Expr::Like(like) => {
                     let (text, pattern) = (build(&like.expr)?, build(&like.pattern)?);
-                    expressions::like(like.negated, like.case_insensitive, text, pattern, own)
+                    Ok(Arc::new(like_test(like, [text, pattern], own)?))
                 }
                 Expr::Case(case) => self.case(case, schema),
                 Expr::Cast(cast) => expressions::cast(build(&cast.expr)?, own, cast.ty.clone()),

@@ -88,10 +88,9 @@ pub(crate) fn like_bounds(
         Value::Bytes(bytes) => bytes,
         _ => return false,
     };
-    let Ok(pattern) = LikePattern::parse(bytes, escape) else {
-        return false;
-    };
+    let pattern = LikePattern::parse(bytes, escape);
     match pattern.shape() {
+        _ if !pattern.is_sound() => false,
         _ if case_insensitive => false,
         LikeShape::Exact(_) => true,
         LikeShape::Prefix(prefix) => !prefix.is_empty(),

@@ -311,7 +311,7 @@ fn like_set(
         Value::Bytes(bytes) => bytes,
         _ => return None,
     };
-    let parsed = LikePattern::parse(bytes, escape).ok()?;
+    let parsed = Some(LikePattern::parse(bytes, escape)).filter(LikePattern::is_sound)?;
     let shape = match key.ignores_case() {
         true => parsed.to_lowercase().shape(),
         false => parsed.shape(),

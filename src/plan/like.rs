@@ -1,6 +1,8 @@
 //! LIKE patterns: parsed once, then asked for the prefix that bounds a key, or matched against values. Used by the
 //! planner and by `scan::residual`; knows nothing of columns.
 
+use memchr::memmem::Finder;
+
 use super::Predicate;
 use crate::types::Value;
 use crate::types::letter_case::lowercase;
@@ -10,22 +12,17 @@ use crate::{Error, Result};
 /// as far as that, which is for whoever evaluates row by row to raise.
 pub(crate) fn has_sound_pattern(predicate: &Predicate) -> bool {
     match predicate {
-        Predicate::Like {
-            pattern: Value::Text(text),
-            escape,
-            ..
-        } => LikePattern::parse(text.as_bytes(), *escape).is_ok(),
-        Predicate::Like {
-            pattern: Value::Bytes(bytes),
-            escape,
-            ..
-        } => LikePattern::parse(bytes, *escape).is_ok(),
+        Predicate::Like { pattern, escape, .. } => match pattern {
+            Value::Text(text) => LikePattern::parse(text.as_bytes(), *escape).is_sound(),
+            Value::Bytes(bytes) => LikePattern::parse(bytes, *escape).is_sound(),
+            _ => true,
+        },
         _ => true,
     }
 }
 
 /// A parsed pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct LikePattern {
     tokens: Vec<Token>,
 }
@@ -41,60 +38,116 @@ pub(crate) enum LikeShape {
     Loose(Vec<u8>),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 enum Token {
     /// These bytes.
-    Literal(Vec<u8>),
+    Literal(Finder<'static>),
     /// `_`.
     One,
     /// `%`.
     Any,
+    /// The escape character at the end: an error for the value that gets as far.
+    Unfinished,
+}
+
+/// A pattern that is asked of many values.
+#[derive(Debug, Clone)]
+pub(crate) struct LikeMatcher {
+    pattern: LikePattern,
+    case_insensitive: bool,
+    is_text: bool,
+}
+
+impl LikeMatcher {
+    /// `is_text`: `_` takes one character rather than one byte.
+    pub(crate) fn new(
+        pattern: &[u8],
+        escape: Option<char>,
+        case_insensitive: bool,
+        is_text: bool,
+    ) -> LikeMatcher {
+        let pattern = LikePattern::parse(pattern, escape);
+        LikeMatcher {
+            pattern: match case_insensitive {
+                true => pattern.to_lowercase(),
+                false => pattern,
+            },
+            case_insensitive,
+            is_text,
+        }
+    }
+
+    /// Errors: 22025 for a value that gets as far as an escape at the end.
+    pub(crate) fn matches(&self, value: &[u8]) -> Result<bool> {
+        match std::str::from_utf8(value) {
+            Ok(text) if self.case_insensitive => {
+                self.pattern.matches(lowercase(text).as_bytes(), self.is_text)
+            }
+            _ => self.pattern.matches(value, self.is_text),
+        }
+    }
 }
 
 impl LikePattern {
-    /// Parses a pattern. `escape`: the character that takes the next one literally. Errors: 22025 for an escape at the end.
-    pub(crate) fn parse(pattern: &[u8], escape: Option<char>) -> Result<LikePattern> {
+    /// Parses a pattern. `escape`: the character that takes the next one literally.
+    pub(crate) fn parse(pattern: &[u8], escape: Option<char>) -> LikePattern {
         let mut buffer = [0; 4];
         let escape = escape.map(|escape| escape.encode_utf8(&mut buffer).as_bytes());
         let mut tokens = Vec::new();
         let mut literal = Vec::new();
+        let finish = |literal: &mut Vec<u8>, tokens: &mut Vec<Token>| {
+            if !literal.is_empty() {
+                tokens.push(Token::literal(literal));
+                literal.clear();
+            }
+        };
         let mut rest = pattern;
         while let Some(&first) = rest.first() {
             if let Some(after) = escape.and_then(|escape| rest.strip_prefix(escape)) {
                 // What follows the escape is taken as it is; the later bytes of a character are literal anyway.
-                let (&taken, after) = after.split_first().ok_or_else(trailing_escape)?;
-                literal.push(taken);
-                rest = after;
+                match after.split_first() {
+                    Some((&taken, after)) => {
+                        literal.push(taken);
+                        rest = after;
+                    }
+                    None => {
+                        finish(&mut literal, &mut tokens);
+                        tokens.push(Token::Unfinished);
+                        rest = after;
+                    }
+                }
                 continue;
             }
             rest = &rest[1..];
             match first {
-                b'%' | b'_' => {
-                    if !literal.is_empty() {
-                        tokens.push(Token::Literal(std::mem::take(&mut literal)));
+                b'%' => {
+                    finish(&mut literal, &mut tokens);
+                    if !matches!(tokens.last(), Some(Token::Any)) {
+                        tokens.push(Token::Any);
                     }
-                    let wildcard = if first == b'%' { Token::Any } else { Token::One };
-                    if wildcard != Token::Any || tokens.last() != Some(&Token::Any) {
-                        tokens.push(wildcard);
-                    }
+                }
+                b'_' => {
+                    finish(&mut literal, &mut tokens);
+                    tokens.push(Token::One);
                 }
                 byte => literal.push(byte),
             }
         }
-        if !literal.is_empty() {
-            tokens.push(Token::Literal(literal));
-        }
-        Ok(LikePattern { tokens })
+        finish(&mut literal, &mut tokens);
+        LikePattern { tokens }
+    }
+
+    /// Whether it does not end in its escape character.
+    pub(crate) fn is_sound(&self) -> bool {
+        !matches!(self.tokens.last(), Some(Token::Unfinished))
     }
 
     /// The pattern in lower case, for ILIKE against values in lower case.
     pub(crate) fn to_lowercase(&self) -> LikePattern {
         let lower = |token: &Token| match token {
-            Token::Literal(bytes) => Token::Literal(
-                lowercase(&String::from_utf8_lossy(bytes))
-                    .into_owned()
-                    .into_bytes(),
-            ),
+            Token::Literal(bytes) => {
+                Token::literal(lowercase(&String::from_utf8_lossy(bytes.needle())).as_bytes())
+            }
             other => other.clone(),
         };
         LikePattern {
@@ -104,42 +157,76 @@ impl LikePattern {
 
     /// What it says about the start of its matches.
     pub(crate) fn shape(&self) -> LikeShape {
+        let bytes = |literal: &Finder<'_>| literal.needle().to_vec();
         match self.tokens.as_slice() {
             [] => LikeShape::Exact(Vec::new()),
-            [Token::Literal(bytes)] => LikeShape::Exact(bytes.clone()),
+            [Token::Literal(literal)] => LikeShape::Exact(bytes(literal)),
             [Token::Any] => LikeShape::Prefix(Vec::new()),
-            [Token::Literal(bytes), Token::Any] => LikeShape::Prefix(bytes.clone()),
-            [Token::Literal(bytes), ..] => LikeShape::Loose(bytes.clone()),
+            [Token::Literal(literal), Token::Any] => LikeShape::Prefix(bytes(literal)),
+            [Token::Literal(literal), ..] => LikeShape::Loose(bytes(literal)),
             _ => LikeShape::Loose(Vec::new()),
         }
     }
 
-    /// Whether the value matches. `utf8`: `_` takes one character rather than one byte.
-    pub(crate) fn matches(&self, value: &[u8], utf8: bool) -> bool {
+    /// Whether the value matches. `utf8`: `_` takes one character rather than one byte. Errors: 22025 for a value that gets as far as
+    /// an escape at the end.
+    pub(crate) fn matches(&self, value: &[u8], utf8: bool) -> Result<bool> {
         // The position after the last `%` and where in the value it was tried: the only place worth going back to.
         let mut retry: Option<(usize, usize)> = None;
         let (mut token, mut at) = (0, 0);
         loop {
             let step = match self.tokens.get(token) {
-                None if at == value.len() => return true,
+                None if at == value.len() => return Ok(true),
                 None => None,
-                Some(Token::Any) => {
-                    retry = Some((token + 1, at));
-                    Some(at)
-                }
+                Some(Token::Any) => match self.candidate(token + 1, &value[at..]) {
+                    Some(skipped) => {
+                        retry = Some((token + 1, at + skipped));
+                        Some(at + skipped)
+                    }
+                    None => return Ok(false),
+                },
                 Some(Token::One) => (at < value.len()).then(|| at + character_length(&value[at..], utf8)),
-                Some(Token::Literal(bytes)) => value[at..].starts_with(bytes).then(|| at + bytes.len()),
+                Some(Token::Literal(literal)) => {
+                    let literal = literal.needle();
+                    value[at..].starts_with(literal).then(|| at + literal.len())
+                }
+                Some(Token::Unfinished) if at < value.len() => return Err(trailing_escape()),
+                Some(Token::Unfinished) => None,
             };
             match (step, retry) {
                 (Some(next), _) => (token, at) = (token + 1, next),
                 (None, Some((after_any, tried))) if tried < value.len() => {
                     let next = tried + character_length(&value[tried..], utf8);
-                    retry = Some((after_any, next));
-                    (token, at) = (after_any, next);
+                    match self.candidate(after_any, &value[next..]) {
+                        Some(skipped) => {
+                            retry = Some((after_any, next + skipped));
+                            (token, at) = (after_any, next + skipped);
+                        }
+                        None => return Ok(false),
+                    }
                 }
-                (None, _) => return false,
+                (None, _) => return Ok(false),
             }
         }
+    }
+
+    /// How much of `rest` a `%` takes at least, for the token behind it to fit; `None`: it fits nowhere. What is last fits at the end only.
+    fn candidate(&self, token: usize, rest: &[u8]) -> Option<usize> {
+        match &self.tokens[token..] {
+            [] => Some(rest.len()),
+            [Token::Literal(last)] => {
+                let found = rest.ends_with(last.needle());
+                found.then(|| rest.len() - last.needle().len())
+            }
+            [Token::Literal(literal), ..] => literal.find(rest),
+            _ => Some(0),
+        }
+    }
+}
+
+impl Token {
+    fn literal(bytes: &[u8]) -> Token {
+        Token::Literal(Finder::new(bytes).into_owned())
     }
 }
 
@@ -163,13 +250,13 @@ mod tests {
     use super::*;
 
     fn shape(pattern: &str, escape: Option<char>) -> LikeShape {
-        LikePattern::parse(pattern.as_bytes(), escape).unwrap().shape()
+        LikePattern::parse(pattern.as_bytes(), escape).shape()
     }
 
     fn matches(value: &str, pattern: &str) -> bool {
         LikePattern::parse(pattern.as_bytes(), Some('\\'))
-            .unwrap()
             .matches(value.as_bytes(), true)
+            .unwrap()
     }
 
     #[test]
@@ -183,7 +270,7 @@ mod tests {
         assert_eq!(shape("ab_", Some('\\')), LikeShape::Loose(b"ab".to_vec()));
         assert_eq!(shape("%b", Some('\\')), LikeShape::Loose(Vec::new()));
         assert_eq!(shape("", Some('\\')), LikeShape::Exact(Vec::new()));
-        assert!(LikePattern::parse(b"ab\\", Some('\\')).is_err());
+        assert!(!LikePattern::parse(b"ab\\", Some('\\')).is_sound());
     }
 
     #[test]

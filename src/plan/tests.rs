@@ -133,13 +133,14 @@ pub(crate) fn truth(predicate: &Predicate, types: &[SqlType], row: &[Value]) -> 
             let (Value::Text(text), Value::Text(pattern)) = (&row[*column], pattern) else {
                 return None;
             };
-            let pattern = LikePattern::parse(pattern.as_bytes(), *escape).unwrap();
-            Some(match case_insensitive {
+            let pattern = LikePattern::parse(pattern.as_bytes(), *escape);
+            let found = match case_insensitive {
                 true => pattern
                     .to_lowercase()
                     .matches(text.to_lowercase().as_bytes(), true),
                 false => pattern.matches(text.as_bytes(), true),
-            })
+            };
+            Some(found.unwrap())
         }
         Predicate::RowIn { columns, rows } => any(rows.iter().map(|values| {
             all(columns

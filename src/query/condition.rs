@@ -7,8 +7,9 @@ use super::coercion::{CastContext, common_type, null_of};
 use super::expression::{query_of, row_items};
 use super::operator::{binary, comparison_symbol, no_operator};
 use crate::error::StatementFault;
+use crate::functions::pattern::invalid_escape;
 use crate::tree::{Expr, InList, Like, Operator, TreeNode, TruthTest};
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -377,27 +378,7 @@ impl Binder<'_> {
         self.convert(bound, &SqlType::Text, CastContext::Implicit)
     }
 
-    /// `operand LIKE pattern`. A node of its own for the usual escape, so that a scan sees the prefix.
-    /// LIKE of bytes: no character but the escape means anything beyond ASCII.
-    fn like_bytes(
-        &mut self,
-        operand: Bound,
-        pattern: Bound,
-        escape: Option<char>,
-        negated: bool,
-    ) -> Result<Bound> {
-        let pattern = self.coerce(pattern, &SqlType::Bytea)?;
-        let escape = Value::Text(escape.map(String::from).unwrap_or_default());
-        let escape = Bound::constant(&escape, SqlType::Text)?;
-        let like = self.resolve_function("like_bytes", vec![operand, pattern, escape])?;
-        let test = if negated {
-            Expr::Not(Box::new(like.expr))
-        } else {
-            like.expr
-        };
-        Ok(Bound::new(test, SqlType::Bool))
-    }
-
+    /// `operand LIKE pattern`, of text or of bytes, in which no character but the escape means anything beyond ASCII.
     pub(super) fn like(
         &mut self,
         operand: Bound,
@@ -412,54 +393,26 @@ impl Binder<'_> {
             (false, true) => "~~*",
             (true, true) => "!~~*",
         };
-        if operand.ty == SqlType::Bytea && !insensitive {
-            return self.like_bytes(operand, pattern, escape, negated);
-        }
         let texty = |ty: &SqlType| {
             ty.is_string() || matches!(ty, SqlType::Unknown | SqlType::Void | SqlType::InternalChar)
         };
-        if !texty(&operand.ty) || !texty(&pattern.ty) {
-            return Err(no_operator(symbol, &operand.ty, &pattern.ty));
-        }
         // citext is LIKE what it is ILIKE.
-        let insensitive = insensitive || operand.ty == SqlType::Citext;
-        // A pattern without wildcards bounds keys as `=` does, which does not see the blanks of char(n).
-        let is_padded = matches!(operand.ty, SqlType::Char(_));
-        let (operand, pattern) = (self.like_operand(operand)?, self.convert_text(pattern)?);
-        let usual = match &pattern.expr {
-            // Arrow's kernel treats a backslash as PostgreSQL does, but for one at the very end (an error there).
-            Expr::Literal(crate::tree::ScalarValue::Utf8(Some(text)), _) => {
-                // What everything matches is a filter all the same: nobody is to make TRUE of it.
-                let matches_all = text.chars().all(|character| character == '%');
-                let may_be_equality = is_padded && !text.contains(['%', '_']);
-                !text.contains('\\') && !text.contains('\n') && !matches_all && !may_be_equality
+        let case_insensitive = insensitive || operand.ty == SqlType::Citext;
+        let (operand, pattern) = match &operand.ty {
+            SqlType::Bytea if !insensitive => (operand, self.coerce(pattern, &SqlType::Bytea)?),
+            ty if texty(ty) && texty(&pattern.ty) => {
+                (self.like_operand(operand)?, self.convert_text(pattern)?)
             }
-            _ => false,
+            ty => return Err(no_operator(symbol, ty, &pattern.ty)),
         };
-        if usual && (escape == Some('\\') || !literal_contains(&pattern.expr, escape)) {
-            let like = Like {
-                negated,
-                expr: Box::new(operand.expr),
-                pattern: Box::new(pattern.expr),
-                case_insensitive: insensitive,
-            };
-            return Ok(Bound::new(Expr::Like(like), SqlType::Bool));
-        }
-        let escape = Bound::constant(
-            &Value::Text(escape.map(String::from).unwrap_or_default()),
-            SqlType::Text,
-        )?;
-        let name = if insensitive {
-            "ilike_escape"
-        } else {
-            "like_escape"
+        let like = Like {
+            negated,
+            expr: Box::new(operand.expr),
+            pattern: Box::new(pattern.expr),
+            case_insensitive,
+            escape,
         };
-        let call = self.resolve_function(name, vec![operand, pattern, escape])?;
-        Ok(if negated {
-            Bound::new(Expr::Not(Box::new(call.expr)), SqlType::Bool)
-        } else {
-            call
-        })
+        Ok(Bound::new(Expr::Like(like), SqlType::Bool))
     }
 
     /// char(n) keeps its padding under patterns of every kind.
@@ -511,22 +464,11 @@ pub(super) fn is_null(operand: Expr, negated: bool) -> Expr {
     }
 }
 
-pub(super) fn literal_contains(pattern: &Expr, escape: Option<char>) -> bool {
-    match (pattern, escape) {
-        (Expr::Literal(crate::tree::ScalarValue::Utf8(Some(text)), _), Some(escape)) => text.contains(escape),
-        (_, None) => false,
-        _ => true,
-    }
-}
-
 /// What ESCAPE names; `None` when it names none. Errors: 22025.
 fn escape_character(text: &str) -> Result<Option<char>> {
     let mut characters = text.chars();
     match (characters.next(), characters.next()) {
         (first, None) => Ok(first),
-        _ => Err(Error::DataException {
-            state: "22025",
-            message: "invalid escape string".to_string(),
-        }),
+        _ => Err(invalid_escape()),
     }
 }

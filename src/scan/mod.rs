@@ -5,6 +5,7 @@ pub(crate) mod costs;
 pub mod executor;
 pub mod figures;
 mod layouts;
+pub(crate) mod like_values;
 mod merged_scan;
 mod pieces;
 pub(crate) mod range_cardinality;

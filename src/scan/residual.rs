@@ -17,11 +17,11 @@ use arrow::datatypes::{
     Time64MicrosecondType, TimeUnit, TimestampMicrosecondType,
 };
 
+use super::like_values::LikeValues;
 use crate::plan::compare::{compare, compare_floats, is_own_kind, reduce};
-use crate::plan::like::LikePattern;
+use crate::plan::like::LikeMatcher;
 use crate::plan::predicate::lower_row_in;
 use crate::plan::{CompareOp, Predicate};
-use crate::types::letter_case::lowercase;
 use crate::types::{SqlType, Value, comparable_text, numeric_key, take_rows, value_at};
 use crate::{Error, Result};
 
@@ -300,24 +300,10 @@ impl Column<'_> {
             Value::Bytes(bytes) => bytes,
             other => return Err(Error::internal(format!("{other:?} is no LIKE pattern"))),
         };
-        let pattern = LikePattern::parse(bytes, escape)?;
-        match self.array.data_type() {
-            DataType::Utf8 => {
-                let array: &StringArray = self.array.as_string();
-                Ok(if case_insensitive {
-                    let pattern = pattern.to_lowercase();
-                    BooleanArray::from_unary(array, |it| pattern.matches(lowercase(it).as_bytes(), true))
-                } else {
-                    // LIKE sees char(n) with its blanks, unlike comparisons.
-                    BooleanArray::from_unary(array, |it| pattern.matches(it.as_bytes(), true))
-                })
-            }
-            DataType::Binary => {
-                let array: &BinaryArray = self.array.as_binary();
-                Ok(BooleanArray::from_unary(array, |it| pattern.matches(it, false)))
-            }
-            other => Err(Error::internal(format!("LIKE over {other}"))),
-        }
+        // LIKE sees char(n) with its blanks, unlike comparisons.
+        let values = LikeValues::of(self.array.as_ref())?;
+        let matcher = LikeMatcher::new(bytes, escape, case_insensitive, values.is_text());
+        values.matched(|_, value| matcher.matches(value).map(Some))
     }
 
     /// Applies a test to the comparable bytes of each value of text, bytea or uuid.

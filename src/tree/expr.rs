@@ -207,7 +207,7 @@ impl Case {
     }
 }
 
-/// `LIKE`, a backslash standing before a character that means itself.
+/// `LIKE`, of text or of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Like {
     /// NOT LIKE.
@@ -218,6 +218,25 @@ pub struct Like {
     pub pattern: Box<Expr>,
     /// ILIKE.
     pub case_insensitive: bool,
+    /// What stands before a character that means itself.
+    pub escape: Option<char>,
+}
+
+impl Like {
+    /// `LIKE`, `ILIKE`.
+    pub fn word(&self) -> &'static str {
+        if self.case_insensitive { "ILIKE" } else { "LIKE" }
+    }
+}
+
+/// ` ESCAPE 'c'`, where it is not the usual one.
+pub fn escape_clause(escape: Option<char>) -> String {
+    match escape {
+        Some('\\') => String::new(),
+        Some('\'') => " ESCAPE ''''".to_string(),
+        Some(escape) => format!(" ESCAPE '{escape}'"),
+        None => " ESCAPE ''".to_string(),
+    }
 }
 
 /// A cast.

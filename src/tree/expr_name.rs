@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 
 use super::column::RelationAlias;
-use super::expr::{AggregateFunction, Expr, OrderKey};
+use super::expr::{AggregateFunction, Expr, OrderKey, escape_clause};
 use super::operator::Operator;
 use super::window::WindowFunction;
 use super::with_stack;
@@ -167,12 +167,9 @@ fn structure(expr: &Expr, f: &mut fmt::Formatter<'_>, part: Part<'_>) -> fmt::Re
         Expr::Like(like) => {
             part(&like.expr, f)?;
             let not = if like.negated { "NOT " } else { "" };
-            write!(
-                f,
-                " {not}{} ",
-                if like.case_insensitive { "ILIKE" } else { "LIKE" }
-            )?;
-            part(&like.pattern, f)
+            write!(f, " {not}{} ", like.word())?;
+            part(&like.pattern, f)?;
+            f.write_str(&escape_clause(like.escape))
         }
         Expr::Case(case) => {
             f.write_str("CASE ")?;

@@ -2,6 +2,7 @@
 
 use crate::catalog::TableDef;
 use crate::plan::{Predicate, literal};
+use crate::tree::escape_clause;
 use crate::types::Value;
 
 /// The predicate as SQL. What it cannot say in SQL it names by its columns: `(condition on a, b)`.
@@ -32,11 +33,7 @@ impl Printer<'_> {
                 case_insensitive,
             } => {
                 let operator = if *case_insensitive { "ILIKE" } else { "LIKE" };
-                let escape = match escape {
-                    Some('\\') => String::new(),
-                    Some(escape) => format!(" ESCAPE '{escape}'"),
-                    None => " ESCAPE ''".to_string(),
-                };
+                let escape = escape_clause(*escape);
                 format!("({} {operator} {}{escape})", self.name(*column), literal(pattern))
             }
             Predicate::RowIn { columns, rows } => {
