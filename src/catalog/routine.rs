@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::type_def::stored_name;
+use super::type_def::{OID_MARK, TypeDef, stored_name};
 use crate::types::SqlType;
 
 /// A function's or procedure's record.
@@ -222,6 +222,8 @@ pub enum RoutineType {
     Polymorphic(Polymorphic),
     /// The rows of the relation with this oid.
     Row(u32),
+    /// A domain: what its values are, under its conditions.
+    Domain(Arc<TypeDef>),
 }
 
 /// A type that each call decides.
@@ -269,10 +271,11 @@ impl Polymorphic {
 }
 
 impl RoutineType {
-    /// The type, if no call decides it and it is no row.
+    /// The type, if no call decides it and it is no row; of a domain, what it is over.
     pub fn sql_type(&self) -> Option<&SqlType> {
         match self {
             RoutineType::Sql(ty) => Some(ty),
+            RoutineType::Domain(ty) => ty.domain().map(|domain| &domain.ty),
             RoutineType::Polymorphic(_) | RoutineType::Row(_) => None,
         }
     }
@@ -283,6 +286,15 @@ impl RoutineType {
             RoutineType::Sql(ty) => stored_name(ty),
             RoutineType::Polymorphic(ty) => ty.name().to_string(),
             RoutineType::Row(oid) => format!("row {oid}"),
+            RoutineType::Domain(ty) => format!("{OID_MARK}{}", ty.oid),
+        }
+    }
+
+    /// The domain that it is.
+    pub fn domain(&self) -> Option<&Arc<TypeDef>> {
+        match self {
+            RoutineType::Domain(ty) => Some(ty),
+            RoutineType::Sql(_) | RoutineType::Polymorphic(_) | RoutineType::Row(_) => None,
         }
     }
 }
@@ -336,6 +348,15 @@ impl RoutineDef {
         signature(&self.name, self.inputs().map(|argument| &argument.ty))
     }
 
+    /// The domains that the columns of its result are of.
+    pub fn result_domains(&self) -> Vec<Option<&Arc<TypeDef>>> {
+        match &self.returns {
+            RoutineResult::Type(ty) => vec![ty.domain()],
+            RoutineResult::Outputs => self.outputs().map(|output| output.ty.domain()).collect(),
+            RoutineResult::Void | RoutineResult::Record | RoutineResult::Trigger => Vec::new(),
+        }
+    }
+
     /// The oids of the types that users made and that it is of.
     pub fn types_used(&self) -> Vec<u32> {
         let returned = match &self.returns {
@@ -346,6 +367,7 @@ impl RoutineDef {
         let all = all.flat_map(|ty| match ty {
             RoutineType::Sql(ty) => ty.user_types().into_iter().map(|(oid, _)| oid).collect(),
             RoutineType::Row(oid) => vec![*oid],
+            RoutineType::Domain(ty) => vec![ty.oid],
             RoutineType::Polymorphic(_) => Vec::new(),
         });
         all.collect()

@@ -138,7 +138,10 @@ fn type_of(name: &str, types: &UserTypes) -> Result<RoutineType> {
     }
     match name.strip_prefix("row ").and_then(|oid| oid.parse().ok()) {
         Some(oid) => Ok(RoutineType::Row(oid)),
-        None => types.of_stored_name(name).map(RoutineType::Sql),
+        None => match types.domain_of_stored_name(name) {
+            Some(domain) => Ok(RoutineType::Domain(Arc::clone(domain))),
+            None => types.of_stored_name(name).map(RoutineType::Sql),
+        },
     }
 }
 

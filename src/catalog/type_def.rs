@@ -229,6 +229,12 @@ impl UserTypes {
         Ok((0..dimensions).fold(found, |ty, _| SqlType::Array(Box::new(ty))))
     }
 
+    /// The domain that a stored name is of.
+    pub fn domain_of_stored_name(&self, name: &str) -> Option<&Arc<TypeDef>> {
+        let found = self.by_oid(name.strip_prefix(OID_MARK)?.parse().ok()?);
+        found.filter(|found| found.domain().is_some())
+    }
+
     /// The type with the labels that it has by now.
     pub fn as_it_is(&self, ty: &SqlType) -> SqlType {
         match ty {
@@ -242,7 +248,7 @@ impl UserTypes {
 }
 
 /// What stands before the oid of a type in a stored name.
-const OID_MARK: &str = "@";
+pub(super) const OID_MARK: &str = "@";
 
 /// The name by which a record names a type: as `format_type` prints it, or by its oid, which stays when it is renamed.
 pub fn stored_name(ty: &SqlType) -> String {

@@ -80,6 +80,7 @@ mod range_type;
 mod record_function;
 mod record_value;
 mod recursion_form;
+mod routine_arguments;
 mod routine_body;
 mod routine_call;
 mod routine_inline;

@@ -34,7 +34,7 @@ impl Takes for RoutineType {
             RoutineType::Polymorphic(Polymorphic::Array(_)) => T::AnyArray,
             RoutineType::Polymorphic(Polymorphic::Element("anyenum")) => T::AnyEnum,
             RoutineType::Polymorphic(_) => T::AnyElement,
-            RoutineType::Sql(_) | RoutineType::Row(_) => T::Any,
+            RoutineType::Sql(_) | RoutineType::Row(_) | RoutineType::Domain(_) => T::Any,
         }
     }
 }

@@ -39,8 +39,11 @@ impl RoutineBody {
 
     /// The query that may stand in the place of a call; `None`: the function is run. `wants_set`: in FROM.
     pub(super) fn inlined(routine: &RoutineDef, in_from: bool) -> Result<Option<Arc<ast::Query>>> {
-        let may_be =
-            routine.language == Language::Sql && routine.settings.is_empty() && !(in_from && routine.strict);
+        // The rows of a query are not asked what a domain wants.
+        let has_domains = || routine.result_domains().iter().any(Option::is_some);
+        let may_be = routine.language == Language::Sql
+            && routine.settings.is_empty()
+            && !(in_from && (routine.strict || has_domains()));
         match may_be {
             true => Ok(RoutineBody::of(routine)?.query.clone()),
             false => Ok(None),

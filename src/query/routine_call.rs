@@ -4,16 +4,14 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault};
-use super::coercion::{self, CastContext, type_name};
+use super::coercion::{self, type_name};
 use super::named_arguments;
 use super::overload::{Takes, choose, expanded};
-use super::scope::Scope;
 use crate::catalog::{
     Polymorphic, RoutineArgument, RoutineDef, RoutineKind, RoutineResult, RoutineType, Volatile,
 };
 use crate::error::StatementFault;
 use crate::functions::{self, Body, FunctionDef, RoutineForm, T, Volatility};
-use crate::parse;
 use crate::system::StatementContext;
 use crate::tree::{self, Expr, UnnestExpr};
 use crate::types::{RecordType, SqlType};
@@ -40,7 +38,7 @@ pub(super) struct CallArguments {
 
 /// Where an argument of a function comes from.
 #[derive(Clone, Copy)]
-enum Given {
+pub(super) enum Given {
     Argument(usize),
     Default,
     /// All from this one on, as an array.
@@ -173,102 +171,6 @@ impl Binder<'_> {
         }
     }
 
-    /// The function with its arguments, of the types that it declares.
-    fn with_arguments(
-        &mut self,
-        routine: Arc<RoutineDef>,
-        given: &[Given],
-        call: &CallArguments,
-        types: &[SqlType],
-    ) -> Result<ChosenRoutine> {
-        if self.ctx.hints.as_of.is_some() {
-            return Err(Error::unsupported(
-                format!("the function {} in a query AS OF SYSTEM TIME", routine.name),
-                Some(
-                    "What it reads would be of now: write FOR SYSTEM_TIME AS OF behind the tables that are meant.",
-                ),
-            ));
-        }
-        let inputs: Vec<&RoutineArgument> = routine.inputs().collect();
-        let mut wanted: Vec<T> = Vec::new();
-        let mut decided: Vec<SqlType> = Vec::new();
-        for (input, given) in inputs.iter().zip(given) {
-            if let Given::Argument(at) = given {
-                wanted.push(input.ty.polymorphic());
-                decided.push(types[*at].clone());
-            }
-        }
-        let is_polymorphic = inputs
-            .iter()
-            .any(|input| matches!(input.ty, RoutineType::Polymorphic(_)));
-        let element = match is_polymorphic {
-            true => Some(self.element_type(&routine.name, &wanted, &decided)?),
-            false => None,
-        };
-        let mut arguments = Vec::with_capacity(inputs.len());
-        for (input, given) in inputs.iter().zip(given) {
-            let ty = concrete(self.ctx, &input.ty, element.as_ref())?;
-            arguments.push(match given {
-                Given::Argument(at) => self.convert(call.bound[*at].clone(), &ty, CastContext::Implicit)?,
-                Given::Default => self.default_argument(input, &ty)?,
-                Given::Rest(from) => self.rest_as_array(&call.bound[*from..], &ty)?,
-            });
-        }
-        Ok(ChosenRoutine {
-            routine,
-            arguments,
-            element,
-        })
-    }
-
-    fn default_argument(&mut self, input: &RoutineArgument, ty: &SqlType) -> Result<Bound> {
-        let text = input.default.as_deref().unwrap_or("NULL");
-        let expr = parse::parse_expression(text).map_err(|error| Error::Corrupt {
-            what: format!("default {text}"),
-            reason: error.to_string(),
-        })?;
-        let nothing = Scope::default();
-        let place = Place {
-            scope: &nothing,
-            outer: None,
-            clause: super::Clause::Default,
-            windows: &[],
-        };
-        self.views += 1;
-        let bound = self.expression(&expr, place);
-        self.views -= 1;
-        self.as_assigned(bound?, ty)
-    }
-
-    /// A value as an assignment to one of the type has it. Errors: 42804.
-    pub(super) fn as_assigned(&mut self, bound: Bound, ty: &SqlType) -> Result<Bound> {
-        match coercion::is_assignable(&bound.ty, ty) {
-            true => self.convert(bound, ty, CastContext::Explicit),
-            false => Err(Error::DatatypeMismatch {
-                message: format!(
-                    "the function gives type {}, not type {}",
-                    type_name(&bound.ty),
-                    type_name(ty)
-                ),
-                hint: None,
-            }),
-        }
-    }
-
-    fn rest_as_array(&mut self, rest: &[Bound], ty: &SqlType) -> Result<Bound> {
-        let item = ty.item_type().cloned().unwrap_or(SqlType::Text);
-        let mut items = Vec::with_capacity(rest.len());
-        for bound in rest {
-            let bound = self.convert(bound.clone(), &item, CastContext::Implicit)?;
-            items.push((bound.expr, bound.ty));
-        }
-        let definition = ("array", functions::MAKE_ARRAY, false, Volatility::Immutable);
-        Ok(Bound::new(
-            tree::call(definition, items, ty.clone(), &self.settings),
-            ty.clone(),
-        ))
-    }
-
     /// `t.f`, where f is no column of t but a function of its rows.
     pub(super) fn function_of_row(
         &mut self,
@@ -304,17 +206,25 @@ impl Binder<'_> {
                 Some("Call it in FROM: SELECT * FROM function(...) AS name (column type, ...)."),
             ));
         };
-        if !routine.returns_set
-            && !routine.returns.is_row()
-            && let Some(inlined) = self.inlined_value(&chosen, &ty, place)?
-        {
-            return Ok(inlined);
+        if routine.returns_set {
+            return self.routine_run(chosen, ty, RoutineForm::Values);
         }
-        let form = match routine.returns_set {
-            true => RoutineForm::Values,
-            false => RoutineForm::Value,
+        let inlined = match routine.returns.is_row() {
+            true => None,
+            false => self.inlined_value(&chosen, &ty, place)?,
         };
-        Ok(self.routine_run(chosen, ty, form))
+        match inlined {
+            Some(value) => self.as_returned(value, &routine),
+            None => self.routine_run(chosen, ty, RoutineForm::Value),
+        }
+    }
+
+    /// A value as the function gives it.
+    fn as_returned(&mut self, value: Bound, routine: &RoutineDef) -> Result<Bound> {
+        match &routine.returns {
+            RoutineResult::Type(ty) => self.of_declared(value, ty),
+            _ => Ok(value),
+        }
     }
 
     /// The type of what a call gives; `None`: rows of columns that the call does not say.
@@ -346,8 +256,13 @@ impl Binder<'_> {
     }
 
     /// A call that is run for each row.
-    pub(super) fn routine_run(&mut self, chosen: ChosenRoutine, ty: SqlType, form: RoutineForm) -> Bound {
-        let routine = &chosen.routine;
+    pub(super) fn routine_run(
+        &mut self,
+        chosen: ChosenRoutine,
+        ty: SqlType,
+        form: RoutineForm,
+    ) -> Result<Bound> {
+        let routine = chosen.routine;
         let volatility = match routine.volatile {
             Volatile::Immutable => Volatility::Immutable,
             Volatile::Stable => Volatility::Stable,
@@ -370,8 +285,8 @@ impl Binder<'_> {
             .collect();
         let call = tree::call(definition, arguments, returns, &self.settings);
         match form {
-            RoutineForm::Value => Bound::new(call, ty),
-            RoutineForm::Values => Bound::new(Expr::Unnest(UnnestExpr::new(call)), ty),
+            RoutineForm::Value => self.as_returned(Bound::new(call, ty), &routine),
+            RoutineForm::Values => Ok(Bound::new(Expr::Unnest(UnnestExpr::new(call)), ty)),
         }
     }
 }
@@ -411,7 +326,9 @@ fn candidates(
             });
             if !is_hidden {
                 let wanted = wanted.into_iter().map(|ty| match ty {
-                    RoutineType::Row(_) => concrete(ctx, &ty, None).map(RoutineType::Sql),
+                    RoutineType::Row(_) | RoutineType::Domain(_) => {
+                        concrete(ctx, &ty, None).map(RoutineType::Sql)
+                    }
                     ty => Ok(ty),
                 });
                 let wanted = wanted.map(|ty| ty.map(Wanted::Users)).collect::<Result<_>>()?;
@@ -444,6 +361,7 @@ pub(super) fn check_callable(routine: &RoutineDef) -> Result<()> {
 pub(crate) fn described(routine: &RoutineDef) -> String {
     let types = routine.inputs().map(|input| match &input.ty {
         RoutineType::Sql(ty) => type_name(ty),
+        RoutineType::Domain(ty) => ty.name.clone(),
         ty => ty.stored_name(),
     });
     format!("{}({})", routine.name, types.collect::<Vec<_>>().join(", "))
@@ -454,6 +372,7 @@ pub(crate) fn wrong_result(routine: &RoutineDef, detail: &str) -> Error {
     let declared = match &routine.returns {
         RoutineResult::Void => "void".to_string(),
         RoutineResult::Type(RoutineType::Sql(ty)) => ty.full_base_name(),
+        RoutineResult::Type(RoutineType::Domain(ty)) => ty.name.clone(),
         RoutineResult::Type(RoutineType::Polymorphic(ty)) => ty.name().to_string(),
         RoutineResult::Type(RoutineType::Row(_)) | RoutineResult::Outputs | RoutineResult::Record => {
             "record".to_string()
@@ -479,6 +398,7 @@ pub(crate) fn concrete(
     let decided = || element.cloned().unwrap_or(SqlType::Text);
     Ok(match ty {
         RoutineType::Sql(ty) => ty.clone(),
+        RoutineType::Domain(ty) => ty.sql_type(),
         RoutineType::Polymorphic(Polymorphic::Element(_)) => decided(),
         RoutineType::Polymorphic(Polymorphic::Array(_)) => SqlType::Array(Box::new(decided())),
         RoutineType::Row(oid) => {

@@ -260,7 +260,7 @@ impl Binder<'_> {
             true => RoutineForm::Values,
             false => RoutineForm::Value,
         };
-        let (arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left);
+        let (arrays, row, ordinality) = self.arrays_of_runs(call, chosen, &ty, form, keep_left)?;
         let mut plan = unnest_columns(plan, arrays)?;
         let row = Bound::new(Expr::Column(Column::new_unqualified(&row)), ty);
         let mut found = match is_value {
@@ -308,8 +308,8 @@ impl Binder<'_> {
         ty: &SqlType,
         form: RoutineForm,
         keep_left: bool,
-    ) -> (Vec<(Expr, String)>, String, Option<ScopeColumn>) {
-        let bound = self.routine_run(chosen, ty.clone(), form);
+    ) -> Result<(Vec<(Expr, String)>, String, Option<ScopeColumn>)> {
+        let bound = self.routine_run(chosen, ty.clone(), form)?;
         let array = match bound.expr {
             Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
             // A function of one value is a table of one row.
@@ -337,7 +337,7 @@ impl Binder<'_> {
                 bound: Bound::new(Expr::Column(Column::new_unqualified(&name)), SqlType::Int8),
             });
         }
-        (arrays, row, ordinality)
+        Ok((arrays, row, ordinality))
     }
 
     /// The columns of rows, each under a name of its own.

@@ -44,6 +44,13 @@ pub(crate) fn name_by_oid(domain: &TypeDef) -> DataType {
     DataType::Custom(ObjectName::from(vec![name]), Vec::new())
 }
 
+/// The name of a domain in a statement that is kept: one asked by its oid would not know of the domain's changes.
+pub(crate) fn name_of(domain: &TypeDef) -> DataType {
+    let parts = [&domain.schema, &domain.name];
+    let parts = parts.map(|part| Ident::with_quote('"', part.clone()));
+    DataType::Custom(ObjectName::from(parts.to_vec()), Vec::new())
+}
+
 /// `known`: what the name means in every database.
 fn resolve(
     ctx: &StatementContext,

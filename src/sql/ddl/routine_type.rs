@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::catalog::{Polymorphic, RoutineType};
 use crate::parse::routine::WrittenType;
+use crate::query::type_name::NamedType;
 use crate::sql::plpgsql::type_of;
 use crate::system::StatementContext;
 use crate::types::SqlType;
@@ -23,7 +24,7 @@ pub(super) enum Resolved {
 pub(super) fn resolve(ctx: &StatementContext, written: &WrittenType) -> Result<Resolved> {
     let named = match written {
         WrittenType::Named(named) => named,
-        written => return type_of(ctx, written).map(|ty| Resolved::Type(RoutineType::Sql(bare(ty)))),
+        written => return type_of(ctx, written).map(|named| Resolved::Type(declared(named))),
     };
     let word = named.to_string().to_lowercase();
     match word.strip_prefix("pg_catalog.").unwrap_or(&word) {
@@ -36,11 +37,15 @@ pub(super) fn resolve(ctx: &StatementContext, written: &WrittenType) -> Result<R
             }
         }
     }
-    match type_of(ctx, written) {
+    type_of(ctx, written).map(|named| Resolved::Type(declared(named)))
+}
+
+fn declared(named: NamedType) -> RoutineType {
+    match (named.domain, named.ty) {
+        (Some(domain), _) => RoutineType::Domain(domain),
         // The row of a relation has the columns that this has when the function is called.
-        Ok(SqlType::Record(row)) if row.is_of_relation() => Ok(Resolved::Type(RoutineType::Row(row.oid))),
-        Ok(ty) => Ok(Resolved::Type(RoutineType::Sql(bare(ty)))),
-        Err(error) => Err(error),
+        (None, SqlType::Record(row)) if row.is_of_relation() => RoutineType::Row(row.oid),
+        (None, ty) => RoutineType::Sql(bare(ty)),
     }
 }
 
@@ -57,6 +62,7 @@ fn bare(ty: SqlType) -> SqlType {
 pub(super) fn shown(ctx: &StatementContext, ty: &RoutineType) -> String {
     match ty {
         RoutineType::Sql(ty) => ty.to_string(),
+        RoutineType::Domain(ty) => ty.name.clone(),
         RoutineType::Polymorphic(ty) => ty.name().to_string(),
         RoutineType::Row(oid) => {
             let relation = ctx

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::frame::{Flow, Frame};
 use super::program::end_transactions;
 use super::rows::find_cursor;
-use super::variable::{Holder, REFCURSOR, Variable};
+use super::variable::{Holder, REFCURSOR, Variable, assign};
 use crate::error::Raised;
 use crate::parse::command::Movement;
 use crate::parse::plpgsql::tree::{
@@ -59,13 +59,14 @@ impl Frame {
         let (names, variables) = (self.names.len(), self.variables.len());
         for ((argument, ty), value) in arguments.iter().zip(given) {
             let (value, from) = self.evaluate(value).await?;
-            let ty = super::variable::type_of(&self.ctx, ty)?;
-            let value = assigned(&self.ctx, value, &from, &ty)?;
-            self.declare(
-                argument,
-                Some(&cursor.to_string()),
-                Variable::of(Holder::Scalar { ty, value }),
-            );
+            let named = super::variable::type_of(&self.ctx, ty)?;
+            let mut variable = Variable {
+                domain: named.domain,
+                ..Variable::scalar(named.ty)
+            };
+            let (value, from) = self.of_domain(variable.domain.clone(), value, from).await?;
+            assign(&self.ctx, &mut variable, argument, value, &from)?;
+            self.declare(argument, Some(&cursor.to_string()), variable);
         }
         let opened = self.open_fragment(&query.text, *scroll).await;
         self.names.truncate(names);
@@ -152,7 +153,7 @@ impl Frame {
         let columns = open.names_and_types();
         drop(open);
         let found = row.is_some();
-        self.assign_columns(&into.targets, &columns, row)?;
+        self.assign_columns(&into.targets, &columns, row).await?;
         self.row_count = i64::from(found);
         self.set_found(found);
         Ok(())
@@ -226,7 +227,7 @@ impl Frame {
             drop(open);
             let is_last = row.is_none();
             if !is_last || !any {
-                self.assign_columns(targets, &columns, row)?;
+                self.assign_columns(targets, &columns, row).await?;
             }
             if is_last {
                 break;

@@ -8,7 +8,7 @@ use crate::types::{SqlType, Value};
 
 impl Frame {
     /// `line`: that of the statement.
-    pub(super) fn diagnostics(
+    pub(super) async fn diagnostics(
         &mut self,
         stacked: bool,
         items: &[(Target, String)],
@@ -26,7 +26,7 @@ impl Frame {
                     SqlType::Text,
                 ),
             };
-            self.assign_to(target, value, &ty)?;
+            self.assign_to(target, value, &ty).await?;
         }
         Ok(())
     }

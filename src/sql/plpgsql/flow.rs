@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::frame::{Flow, Frame};
-use super::variable::{Holder, REFCURSOR, Variable, assign, holder_of, null_value};
+use super::variable::{Holder, REFCURSOR, Variable, assign, null_value, variable_of};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{
     Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target, VariableType,
@@ -73,11 +73,10 @@ impl Frame {
                 not_null,
                 default,
             } => {
-                let holder = match self.holder_like_variable(ty) {
-                    Some(holder) => holder,
-                    None => holder_of(&self.ctx, ty)?,
+                let mut variable = match self.like_variable(ty) {
+                    Some(variable) => variable,
+                    None => variable_of(&self.ctx, ty)?,
                 };
-                let mut variable = Variable::of(holder);
                 variable.not_null = *not_null;
                 if let Some(default) = default {
                     if let (Holder::Record(_) | Holder::Row(_), Some(other)) =
@@ -86,10 +85,14 @@ impl Frame {
                         variable.holder = other;
                     } else {
                         let (value, from) = self.evaluate(default).await?;
+                        let (value, from) = self.of_domain(variable.domain.clone(), value, from).await?;
                         assign(&self.ctx, &mut variable, &declaration.name, value, &from)?;
                     }
                 } else if *not_null {
                     return Err(null_value(&declaration.name));
+                } else {
+                    self.of_domain(variable.domain.clone(), Value::Null, SqlType::Unknown)
+                        .await?;
                 }
                 variable.constant = *constant;
                 self.declare(&declaration.name, label, variable);
@@ -99,7 +102,7 @@ impl Frame {
     }
 
     /// What `variable%TYPE` declares: the same as the variable, or its field, empty. `None`: it names no variable.
-    fn holder_like_variable(&self, ty: &VariableType) -> Option<Holder> {
+    fn like_variable(&self, ty: &VariableType) -> Option<Variable> {
         let VariableType::Written(WrittenType::OfColumn(name)) = ty else {
             return None;
         };
@@ -108,11 +111,15 @@ impl Frame {
             .iter()
             .map(|part| part.as_ident().map(crate::parse::names::fold));
         let (at, field) = self.resolve(&parts.collect::<Option<Vec<_>>>()?).ok()?;
-        match (&self.variables[at].holder, field) {
-            (Holder::Scalar { ty, .. }, None) => Some(Holder::new(ty.clone(), Value::Null)),
+        let variable = &self.variables[at];
+        match (&variable.holder, field) {
+            (Holder::Scalar { ty, .. }, None) => Some(Variable {
+                domain: variable.domain.clone(),
+                ..Variable::scalar(ty.clone())
+            }),
             (Holder::Row(fields) | Holder::Record(Some(fields)), Some(field)) => {
                 let found = fields.iter().find(|known| known.name == field)?;
-                Some(Holder::new(found.ty.clone(), Value::Null))
+                Some(Variable::of(Holder::new(found.ty.clone(), Value::Null)))
             }
             _ => None,
         }
@@ -267,7 +274,7 @@ impl Frame {
             } => self.fetch(cursor, direction, into).await?,
             Kind::Move { cursor, direction } => self.move_cursor(cursor, direction).await?,
             Kind::Close { cursor } => self.close(cursor)?,
-            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items, line)?,
+            Kind::Diagnostics { stacked, items } => self.diagnostics(*stacked, items, line).await?,
             _ => {}
         }
         Ok(Flow::Next)
@@ -295,7 +302,7 @@ impl Frame {
             )),
             false => error,
         })?;
-        self.assign_to(target, value, &from)
+        self.assign_to(target, value, &from).await
     }
 
     /// The whole of what the variable holds, with a part of it replaced, as UPDATE would have it.
@@ -313,10 +320,12 @@ impl Frame {
     }
 
     /// Gives a variable, or a field, a value.
-    pub(super) fn assign_to(&mut self, target: &Target, value: Value, from: &SqlType) -> Result<()> {
+    pub(super) async fn assign_to(&mut self, target: &Target, value: Value, from: &SqlType) -> Result<()> {
         let (at, field) = self.resolve(&target.parts)?;
         let Some(field) = field else {
-            return assign(&self.ctx, &mut self.variables[at], &target.name(), value, from);
+            let domain = self.variables[at].domain.clone();
+            let (value, from) = self.of_domain(domain, value, from.clone()).await?;
+            return assign(&self.ctx, &mut self.variables[at], &target.name(), value, &from);
         };
         super::variable::check_assignable(&self.variables[at], &target.name())?;
         let record = target.parts[target.parts.len() - 2].clone();
@@ -480,7 +489,7 @@ impl Frame {
         for value in parts(items, dimensions - slice) {
             any = true;
             match (targets, value) {
-                ([target], value) => self.assign_to(target, value, ty)?,
+                ([target], value) => self.assign_to(target, value, ty).await?,
                 (targets, value) => {
                     let columns = match ty {
                         SqlType::Record(row) => {
@@ -495,7 +504,7 @@ impl Frame {
                         Value::Record(values) => values,
                         value => vec![value],
                     };
-                    self.assign_columns(targets, &columns, Some(values))?;
+                    self.assign_columns(targets, &columns, Some(values)).await?;
                 }
             }
             if let Some(flow) = self.round(body, label).await? {

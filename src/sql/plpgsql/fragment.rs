@@ -65,7 +65,7 @@ impl Frame {
         Ok(statement)
     }
 
-    fn bind(&mut self, values: Vec<(Value, SqlType)>) {
+    pub(super) fn bind(&mut self, values: Vec<(Value, SqlType)>) {
         self.ctx.parameter_types = values.iter().map(|(_, ty)| ty.clone()).collect();
         self.ctx.parameters = values.into_iter().map(|(value, _)| value).collect();
     }

@@ -1,6 +1,6 @@
 //! `Frame`: one run of a body: its variables and their names, what it has given so far, the errors that it handles.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::name_in_context;
@@ -10,6 +10,7 @@ use crate::catalog::{ArgumentMode, RoutineDef, RoutineResult, RoutineType};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Block, VariableConflict};
 use crate::query;
+use crate::sql::Statement;
 use crate::sql::routine_run::{element_of, returned_types};
 use crate::system::{RoutineCall, StatementContext};
 use crate::types::{SqlType, Value};
@@ -67,6 +68,8 @@ pub(super) struct Frame {
     pub(super) handled: Vec<Error>,
     /// How many transactions had been ended when it entered the one at hand.
     pub(super) transactions_seen: u64,
+    /// Casts to the domains of its variables.
+    pub(super) domain_casts: HashMap<u32, Arc<Statement>>,
     /// Whether the error on its way says where it was met.
     pub(super) is_located: bool,
 }
@@ -92,6 +95,7 @@ impl Frame {
             rows: VecDeque::new(),
             returned: None,
             handled: Vec::new(),
+            domain_casts: HashMap::new(),
             is_located: false,
         };
         frame.found = frame.declare(
@@ -125,7 +129,10 @@ impl Frame {
                 false => (frame.output_type(&routine, &argument.ty), Value::Null),
             };
             let at = frame.variables.len();
-            frame.variables.push(Variable::of(Holder::new(ty, value)));
+            frame.variables.push(Variable {
+                domain: argument.ty.domain().cloned(),
+                ..Variable::of(Holder::new(ty, value))
+            });
             if argument.mode.is_input() {
                 frame.inputs.push(at);
             }

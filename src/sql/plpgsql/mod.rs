@@ -3,6 +3,7 @@
 
 mod cursors;
 mod diagnostics;
+mod domains;
 mod flow;
 mod fragment;
 mod frame;

@@ -20,19 +20,26 @@ impl Frame {
             return Ok(());
         }
         let (value, from) = self.evaluate(value).await?;
-        let wanted = self.wanted.as_ref().and_then(|wanted| wanted.first()).cloned();
-        let value = match wanted {
-            Some(ty) => assigned(&self.ctx, value, &from, &ty).map_err(|error| {
-                self.is_located = true;
-                error.within(format!(
-                    "PL/pgSQL function {} while casting return value to function's return type",
-                    self.name
-                ))
-            })?,
-            None => value,
-        };
+        let value = self.wanted_value(value, from).await.map_err(|error| {
+            self.is_located = true;
+            error.within(format!(
+                "PL/pgSQL function {} while casting return value to function's return type",
+                self.name
+            ))
+        })?;
         self.returned = Some(vec![value]);
         Ok(())
+    }
+
+    /// A value of the type that the function declares.
+    async fn wanted_value(&mut self, value: Value, from: SqlType) -> Result<Value> {
+        let domains = self.routine.as_ref().map(|routine| routine.result_domains());
+        let domain = domains.and_then(|domains| domains.first().copied().flatten().cloned());
+        let (value, from) = self.of_domain(domain, value, from).await?;
+        match self.wanted.as_ref().and_then(|wanted| wanted.first()) {
+            Some(ty) => assigned(&self.ctx, value, &from, ty),
+            None => Ok(value),
+        }
     }
 
     /// Whether the function gives rows of several columns.
@@ -104,11 +111,7 @@ impl Frame {
             Some(value) if self.gives_rows() => self.row_of(value).await?,
             Some(value) => {
                 let (value, from) = self.evaluate(value).await?;
-                let wanted = self.wanted.as_ref().and_then(|wanted| wanted.first());
-                vec![match wanted {
-                    Some(ty) => assigned(&self.ctx, value, &from, ty)?,
-                    None => value,
-                }]
+                vec![self.wanted_value(value, from).await?]
             }
         };
         self.keep(row)

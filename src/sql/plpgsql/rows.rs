@@ -52,7 +52,7 @@ impl Frame {
         let targets = self.call_targets(&call.text);
         let outputs = targets.into_iter().flatten();
         for ((target, value), column) in outputs.zip(row).zip(columns) {
-            self.assign_to(&target, value, &column.ty)?;
+            self.assign_to(&target, value, &column.ty).await?;
         }
         Ok(())
     }
@@ -155,13 +155,13 @@ impl Frame {
             i64::try_from(written).unwrap_or(i64::MAX)
         });
         let columns: Vec<(String, SqlType)> = columns_of(&ran);
-        self.assign_columns(&into.targets, &columns, first)?;
+        self.assign_columns(&into.targets, &columns, first).await?;
         self.set_found(found);
         Ok(())
     }
 
     /// Gives variables the columns of a row.
-    pub(super) fn assign_columns(
+    pub(super) async fn assign_columns(
         &mut self,
         targets: &[Target],
         columns: &[(String, SqlType)],
@@ -184,7 +184,7 @@ impl Frame {
                 Some((value, (_, ty))) => (value, ty.clone()),
                 None => (Value::Null, SqlType::Text),
             };
-            self.assign_to(target, value, &ty)?;
+            self.assign_to(target, value, &ty).await?;
         }
         Ok(())
     }
@@ -299,14 +299,14 @@ impl Frame {
         let (mut any, mut result) = (false, Flow::Next);
         while let Some(row) = ran.rows.next().await? {
             any = true;
-            self.assign_columns(targets, &columns, Some(row))?;
+            self.assign_columns(targets, &columns, Some(row)).await?;
             if let Some(flow) = self.round(body, label).await? {
                 result = flow;
                 break;
             }
         }
         if !any {
-            self.assign_columns(targets, &columns, None)?;
+            self.assign_columns(targets, &columns, None).await?;
         }
         self.set_found(any);
         Ok(result)

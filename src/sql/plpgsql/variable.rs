@@ -1,11 +1,11 @@
 //! Variables of a run: scalars, and records, whose fields may be of other types each time.
 
-use crate::catalog::{Access, Object};
+use crate::catalog::{Access, Object, TypeDef};
 use crate::error::Raised;
 use crate::parse::names;
 use crate::parse::plpgsql::tree::VariableType;
 use crate::parse::routine::WrittenType;
-use crate::query::type_name;
+use crate::query::type_name::{self, NamedType};
 use crate::sql::relation::relation;
 use crate::sql::routine_run::assigned;
 use crate::system::StatementContext;
@@ -39,6 +39,8 @@ pub(super) enum Holder {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Variable {
     pub(super) holder: Holder,
+    /// The domain that its values are of.
+    pub(super) domain: Option<Arc<TypeDef>>,
     pub(super) constant: bool,
     pub(super) not_null: bool,
 }
@@ -88,6 +90,7 @@ impl Variable {
     pub(super) fn of(holder: Holder) -> Variable {
         Variable {
             holder,
+            domain: None,
             constant: false,
             not_null: false,
         }
@@ -102,15 +105,15 @@ impl Variable {
     }
 }
 
-/// What a declaration of this type holds. Errors: 42704, 42P01, 42703.
-pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Holder> {
+/// What a declaration of this type makes. Errors: 42704, 42P01, 42703.
+pub(super) fn variable_of(ctx: &StatementContext, ty: &VariableType) -> Result<Variable> {
     let written = match ty {
-        VariableType::Record => return Ok(Holder::Record(None)),
-        VariableType::Cursor => return Ok(Holder::new(REFCURSOR, Value::Null)),
+        VariableType::Record => return Ok(Variable::of(Holder::Record(None))),
+        VariableType::Cursor => return Ok(Variable::scalar(REFCURSOR)),
         VariableType::Written(written) => written,
     };
     match written {
-        WrittenType::OfRow(name) => fields_of(ctx, name).map(Holder::Row),
+        WrittenType::OfRow(name) => Ok(Variable::of(Holder::Row(fields_of(ctx, name)?))),
         written => {
             // The name of a relation is that of its row type.
             if let WrittenType::Named(sqlparser::ast::DataType::Custom(name, modifiers)) = written
@@ -118,26 +121,21 @@ pub(super) fn holder_of(ctx: &StatementContext, ty: &VariableType) -> Result<Hol
                 && relation(ctx, name, Access::Name).is_ok()
                 && type_of(ctx, written).is_err()
             {
-                return fields_of(ctx, name).map(Holder::Row);
+                return Ok(Variable::of(Holder::Row(fields_of(ctx, name)?)));
             }
-            Ok(Holder::new(type_of(ctx, written)?, Value::Null))
+            let named = type_of(ctx, written)?;
+            Ok(Variable {
+                domain: named.domain,
+                ..Variable::of(Holder::new(named.ty, Value::Null))
+            })
         }
     }
 }
 
-/// A scalar type as written. Errors: 42704, 42P01, 42703; 0A000 for a domain with conditions.
-pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> Result<SqlType> {
+/// A scalar type as written. Errors: 42704, 42P01, 42703.
+pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> Result<NamedType> {
     match written {
-        WrittenType::Named(named) => {
-            let named = type_name::named_type(ctx, named)?;
-            match named.domain {
-                Some(domain) => Err(Error::unsupported(
-                    format!("domain {} as the type of a variable or an argument", domain.name),
-                    Some("Use the type that it is over, and cast to the domain where its conditions matter."),
-                )),
-                None => Ok(named.ty),
-            }
-        }
+        WrittenType::Named(named) => type_name::named_type(ctx, named),
         WrittenType::OfColumn(name) => {
             let Some((column, table)) = name.0.split_last().filter(|(_, table)| !table.is_empty()) else {
                 return Err(Error::UndefinedObject {
@@ -147,12 +145,22 @@ pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> 
             };
             let column = column.as_ident().map(names::fold).unwrap_or_default();
             let table = sqlparser::ast::ObjectName(table.to_vec());
+            let domain = match relation(ctx, &table, Access::Name)? {
+                Object::Table(table) => {
+                    let found = table.column_index(&column).map(|at| &table.columns[at]);
+                    found.and_then(|column| column.domain.clone())
+                }
+                _ => None,
+            };
             let fields = fields_of(ctx, &table)?;
             let found = fields.into_iter().find(|field| field.name == column);
-            found.map(|field| field.ty).ok_or_else(|| Error::UndefinedColumn {
-                name: format!("\"{column}\" of relation \"{table}\""),
-                hint: None,
-            })
+            let ty = found
+                .map(|field| field.ty)
+                .ok_or_else(|| Error::UndefinedColumn {
+                    name: format!("\"{column}\" of relation \"{table}\""),
+                    hint: None,
+                })?;
+            Ok(NamedType { ty, domain })
         }
         WrittenType::OfRow(name) => Err(Error::unsupported(format!("{name}%ROWTYPE here"), None)),
     }
@@ -192,7 +200,7 @@ pub(super) fn check_type(ctx: &StatementContext, ty: &VariableType) -> Result<()
     match ty {
         // A relation may be made by then.
         VariableType::Written(WrittenType::OfRow(_) | WrittenType::OfColumn(_)) => Ok(()),
-        ty => holder_of(ctx, ty).map(drop),
+        ty => variable_of(ctx, ty).map(drop),
     }
 }
 

@@ -13,7 +13,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::plpgsql;
-use super::routine_run::inner_context;
+use super::routine_run::{check_rows, inner_context};
 use crate::catalog::{Language, RoutineDef, RoutineKind, Volatile};
 use crate::error::Limit;
 use crate::system::{CALLS_MAX, RoutineCall, Settings, StatementContext};
@@ -35,11 +35,14 @@ pub(crate) fn call_routine(
                 ),
             });
         }
-        let ctx = context_of(ctx, &call.routine)?;
-        match call.routine.language {
-            Language::Sql => sql_body::run(ctx, call).await,
-            Language::Plpgsql => plpgsql::call(ctx, call).await,
-        }
+        let routine = Arc::clone(&call.routine);
+        let ctx = context_of(ctx, &routine)?;
+        let rows = match routine.language {
+            Language::Sql => sql_body::run(ctx.clone(), call).await?,
+            Language::Plpgsql => plpgsql::call(ctx.clone(), call).await?,
+        };
+        check_rows(&ctx, &routine, &rows).await?;
+        Ok(rows)
     }
     .boxed()
 }

@@ -3,7 +3,7 @@
 
 use crate::catalog::{
     ArgumentMode, BodyKind, Catalog, Parallel, RoutineArgument, RoutineDef, RoutineKind, RoutineResult,
-    RoutineType, Volatile,
+    RoutineType, TypeDef, Volatile,
 };
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::types::SqlType;
@@ -31,6 +31,7 @@ pub(crate) fn type_oid(ty: &RoutineType) -> u32 {
         RoutineType::Polymorphic(ty) => ty.oid(),
         // A row type has the oid of its relation.
         RoutineType::Row(oid) => *oid,
+        RoutineType::Domain(ty) => ty.oid,
     }
 }
 
@@ -59,6 +60,7 @@ impl Reader<'_> {
     fn type_name(&self, ty: &RoutineType) -> String {
         match ty {
             RoutineType::Sql(ty) => self.sql_type_name(ty),
+            RoutineType::Domain(ty) => self.made_type_name(ty),
             RoutineType::Polymorphic(ty) => ty.name().to_string(),
             RoutineType::Row(oid) => {
                 let mut relations = self.catalog.relations.iter();
@@ -73,23 +75,22 @@ impl Reader<'_> {
         let Some(made) = types.by_oid(ty.innermost().oid()) else {
             return ty.to_string();
         };
-        let found = types.find(None, &made.name, self.search_path);
-        let name = match found.is_some_and(|found| found.oid == made.oid) {
+        self.made_type_name(made) + if ty.dimensions() > 0 { "[]" } else { "" }
+    }
+
+    /// The same of a type that a user made.
+    fn made_type_name(&self, made: &TypeDef) -> String {
+        let found = self.catalog.types.find(None, &made.name, self.search_path);
+        match found.is_some_and(|found| found.oid == made.oid) {
             true => quote_ident(&made.name),
             false => qualified(&made.schema, &made.name),
-        };
-        name + if ty.dimensions() > 0 { "[]" } else { "" }
+        }
     }
 }
 
 /// Its arguments.
 pub(crate) fn arguments(reader: Reader<'_>, routine: &RoutineDef, shown: Shown) -> String {
-    let is_shown = |argument: &&RoutineArgument| {
-        argument.mode != ArgumentMode::Table
-            && (shown == Shown::All
-                || argument.mode != ArgumentMode::Out
-                || routine.kind == RoutineKind::Procedure)
-    };
+    let is_shown = |argument: &&RoutineArgument| argument.mode != ArgumentMode::Table;
     let parts = routine.arguments.iter().filter(is_shown).map(|argument| {
         let mode = match argument.mode {
             ArgumentMode::In if routine.kind == RoutineKind::Procedure => "IN ",
@@ -121,8 +122,8 @@ pub(crate) fn default_text(default: &str, ty: &RoutineType) -> String {
         && default.starts_with('\'')
         && default.ends_with('\'')
         && !default[1..default.len() - 1].replace("''", "").contains('\'');
-    match ty {
-        RoutineType::Sql(ty) if is_string || default.eq_ignore_ascii_case("null") => {
+    match ty.sql_type() {
+        Some(ty) if is_string || default.eq_ignore_ascii_case("null") => {
             let constant = if is_string {
                 default.to_string()
             } else {
@@ -130,7 +131,7 @@ pub(crate) fn default_text(default: &str, ty: &RoutineType) -> String {
             };
             format!("{constant}::{ty}")
         }
-        RoutineType::Sql(SqlType::Bool) => default.to_lowercase(),
+        Some(SqlType::Bool) => default.to_lowercase(),
         _ => default.to_string(),
     }
 }

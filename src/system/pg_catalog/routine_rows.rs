@@ -132,7 +132,7 @@ fn variadic_item(ty: &RoutineType) -> u32 {
     match ty {
         RoutineType::Sql(ty) => ty.item_type().map_or(0, crate::types::SqlType::oid),
         RoutineType::Polymorphic(_) => 2283,
-        RoutineType::Row(_) => 0,
+        RoutineType::Row(_) | RoutineType::Domain(_) => 0,
     }
 }
 
@@ -336,7 +336,7 @@ fn type_cells(source: &Source<'_>, ty: &RoutineType) -> [Cell; 3] {
             };
             [Some(shown), text("pg_catalog"), name]
         }
-        RoutineType::Sql(_) => {
+        RoutineType::Sql(_) | RoutineType::Domain(_) => {
             let user = source.objects.user_type(oid).map(|user| user.ty);
             let schema = user.map(|ty| ty.schema.clone());
             [text("USER-DEFINED"), schema, user.map(|ty| ty.name.clone())]
