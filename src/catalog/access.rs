@@ -290,11 +290,8 @@ impl Catalog {
             Some(Relation::Sequence(sequence)) => return Some(Object::Sequence(sequence)),
             None => {}
         }
-        let relations = self.relations.in_schema(schema).iter();
-        relations.filter_map(Relation::get_table).find_map(|table| {
-            let index = table.all_indexes().find(|index| index.name == name)?;
-            Some(Object::Index(table, index))
-        })
+        let (table, index) = self.relations.index(schema, name)?;
+        Some(Object::Index(table, index))
     }
 
     /// The error for a name that nothing has: 42P01 with the nearest name, 42704 for an index to be dropped; 3F000 in no schema, but for

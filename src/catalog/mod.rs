@@ -91,7 +91,9 @@ mod shown_relation;
 mod split_options;
 mod stored_calls;
 mod stored_query;
+mod table_cache;
 mod table_def;
+mod table_fields;
 mod table_options;
 mod trash;
 mod trash_change;
@@ -136,9 +138,10 @@ pub use setting_overrides::{SettingOverrides, SettingsOwner};
 pub use shown_relation::ShownRelation;
 pub use split_options::SplitOptions;
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
+pub use table_cache::TableCache;
 pub use table_def::{
     COLUMNS_MAX, ColumnDef, ColumnDefault, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn,
-    NO_SEQUENCE, Rekeying, TableCache, TableDef, Unverified,
+    NO_SEQUENCE, Rekeying, TableDef, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,

@@ -2,9 +2,10 @@
 //! a copy must be cheap: it shares the definitions, and has no keys of its own.
 
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
-use super::{Relation, TableDef};
+use super::{IndexDef, Relation, TableDef};
 use crate::codec::keyspace::TableId;
 
 /// Tables and views, in the order of schema and name.
@@ -13,20 +14,38 @@ pub struct Relations {
     all: Vec<Relation>,
     /// Those of them that are tables with foreign keys, in the same order: who updates or deletes rows looks through these alone.
     referring: Vec<Arc<TableDef>>,
+    /// The places in `all` of the tables that have an index of a name; found when one is first asked for.
+    indexes: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
 }
 
 impl Relations {
+    /// The index of this name, with its table.
+    pub(super) fn index(&self, schema: &str, name: &str) -> Option<(&Arc<TableDef>, &IndexDef)> {
+        let places = self.indexes.get_or_init(|| Arc::new(self.index_places()));
+        let tables = places
+            .get(name)?
+            .iter()
+            .filter_map(|at| self.all[*at].get_table());
+        tables.filter(|table| table.schema == schema).find_map(|table| {
+            let index = table.all_indexes().find(|index| index.name == name)?;
+            Some((table, index))
+        })
+    }
+
+    fn index_places(&self) -> HashMap<String, Vec<usize>> {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, relation) in self.all.iter().enumerate() {
+            for index in relation.get_table().iter().flat_map(|table| table.all_indexes()) {
+                places.entry(index.name.clone()).or_default().push(at);
+            }
+        }
+        places
+    }
+
     /// The one of this name.
     pub fn get(&self, schema: &str, name: &str) -> Option<&Relation> {
         let found = self.place(schema, name).ok()?;
         self.all.get(found)
-    }
-
-    /// Those of a schema.
-    pub(super) fn in_schema(&self, schema: &str) -> &[Relation] {
-        let from = self.all.partition_point(|relation| relation.schema() < schema);
-        let to = self.all.partition_point(|relation| relation.schema() <= schema);
-        &self.all[from..to]
     }
 
     /// All of them.
@@ -41,6 +60,7 @@ impl Relations {
 
     /// Adds one, or replaces the one of its name.
     pub(super) fn insert(&mut self, relation: Relation) {
+        self.indexes = OnceLock::new();
         let (schema, name) = (relation.schema(), relation.name());
         self.referring
             .retain(|table| (table.schema.as_str(), table.name.as_str()) != (schema, name));
@@ -53,6 +73,7 @@ impl Relations {
 
     /// Replaces those whose ids are among the changed ones.
     pub(super) fn replace(&mut self, is_changed: impl Fn(TableId) -> bool, new: Vec<Relation>) {
+        self.indexes = OnceLock::new();
         self.all.retain(|relation| !is_changed(relation.id()));
         self.referring.retain(|table| !is_changed(table.id));
         self.note_referring(&new);

@@ -1,16 +1,15 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::{Arc, OnceLock};
-
-use arrow::datatypes::FieldRef;
+use std::sync::Arc;
 
 use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
-use super::generation::{ExpressionText, GeneratedColumns, Generation};
+use super::generation::{ExpressionText, Generation};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
+use super::table_cache::TableCache;
 use super::table_options::TableOptions;
 use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
@@ -81,30 +80,6 @@ pub struct Rekeying {
     pub id: TableId,
     /// The index of the table under which the keys of rows stand that were written since: every transaction that writes a row puts its.
     pub log: IndexId,
-}
-
-/// What is worked out of a table's record when it is first asked for, because it is dear. No part of the record: a clone,
-/// which is made to be changed, starts without, and all are equal.
-#[derive(Debug, Default)]
-pub struct TableCache {
-    /// See [`TableDef::fields`].
-    fields: OnceLock<Vec<FieldRef>>,
-    /// Whether there are generated columns.
-    generates: OnceLock<bool>,
-    /// See [`TableDef::generated`].
-    generated: OnceLock<Arc<dyn GeneratedColumns>>,
-}
-
-impl Clone for TableCache {
-    fn clone(&self) -> TableCache {
-        TableCache::default()
-    }
-}
-
-impl PartialEq for TableCache {
-    fn eq(&self, _: &TableCache) -> bool {
-        true
-    }
 }
 
 /// A column's record.
@@ -380,24 +355,6 @@ impl TableDef {
     pub fn is_temporary(&self) -> bool {
         is_temporary_schema(&self.schema)
     }
-    /// The Arrow field of each of `columns`, types in metadata; only columns that may hold NULL are nullable.
-    /// The definition must not be changed afterwards.
-    pub fn fields(&self) -> &[FieldRef] {
-        let field = |column: &ColumnDef| {
-            let nullable = !column.is_never_null() && !self.is_key_column(column.id);
-            FieldRef::new(column.ty.field(&column.name, nullable))
-        };
-        let fields = self
-            .cache
-            .fields
-            .get_or_init(|| self.columns.iter().map(field).collect());
-        debug_assert_eq!(
-            fields.len(),
-            self.columns.len(),
-            "changed after its fields were asked for"
-        );
-        fields
-    }
     /// The visible columns, in the order of `SELECT *`.
     pub fn visible_columns(&self) -> impl Iterator<Item = &ColumnDef> {
         self.columns.iter().filter(|column| !column.hidden)
@@ -458,22 +415,6 @@ impl TableDef {
     pub fn generations(&self) -> impl Iterator<Item = (usize, &Generation)> {
         let columns = self.columns.iter().enumerate();
         columns.filter_map(|(at, column)| Some((at, column.generation()?)))
-    }
-    /// What computes the generated columns, if somebody has asked for it by now.
-    pub fn generated(&self) -> Option<&Arc<dyn GeneratedColumns>> {
-        self.cache.generated.get()
-    }
-    /// The same; `make` makes it of a table that has generated columns. The definition must not be changed afterwards.
-    pub fn generated_or(
-        &self,
-        make: impl FnOnce() -> Result<Arc<dyn GeneratedColumns>>,
-    ) -> Result<Option<&Arc<dyn GeneratedColumns>>> {
-        let generates = || self.generations().next().is_some();
-        if self.generated().is_none() && *self.cache.generates.get_or_init(generates) {
-            let made = make()?;
-            self.cache.generated.get_or_init(|| made);
-        }
-        Ok(self.generated())
     }
     /// The least and the greatest value of an index's first column, where that is computed of others and has few: entries are looked for
     /// in as many places, whatever conditions say of it.

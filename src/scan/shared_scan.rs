@@ -322,7 +322,7 @@ mod tests {
     use crate::store::memory::MemoryEngine;
     use crate::store::mvcc::MvccStore;
     use crate::store::{Store, StoreOptions};
-    use crate::table::{Limits, insert_rows, write_schema};
+    use crate::table::{Limits, insert_rows};
     use crate::types::{SqlType, Value};
 
     const ROWS: i64 = 100_000;
@@ -336,7 +336,7 @@ mod tests {
         let txn = Transaction::begin(Arc::clone(&store), 1 << 30).await.unwrap();
         let numbers = Arc::new(Int64Array::from_iter_values(0..ROWS));
         let halves = Arc::new(Int64Array::from_iter_values((0..ROWS).map(|n| n / 2)));
-        let rows = RecordBatch::try_new(write_schema(&table), vec![numbers, halves]).unwrap();
+        let rows = RecordBatch::try_new(table.write_schema(), vec![numbers, halves]).unwrap();
         insert_rows(&txn, &table, &rows, Limits::default()).await.unwrap();
         txn.commit(false).await.unwrap();
         (store, table)

@@ -26,7 +26,7 @@ use super::over::{RowsKept, remove_from_page};
 use super::read::whole_rows;
 use super::rekeyed::next_keys;
 use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_range, rows_request};
-use super::{EntryEncoder, EntryReader, IndexEntry, Limits, RowDecoder, constraint_key, write_schema};
+use super::{EntryEncoder, EntryReader, IndexEntry, Limits, RowDecoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key};
 use crate::store::{KeyRange, LockMode, Page, Write};
 use crate::txn::{Transaction, TransactionScan};
@@ -53,7 +53,7 @@ impl<'a> EntryMaker<'a> {
         let mut wanted: Vec<usize> = ids.filter_map(|id| table.column_index_by_id(id)).collect();
         wanted.sort_unstable();
         wanted.dedup();
-        let schema = write_schema(table);
+        let schema = table.write_schema();
         let column = |(position, field): (usize, &FieldRef)| {
             let wanted = wanted.binary_search(&position);
             wanted.map_err(|_| new_null_array(field.data_type(), PAGE_ROWS_MAX))

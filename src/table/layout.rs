@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{Fields, Schema, SchemaRef};
 
-use crate::catalog::{ColumnDef, IndexDef, TableDef};
+use crate::catalog::{IndexDef, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::row::ColumnId;
 use crate::types::{SqlType, Value};
@@ -15,12 +15,6 @@ pub fn row_schema(table: &TableDef, projection: &[usize]) -> SchemaRef {
     let fields = table.fields();
     let fields: Fields = projection.iter().map(|&at| Arc::clone(&fields[at])).collect();
     Arc::new(Schema::new(fields))
-}
-
-/// The Arrow schema of batches to be written: every column, each nullable, for NULLs are refused by the writer.
-pub fn write_schema(table: &TableDef) -> SchemaRef {
-    let field = |column: &ColumnDef| column.ty.field(&column.name, true);
-    Arc::new(Schema::new(table.columns.iter().map(field).collect::<Vec<_>>()))
 }
 
 /// Where the columns of a projection stand in the rows of a table, or in the entries of an index that covers them.

@@ -50,7 +50,7 @@ pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
-pub use layout::{RowLayout, row_schema, write_schema};
+pub use layout::{RowLayout, row_schema};
 pub use limits::Limits;
 pub use range_figures::{RangeFigures, range_figures};
 pub use read::RowDecoder;

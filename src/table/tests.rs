@@ -100,7 +100,7 @@ fn batch(rows: &[(i32, &str, Option<i64>)]) -> RecordBatch {
     let a: ArrayRef = Arc::new(Int32Array::from_iter_values(rows.iter().map(|row| row.0)));
     let b: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)));
     let c: ArrayRef = Arc::new(Int64Array::from_iter(rows.iter().map(|row| row.2)));
-    RecordBatch::try_new(write_schema(&table()), vec![a, b, c]).unwrap()
+    RecordBatch::try_new(table().write_schema(), vec![a, b, c]).unwrap()
 }
 
 async fn store() -> Arc<dyn Store> {
@@ -259,7 +259,7 @@ async fn absent_columns_read_as_they_were_when_added() {
     // A NULL written on purpose is no absence.
     let mut columns = batch(&[(2, "x", None)]).columns().to_vec();
     columns.push(Arc::new(Int32Array::from(vec![None::<i32>])));
-    let wider = RecordBatch::try_new(write_schema(&table), columns).unwrap();
+    let wider = RecordBatch::try_new(table.write_schema(), columns).unwrap();
     insert_rows(&txn, &table, &wider, Limits::default())
         .await
         .unwrap();

@@ -33,7 +33,7 @@ use crate::store::{HeldLocks, LockMode, LockWait, Store};
 use crate::system::{Abandoned, StatementContext};
 use crate::table::{
     CurrentRows, Limits, begin_count, current_rows, insert_beside, lock_for_writes, log_keys, logged_keys,
-    next_keys, remove_beside, require_not_null, write_schema,
+    next_keys, remove_beside, require_not_null,
 };
 use crate::txn::Transaction;
 use crate::{Error, Result};
@@ -428,7 +428,7 @@ impl Rekey {
             }
         };
         let columns = beside.columns.iter().map(column).collect();
-        let rows = RecordBatch::try_new(write_schema(beside), columns).map_err(Error::arrow)?;
+        let rows = RecordBatch::try_new(beside.write_schema(), columns).map_err(Error::arrow)?;
         dml::with_generated(&self.ctx, beside, rows)
     }
 

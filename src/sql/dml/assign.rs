@@ -7,7 +7,6 @@ use arrow::array::{Array, ArrayRef, RecordBatch, new_null_array};
 use crate::catalog::{ColumnDef, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::query::is_assignable;
-use crate::table::write_schema;
 use crate::types::{FormatSettings, SqlType, Value, value_at};
 use crate::{Error, Result};
 
@@ -132,7 +131,7 @@ pub(super) fn with_columns(
     for (position, array) in columns {
         all[position] = array;
     }
-    RecordBatch::try_new(write_schema(table), all).map_err(Error::arrow)
+    RecordBatch::try_new(table.write_schema(), all).map_err(Error::arrow)
 }
 
 /// A value for each of `count` rows.

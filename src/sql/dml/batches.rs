@@ -26,7 +26,7 @@ use crate::catalog::{Catalog, TableDef};
 use crate::codec::keyspace::entry_prefix;
 use crate::system::plan_cache::PlanCache;
 use crate::system::{Notice, StatementContext};
-use crate::table::{RowEncoder, constraint_key, lock_for_writes, write_schema};
+use crate::table::{RowEncoder, constraint_key, lock_for_writes};
 use crate::{Error, Result};
 
 /// How often in a row a batch may lose to others.
@@ -252,7 +252,7 @@ impl Batched<'_> {
         let mut text = String::new();
         for page in batch {
             let columns = plan.found.split(page).columns.to_vec();
-            let rows = RecordBatch::try_new(write_schema(table), columns).map_err(Error::arrow)?;
+            let rows = RecordBatch::try_new(table.write_schema(), columns).map_err(Error::arrow)?;
             for row in 0..rows.num_rows() {
                 let key = encoder.key(&rows, row)?;
                 if *key <= *last {

@@ -27,9 +27,7 @@ use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{
-    Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, update_rows, write_schema,
-};
+use crate::table::{Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, update_rows};
 use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
@@ -399,7 +397,7 @@ pub(super) async fn upsert_whole_rows(
         references.note_left(ctx, table, &old, Some(&new)).await?;
         written.push(new);
     }
-    concat_batches(&write_schema(table), &written).map_err(Error::arrow)
+    concat_batches(&table.write_schema(), &written).map_err(Error::arrow)
 }
 
 /// `rows`: the key of each in their order, and whether it writes. Errors: 21000 for a row whose key one before it has written.
@@ -461,7 +459,7 @@ fn in_order(
     kept: &UInt32Array,
     changed: &RecordBatch,
 ) -> Result<(RecordBatch, BooleanArray)> {
-    let both = concat_batches(&write_schema(table), [fresh, changed]).map_err(Error::arrow)?;
+    let both = concat_batches(&table.write_schema(), [fresh, changed]).map_err(Error::arrow)?;
     let mut order = Vec::with_capacity(both.num_rows());
     let (mut next_fresh, mut next_found) = (0u32, 0u32);
     for is_found in found.values() {

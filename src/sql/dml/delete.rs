@@ -20,7 +20,7 @@ use crate::catalog::{Access, TableDef};
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{delete_rows, lock_for_writes, write_schema};
+use crate::table::{delete_rows, lock_for_writes};
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -148,5 +148,5 @@ fn widen(table: &TableDef, projection: &[usize], read: &[ArrayRef], rows: usize)
             None => new_null_array(&column.ty.arrow_type(), rows),
         }
     });
-    RecordBatch::try_new(write_schema(table), columns.collect()).map_err(Error::arrow)
+    RecordBatch::try_new(table.write_schema(), columns.collect()).map_err(Error::arrow)
 }

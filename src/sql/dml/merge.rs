@@ -27,7 +27,7 @@ use crate::catalog::{Access, TableDef};
 use crate::error::StatementFault;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes, write_schema};
+use crate::table::{RowEncoder, RowUpdate, delete_rows, insert_rows, lock_for_writes};
 use crate::tree::JoinType;
 use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
@@ -400,7 +400,7 @@ impl Found {
 impl Outcome {
     /// The rows that RETURNING shows, in the order of the join.
     fn push_returned(&self, plan: &MergePlan, found: &Found, returned: &mut RowBuffer) -> Result<()> {
-        let schema = write_schema(&plan.target.table);
+        let schema = plan.target.table.write_schema();
         let rows = self.written.iter().flat_map(|(rows, ..)| rows.iter().copied());
         let rows: Vec<u32> = rows.collect();
         let batches = self.written.iter().map(|(_, batch, _)| batch);
@@ -524,7 +524,7 @@ fn check_reachable(clauses: &[ast::MergeClause]) -> Result<()> {
 
 /// Rows of the target whose columns may be NULL, as those of no row are.
 fn nullable_rows(table: &TableDef, columns: &[ArrayRef]) -> Result<RecordBatch> {
-    let fields = write_schema(table);
+    let fields = table.write_schema();
     let fields = fields.fields().iter();
     let fields: Vec<_> = fields
         .map(|field| field.as_ref().clone().with_nullable(true))

@@ -9,7 +9,6 @@ use super::default::DefaultPlan;
 use super::generated_columns::with_generated;
 use crate::catalog::TableDef;
 use crate::system::StatementContext;
-use crate::table::write_schema;
 use crate::types::Value;
 use crate::{Error, Result};
 
@@ -54,7 +53,7 @@ impl NewRows {
         };
         let columns = table.columns.iter().zip(is_given).map(column);
         Ok(NewRows {
-            schema: write_schema(table),
+            schema: table.write_schema(),
             columns: columns.collect::<Result<_>>()?,
         })
     }

@@ -11,7 +11,7 @@ use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{Arbiter, EntryReader, RowPages, key_text, write_schema};
+use crate::table::{Arbiter, EntryReader, RowPages, key_text};
 use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
@@ -218,7 +218,7 @@ fn rows_with_keys(
         // NULL where the value has no place in the type.
         arrays[at] = arrow::compute::cast(column, &ty).map_err(Error::arrow)?;
     }
-    let rows = RecordBatch::try_new(write_schema(referenced), arrays).map_err(Error::arrow)?;
+    let rows = RecordBatch::try_new(referenced.write_schema(), arrays).map_err(Error::arrow)?;
     match referenced
         .key_columns()
         .iter()

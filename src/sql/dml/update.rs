@@ -29,7 +29,7 @@ use crate::parse::IndexHint;
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{RowEncoder, RowUpdate, lock_for_writes, write_schema};
+use crate::table::{RowEncoder, RowUpdate, lock_for_writes};
 use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
@@ -210,7 +210,7 @@ impl UpdatePlan {
         let limits = version_time::limits(ctx, table, self.version_time)?;
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
-        let schema = write_schema(table);
+        let schema = table.write_schema();
         while let Some(page) = pages.try_next().await? {
             let mode = match self.unique_keys_move {
                 true => self.mode_of(ctx, &page, &types).await?,

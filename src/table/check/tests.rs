@@ -15,7 +15,7 @@ use crate::store::StoreOptions;
 use crate::store::memory::MemoryEngine;
 use crate::store::mvcc::MvccStore;
 use crate::store::{Batch, Page, ScanRequest, Write};
-use crate::table::{Limits, insert_rows, write_schema};
+use crate::table::{Limits, insert_rows};
 use crate::txn::Transaction;
 use crate::types::{SqlType, Value};
 
@@ -109,7 +109,7 @@ fn batch(rows: std::ops::Range<i32>) -> RecordBatch {
         Arc::new(StringArray::from_iter(u)),
         Arc::new(StringArray::from_iter_values(rows.map(|_| "same"))),
     ];
-    RecordBatch::try_new(write_schema(&table()), columns).unwrap()
+    RecordBatch::try_new(table().write_schema(), columns).unwrap()
 }
 
 async fn sound_store() -> Arc<dyn Store> {

@@ -121,6 +121,9 @@ const TIMESTAMPS: &[&str] = &[
 ];
 const CONDITIONS: &[&str] = &[
     "{t} ILIKE {PL}",
+    "{t} LIKE {t}",
+    "{t} NOT ILIKE {t}",
+    "{t} LIKE {t} ESCAPE ''",
     "{t} NOT LIKE {PL}",
     "{t} LIKE 'z!%' ESCAPE '!'",
     "{t} LIKE 'z!_%' ESCAPE '!'",
