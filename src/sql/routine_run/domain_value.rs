@@ -14,7 +14,12 @@ use crate::{Error, Result};
 
 /// `SELECT CAST($1 AS domain)`.
 pub(in crate::sql) fn domain_cast(domain: &TypeDef) -> Result<Arc<Statement>> {
-    let selected = crate::sql::parse("SELECT $1")?.pop();
+    cast_within("SELECT $1", domain)
+}
+
+/// A query with its only column cast to a domain.
+fn cast_within(query: &str, domain: &TypeDef) -> Result<Arc<Statement>> {
+    let selected = crate::sql::parse(query)?.pop();
     let mut parsed = selected.ok_or_else(|| Error::internal("no statement"))?.parsed;
     if let ast::Statement::Query(query) = &mut parsed.ast
         && let ast::SetExpr::Select(select) = query.body.as_mut()
@@ -43,25 +48,34 @@ pub(in crate::sql) async fn check_rows(
     }
     for (at, domain) in routine.result_domains().into_iter().enumerate() {
         let Some(domain) = domain else { continue };
-        let cast = domain_cast(domain)?;
-        for row in rows.iter().filter(|row| !row.is_empty()) {
-            let value = row.get(at).cloned().unwrap_or(Value::Null);
-            run_cast(&mut ctx.clone(), &cast, value, domain.sql_type()).await?;
-        }
+        let values = rows.iter().filter(|row| !row.is_empty());
+        let values = values.map(|row| row.get(at).cloned().unwrap_or(Value::Null));
+        check_values(ctx, domain, values.collect()).await?;
     }
     Ok(())
 }
 
-/// Errors: 23514, 23502 for a value that is not of the domain. `ty`: what the domain is over.
-async fn run_cast(
-    ctx: &mut StatementContext,
-    cast: &Arc<Statement>,
-    value: Value,
-    ty: SqlType,
-) -> Result<()> {
+/// Errors: 23514, 23502 where one is not of the domain.
+async fn check_values(ctx: &StatementContext, domain: &TypeDef, values: Vec<Value>) -> Result<()> {
+    let ty = domain.sql_type();
+    // Arrays of arrays would be taken apart to the last.
+    if values.len() > 1 && !matches!(ty, SqlType::Array(_)) {
+        let all = cast_within("SELECT value FROM unnest($1) AS given (value)", domain)?;
+        return run_cast(ctx, &all, Value::Array(values), SqlType::Array(Box::new(ty))).await;
+    }
+    let one = domain_cast(domain)?;
+    for value in values {
+        run_cast(ctx, &one, value, ty.clone()).await?;
+    }
+    Ok(())
+}
+
+/// Runs a cast of one parameter. Errors: 23514, 23502.
+async fn run_cast(ctx: &StatementContext, cast: &Arc<Statement>, value: Value, ty: SqlType) -> Result<()> {
+    let mut ctx = ctx.clone();
     ctx.parameter_types = Arc::from([ty]);
     ctx.parameters = Arc::from([value]);
-    let mut ran = run_statement(ctx, cast).await?;
+    let mut ran = run_statement(&mut ctx, cast).await?;
     while ran.rows.next().await?.is_some() {}
     Ok(())
 }
