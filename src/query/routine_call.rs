@@ -51,6 +51,19 @@ enum Candidate {
     Users(Arc<RoutineDef>, Vec<Given>),
 }
 
+impl Candidate {
+    /// Whether it takes an argument that is not given.
+    fn uses_default(&self) -> bool {
+        matches!(self, Candidate::Users(_, given)
+            if given.iter().any(|given| !matches!(given, Given::Argument(_))))
+    }
+
+    fn takes_domains(&self) -> bool {
+        matches!(self, Candidate::Users(routine, _)
+            if routine.inputs().any(|input| input.ty.domain().is_some()))
+    }
+}
+
 /// What a candidate takes, whoever declares it.
 enum Wanted {
     BuiltIn(T),
@@ -142,14 +155,10 @@ impl Binder<'_> {
         {
             return Ok(None);
         }
-        if best.len() > 1 {
-            // One without defaults is nearer.
-            let uses_default = |candidate: &Candidate| {
-                matches!(candidate, Candidate::Users(_, given)
-                if given.iter().any(|given| !matches!(given, Given::Argument(_))))
-            };
-            if best.iter().any(|(candidate, _)| !uses_default(candidate)) {
-                best.retain(|(candidate, _)| !uses_default(candidate));
+        // One without defaults is nearer, and one that takes values as they are rather than as a domain's.
+        for is_farther in [Candidate::uses_default, Candidate::takes_domains] {
+            if best.iter().any(|(candidate, _)| !is_farther(candidate)) {
+                best.retain(|(candidate, _)| !is_farther(candidate));
             }
         }
         let signature = || signature_of_call(name, call);
