@@ -41,7 +41,7 @@ pub(crate) enum LikeShape {
 #[derive(Debug, Clone)]
 enum Token {
     /// These bytes.
-    Literal(Finder<'static>),
+    Literal(Box<Finder<'static>>),
     /// `_`.
     One,
     /// `%`.
@@ -226,7 +226,7 @@ impl LikePattern {
 
 impl Token {
     fn literal(bytes: &[u8]) -> Token {
-        Token::Literal(Finder::new(bytes).into_owned())
+        Token::Literal(Box::new(Finder::new(bytes).into_owned()))
     }
 }
 

@@ -20,6 +20,9 @@ use crate::functions::{self, RoutineForm, Volatility};
 use crate::tree::{self, Column, Expr, Plan, UnnestExpr};
 use crate::types::{RecordType, SqlType};
 
+/// Arrays that rows are made of, each with the name of its column.
+type NamedArrays = Vec<(Expr, String)>;
+
 impl Binder<'_> {
     /// The function of a user's that an item of FROM calls, in the midst of the items before it. `None`: it calls none.
     pub(super) fn routine_of_item(
@@ -308,7 +311,7 @@ impl Binder<'_> {
         ty: &SqlType,
         form: RoutineForm,
         keep_left: bool,
-    ) -> Result<(Vec<(Expr, String)>, String, Option<ScopeColumn>)> {
+    ) -> Result<(NamedArrays, String, Option<ScopeColumn>)> {
         let bound = self.routine_run(chosen, ty.clone(), form)?;
         let array = match bound.expr {
             Expr::Unnest(UnnestExpr { expr, .. }) => *expr,
