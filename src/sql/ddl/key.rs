@@ -163,7 +163,9 @@ pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
         }
         Some(other) => Err(Error::unsupported(
             format!("access method {}", other.to_string().to_lowercase()),
-            Some("Use btree."),
+            Some(
+                "An index is sorted here: index what is asked for, as in CREATE INDEX ON t ((j ->> 'city')), or leave it out: @>, ?, && and @@ filter the rows that other conditions find.",
+            ),
         )),
     }
 }
