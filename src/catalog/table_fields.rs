@@ -26,6 +26,7 @@ impl TableDef {
         );
         fields
     }
+
     /// The Arrow schema of batches to be written: every column, each nullable, for NULLs are refused by the writer.
     /// The definition must not be changed afterwards.
     pub fn write_schema(&self) -> SchemaRef {
@@ -44,6 +45,7 @@ impl TableDef {
     pub fn generated(&self) -> Option<&Arc<dyn GeneratedColumns>> {
         self.cache.generated.get()
     }
+
     /// The same; `make` makes it of a table that has generated columns. The definition must not be changed afterwards.
     pub fn generated_or(
         &self,

@@ -1,5 +1,5 @@
 //! LIKE patterns: parsed once, then asked for the prefix that bounds a key, or matched against values. Used by the
-//! planner and by `scan::residual`; knows nothing of columns.
+//! planner, and by whoever computes LIKE: `scan::residual`, `operators::like_test`, `functions::pattern_list`. Knows nothing of columns.
 
 use memchr::memmem::Finder;
 
@@ -79,12 +79,12 @@ impl LikeMatcher {
 
     /// Errors: 22025 for a value that gets as far as an escape at the end.
     pub(crate) fn matches(&self, value: &[u8]) -> Result<bool> {
-        match std::str::from_utf8(value) {
-            Ok(text) if self.case_insensitive => {
-                self.pattern.matches(lowercase(text).as_bytes(), self.is_text)
-            }
-            _ => self.pattern.matches(value, self.is_text),
+        if self.case_insensitive
+            && let Ok(text) = std::str::from_utf8(value)
+        {
+            return self.pattern.matches(lowercase(text).as_bytes(), self.is_text);
         }
+        self.pattern.matches(value, self.is_text)
     }
 }
 
@@ -171,42 +171,42 @@ impl LikePattern {
     /// Whether the value matches. `utf8`: `_` takes one character rather than one byte. Errors: 22025 for a value that gets as far as
     /// an escape at the end.
     pub(crate) fn matches(&self, value: &[u8], utf8: bool) -> Result<bool> {
-        // The position after the last `%` and where in the value it was tried: the only place worth going back to.
+        // The position after the last `%` and from where in the value on it is tried next: the only place worth going back to.
         let mut retry: Option<(usize, usize)> = None;
         let (mut token, mut at) = (0, 0);
         loop {
-            let step = match self.tokens.get(token) {
-                None if at == value.len() => return Ok(true),
+            let rest = &value[at..];
+            let taken = match self.tokens.get(token) {
+                None if rest.is_empty() => return Ok(true),
                 None => None,
-                Some(Token::Any) => match self.candidate(token + 1, &value[at..]) {
-                    Some(skipped) => {
-                        retry = Some((token + 1, at + skipped));
-                        Some(at + skipped)
-                    }
-                    None => return Ok(false),
-                },
-                Some(Token::One) => (at < value.len()).then(|| at + character_length(&value[at..], utf8)),
+                Some(Token::Any) => {
+                    retry = Some((token + 1, at));
+                    None
+                }
+                Some(Token::One) => (!rest.is_empty()).then(|| character_length(rest, utf8)),
                 Some(Token::Literal(literal)) => {
                     let literal = literal.needle();
-                    value[at..].starts_with(literal).then(|| at + literal.len())
+                    rest.starts_with(literal).then_some(literal.len())
                 }
-                Some(Token::Unfinished) if at < value.len() => return Err(trailing_escape()),
+                Some(Token::Unfinished) if !rest.is_empty() => return Err(trailing_escape()),
                 Some(Token::Unfinished) => None,
             };
-            match (step, retry) {
-                (Some(next), _) => (token, at) = (token + 1, next),
-                (None, Some((after_any, tried))) if tried < value.len() => {
-                    let next = tried + character_length(&value[tried..], utf8);
-                    match self.candidate(after_any, &value[next..]) {
-                        Some(skipped) => {
-                            retry = Some((after_any, next + skipped));
-                            (token, at) = (after_any, next + skipped);
-                        }
-                        None => return Ok(false),
-                    }
-                }
-                (None, _) => return Ok(false),
+            if let Some(taken) = taken {
+                (token, at) = (token + 1, at + taken);
+                continue;
             }
+            let Some((after_any, from)) = retry.filter(|(_, from)| *from <= value.len()) else {
+                return Ok(false);
+            };
+            let Some(skipped) = self.candidate(after_any, &value[from..]) else {
+                return Ok(false);
+            };
+            (token, at) = (after_any, from + skipped);
+            let next = match &value[at..] {
+                [] => at + 1,
+                rest => at + character_length(rest, utf8),
+            };
+            retry = Some((after_any, next));
         }
     }
 

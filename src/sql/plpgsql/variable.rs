@@ -1,6 +1,6 @@
 //! Variables of a run: scalars, and records, whose fields may be of other types each time.
 
-use crate::catalog::{Access, Object, TypeDef};
+use crate::catalog::{Access, ColumnDef, Object, TypeDef};
 use crate::error::Raised;
 use crate::parse::names;
 use crate::parse::plpgsql::tree::VariableType;
@@ -145,22 +145,13 @@ pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> 
             };
             let column = column.as_ident().map(names::fold).unwrap_or_default();
             let table = sqlparser::ast::ObjectName(table.to_vec());
-            let domain = match relation(ctx, &table, Access::Name)? {
-                Object::Table(table) => {
-                    let found = table.column_index(&column).map(|at| &table.columns[at]);
-                    found.and_then(|column| column.domain.clone())
-                }
-                _ => None,
-            };
-            let fields = fields_of(ctx, &table)?;
-            let found = fields.into_iter().find(|field| field.name == column);
-            let ty = found
-                .map(|field| field.ty)
-                .ok_or_else(|| Error::UndefinedColumn {
-                    name: format!("\"{column}\" of relation \"{table}\""),
-                    hint: None,
-                })?;
-            Ok(NamedType { ty, domain })
+            let found = columns_of(ctx, &table)?
+                .into_iter()
+                .find(|(name, _)| *name == column);
+            found.map(|(_, ty)| ty).ok_or_else(|| Error::UndefinedColumn {
+                name: format!("\"{column}\" of relation \"{table}\""),
+                hint: None,
+            })
         }
         WrittenType::OfRow(name) => Err(Error::unsupported(format!("{name}%ROWTYPE here"), None)),
     }
@@ -168,24 +159,33 @@ pub(in crate::sql) fn type_of(ctx: &StatementContext, written: &WrittenType) -> 
 
 /// The columns of a relation, NULL each.
 fn fields_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Result<Vec<Field>> {
-    let field = |name: &str, ty: SqlType| Field {
-        name: name.to_string(),
-        ty,
+    let field = |(name, named): (String, NamedType)| Field {
+        name,
+        ty: named.ty,
         value: Value::Null,
     };
+    Ok(columns_of(ctx, name)?.into_iter().map(field).collect())
+}
+
+/// The names and types of the columns of a relation.
+fn columns_of(ctx: &StatementContext, name: &sqlparser::ast::ObjectName) -> Result<Vec<(String, NamedType)>> {
     match relation(ctx, name, Access::Name)? {
         Object::Table(table) => {
-            let columns = table.visible_columns();
-            Ok(columns
-                .map(|column| field(&column.name, column.ty.clone()))
-                .collect())
+            let column = |column: &ColumnDef| {
+                let named = NamedType {
+                    ty: column.ty.clone(),
+                    domain: column.domain.clone(),
+                };
+                (column.name.clone(), named)
+            };
+            Ok(table.visible_columns().map(column).collect())
         }
         Object::View(view) => {
-            let mut fields = Vec::with_capacity(view.columns.len());
-            for (name, ty) in &view.columns {
-                fields.push(field(name, ctx.catalog.types.of_stored_name(ty)?));
-            }
-            Ok(fields)
+            let columns = view.columns.iter().map(|(name, ty)| {
+                let ty = ctx.catalog.types.of_stored_name(ty)?;
+                Ok((name.clone(), NamedType { ty, domain: None }))
+            });
+            columns.collect()
         }
         other => Err(Error::WrongObjectType {
             name: other.name().to_string(),
