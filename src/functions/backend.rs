@@ -111,13 +111,10 @@ fn stop(catalog: &CatalogContext, process_id: i32, cause: Cause) -> bool {
             true
         }
         None => {
-            statement.notice(Notice {
-                severity: "WARNING",
-                sqlstate: "01000".into(),
-                detail: None,
-                message: format!("PID {process_id} is not a PostgreSQL server process"),
-                hint: None,
-            });
+            statement.notice(Notice::warning(
+                "01000",
+                format!("PID {process_id} is not a PostgreSQL server process"),
+            ));
             false
         }
     }

@@ -266,13 +266,9 @@ fn queries_as_set(batch: &Batch, catalog: &CatalogContext, read: Reading) -> Res
     batch.map1(|text: &str| {
         let query = read(configuration, text)?;
         if query.root.is_none() {
-            catalog.statement().notice(Notice {
-                severity: "NOTICE",
-                sqlstate: "00000".into(),
-                detail: None,
-                hint: None,
-                message: without_words(text),
-            });
+            catalog
+                .statement()
+                .notice(Notice::new("00000", without_words(text)));
         }
         Ok::<_, Error>(query.to_string())
     })

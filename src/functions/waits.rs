@@ -173,13 +173,10 @@ fn unlock_rows(batch: &Batch<'_>, catalog: &CatalogContext, mode: LockMode) -> R
         };
         let was_held = statement.server.locks.unlock(request.session, request.key, mode);
         if !was_held {
-            statement.notice(Notice {
-                severity: "WARNING",
-                sqlstate: "01000".into(),
-                detail: None,
-                message: format!("you don't own a lock of type {}", mode.name()),
-                hint: None,
-            });
+            statement.notice(Notice::warning(
+                "01000",
+                format!("you don't own a lock of type {}", mode.name()),
+            ));
         }
         Ok(Some(was_held))
     })

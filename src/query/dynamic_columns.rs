@@ -98,19 +98,19 @@ impl Binder<'_> {
         let columns = table.visible_columns().map(|column| column.name.as_str());
         let near = nearest(name, columns);
         self.ctx.notice(Notice {
-            severity: "NOTICE",
-            sqlstate: "00000".into(),
-            detail: None,
-            message: format!(
-                "column \"{name}\" of relation \"{}\" has not been written yet, it reads as NULL",
-                table.name
-            ),
             hint: near.map(|near| {
                 format!(
                     "Perhaps you meant to reference the column \"{}.{near}\".",
                     table.name
                 )
             }),
+            ..Notice::new(
+                "00000",
+                format!(
+                    "column \"{name}\" of relation \"{}\" has not been written yet, it reads as NULL",
+                    table.name
+                ),
+            )
         });
     }
 }

@@ -108,11 +108,8 @@ pub async fn execute(ctx: &StatementContext, statement: &Arc<Statement>) -> Resu
 fn raise_warnings(ctx: &StatementContext, statement: &Statement) {
     for warning in statement.parsed.warnings.iter() {
         ctx.notice(Notice {
-            severity: "WARNING",
-            sqlstate: "01000".into(),
-            detail: None,
-            message: warning.message.clone(),
             hint: Some(warning.hint.clone()),
+            ..Notice::warning("01000", warning.message.clone())
         });
     }
 }

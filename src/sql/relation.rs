@@ -104,13 +104,10 @@ pub(super) fn relation_if_exists<'a>(
             (Access::Drop(kind), None) => format!("{} \"{name}\"", kind.word()),
             _ => format!("relation \"{name}\""),
         };
-        ctx.notice(Notice {
-            severity: "NOTICE",
-            sqlstate: "00000".into(),
-            detail: None,
-            message: format!("{missing} does not exist, skipping"),
-            hint: None,
-        });
+        ctx.notice(Notice::new(
+            "00000",
+            format!("{missing} does not exist, skipping"),
+        ));
     }
     Ok(found)
 }

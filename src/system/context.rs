@@ -179,13 +179,7 @@ impl StatementContext {
 
     /// Warns of a modifier that was put right: once, however often the statement is read.
     pub fn warn_of_parameter(&self, message: String) {
-        let warning = Notice {
-            severity: "WARNING",
-            sqlstate: "22023".into(),
-            detail: None,
-            message,
-            hint: None,
-        };
+        let warning = Notice::warning("22023", message);
         let mut notices = self
             .notices
             .lock()
@@ -403,4 +397,25 @@ pub struct Notice {
     pub detail: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+}
+
+impl Notice {
+    /// A NOTICE of a message alone.
+    pub fn new(sqlstate: impl Into<Cow<'static, str>>, message: String) -> Notice {
+        Notice {
+            severity: "NOTICE",
+            sqlstate: sqlstate.into(),
+            message,
+            detail: None,
+            hint: None,
+        }
+    }
+
+    /// A WARNING of a message alone.
+    pub fn warning(sqlstate: impl Into<Cow<'static, str>>, message: String) -> Notice {
+        Notice {
+            severity: "WARNING",
+            ..Notice::new(sqlstate, message)
+        }
+    }
 }

@@ -376,13 +376,7 @@ impl Reading {
     }
 
     fn notice(&self, message: String) {
-        self.ctx.notice(Notice {
-            severity: "NOTICE",
-            sqlstate: "00000".into(),
-            detail: None,
-            message,
-            hint: None,
-        });
+        self.ctx.notice(Notice::new("00000", message));
     }
 }
 

@@ -48,7 +48,9 @@ pub(super) fn execute(ctx: &StatementContext, view: &ViewDef, alter: &AlterTable
             } => {
                 return Err(Error::unsupported(
                     "a default of a view's column",
-                    Some("Give the column of the table a default: nobody writes to a view."),
+                    Some(
+                        "Give the column of the table a default: rows that are written through the view take it.",
+                    ),
                 ));
             }
             AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner)?,

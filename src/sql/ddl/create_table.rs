@@ -160,13 +160,10 @@ pub(super) fn table_options(
 pub(super) fn new_table(ctx: &StatementContext, create: &CreateTable) -> Result<NewRelation> {
     check_supported(create)?;
     if create.global == Some(true) {
-        ctx.notice(Notice {
-            severity: "WARNING",
-            sqlstate: "01000".into(),
-            detail: None,
-            message: "GLOBAL is deprecated in temporary table creation".to_string(),
-            hint: None,
-        });
+        ctx.notice(Notice::warning(
+            "01000",
+            "GLOBAL is deprecated in temporary table creation".to_string(),
+        ));
     }
     let persistence = match (create.temporary, ctx.hints.unlogged) {
         (true, _) => Persistence::Temporary,

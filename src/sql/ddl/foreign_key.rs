@@ -548,18 +548,18 @@ fn advise(ctx: &StatementContext, table: &TableDef, referenced: &TableDef, key: 
         .filter_map(|id| table.columns.get(table.column_index_by_id(*id)?));
     let named: Vec<String> = named.map(|column| quote_ident(&column.name)).collect();
     ctx.notice(Notice {
-        severity: "NOTICE",
-        sqlstate: "00000".into(),
-        detail: None,
-        message: format!(
-            "all of \"{}\" is read whenever a row of \"{}\" is deleted or gets another key",
-            table.name, referenced.name
-        ),
         hint: Some(format!(
             "CREATE INDEX ON {} ({}) would lead to the rows that refer to it.",
             quote_ident(&table.name),
             named.join(", ")
         )),
+        ..Notice::new(
+            "00000",
+            format!(
+                "all of \"{}\" is read whenever a row of \"{}\" is deleted or gets another key",
+                table.name, referenced.name
+            ),
+        )
     });
 }
 

@@ -1,26 +1,33 @@
 //! GRANT and REVOKE. There are no privileges: every role that connects may do everything. So a GRANT of what is there is true
-//! before it runs, and a REVOKE could not be kept.
+//! before it runs, and a REVOKE finds none to take: it warns, as PostgreSQL does of such a one, for dumps are full of them.
 
 use super::comment::undefined_column;
 use super::routine_ref::found_routine;
-use super::{notice, type_lookup};
+use super::type_lookup;
 use crate::catalog::{Access, Object, ObjectKind};
 use crate::parse::grant::{Grant, GrantObjects};
 use crate::sql::relation::relation;
-use crate::system::StatementContext;
+use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
-/// Runs GRANT or REVOKE. Errors: those of finding the objects; 0A000 for REVOKE.
+/// Runs GRANT or REVOKE. Errors: those of finding the objects.
 pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
     find(ctx, grant)?;
     let everything = "There are no privileges yet: every role that connects may do everything.";
-    if grant.revokes {
-        let way_out =
-            format!("{everything} Keep out whoever is not to by the address that the server listens on.");
-        return Err(Error::unsupported("REVOKE", Some(&way_out)));
-    }
-    let message = "the privileges are there already".to_string();
-    notice(ctx, "00000", message, Some(everything.to_string()));
+    let (said, hint) = match grant.revokes {
+        true => (
+            Notice::warning("01006", "no privileges could be revoked".to_string()),
+            format!("{everything} Keep out whoever is not to by the address that the server listens on."),
+        ),
+        false => (
+            Notice::new("00000", "the privileges are there already".to_string()),
+            everything.to_string(),
+        ),
+    };
+    ctx.notice(Notice {
+        hint: Some(hint),
+        ..said
+    });
     Ok(())
 }
 

@@ -226,11 +226,8 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
 /// NOTICE.
 fn notice(ctx: &StatementContext, sqlstate: &'static str, message: String, hint: Option<String>) {
     ctx.notice(Notice {
-        severity: "NOTICE",
-        sqlstate: sqlstate.into(),
-        detail: None,
-        message,
         hint,
+        ..Notice::new(sqlstate, message)
     });
 }
 
@@ -262,11 +259,8 @@ fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
         }
     };
     ctx.notice(Notice {
-        severity: "NOTICE",
-        sqlstate: "00000".into(),
         detail,
-        message,
-        hint: None,
+        ..Notice::new("00000", message)
     });
 }
 

@@ -18,13 +18,10 @@ pub(super) async fn execute(ctx: &StatementContext, names: &[ObjectName], deferr
         named.extend(constraints(ctx, name)?);
     }
     if !ctx.in_block {
-        ctx.notice(Notice {
-            severity: "WARNING",
-            sqlstate: "25P01".into(),
-            detail: None,
-            message: "SET CONSTRAINTS can only be used in transaction blocks".to_string(),
-            hint: None,
-        });
+        ctx.notice(Notice::warning(
+            "25P01",
+            "SET CONSTRAINTS can only be used in transaction blocks".to_string(),
+        ));
         return Ok(());
     }
     if !deferred {

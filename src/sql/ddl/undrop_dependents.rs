@@ -126,10 +126,7 @@ async fn restore_view(ctx: &StatementContext, view: &ViewDef) -> Result<Result<(
 /// A WARNING about what does not come back as it was.
 pub(super) fn warn(ctx: &StatementContext, message: String, detail: &str) {
     ctx.notice(Notice {
-        severity: "WARNING",
-        sqlstate: "01000".into(),
         detail: Some(detail.to_string()),
-        message,
-        hint: None,
+        ..Notice::warning("01000", message)
     });
 }

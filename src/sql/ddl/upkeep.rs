@@ -96,16 +96,13 @@ fn tables(ctx: &StatementContext, verb: &str, targets: &[UpkeepTarget]) -> Resul
                 }
                 tables.push(Arc::clone(table));
             }
-            _ => ctx.notice(Notice {
-                severity: "WARNING",
-                sqlstate: "01000".into(),
-                detail: None,
-                message: format!(
+            _ => ctx.notice(Notice::warning(
+                "01000",
+                format!(
                     "skipping \"{}\" --- cannot {verb} non-tables or special system tables",
                     names::relation_name(&target.name)?.1
                 ),
-                hint: None,
-            }),
+            )),
         }
     }
     Ok(tables)

@@ -110,13 +110,10 @@ fn require_alone(ctx: &StatementContext, command: &str) -> Result<()> {
 }
 
 fn tell(ctx: &StatementContext, done: &str, progress: &Progress) {
-    ctx.notice(Notice {
-        severity: "NOTICE",
-        sqlstate: "00000".into(),
-        detail: None,
-        message: format!("{} rows {done} in {} commits", progress.rows, progress.commits),
-        hint: None,
-    });
+    ctx.notice(Notice::new(
+        "00000",
+        format!("{} rows {done} in {} commits", progress.rows, progress.commits),
+    ));
 }
 
 /// Passes from new snapshots, until one is whole.

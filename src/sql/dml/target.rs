@@ -322,14 +322,6 @@ fn added_columns(table: &TableDef, added: &[String]) -> Notice {
     let near: Vec<String> = near.take(ADDED_SHOWN_MAX).collect();
     let columns = if added.len() == 1 { "column" } else { "columns" };
     Notice {
-        severity: "NOTICE",
-        sqlstate: "00000".into(),
-        detail: None,
-        message: format!(
-            "new {columns} {} of relation \"{}\" added by this statement",
-            shown.join(", "),
-            table.name
-        ),
         hint: match near.as_slice() {
             [] => None,
             near => Some(format!(
@@ -338,6 +330,14 @@ fn added_columns(table: &TableDef, added: &[String]) -> Notice {
                 table.name
             )),
         },
+        ..Notice::new(
+            "00000",
+            format!(
+                "new {columns} {} of relation \"{}\" added by this statement",
+                shown.join(", "),
+                table.name
+            ),
+        )
     }
 }
 
