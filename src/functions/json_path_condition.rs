@@ -178,5 +178,5 @@ fn matches(text: &str, pattern: &Pattern) -> std::result::Result<bool, Fault> {
             (false, false) => 'p',
         });
     }
-    Ok(with_regex(&pattern.text, &flags, |regex| regex.is_match(text))?)
+    Ok(with_regex(&pattern.text, &flags, |regex| regex.is_match(text))??)
 }

@@ -57,7 +57,7 @@ pub(crate) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPr
 
 fn similar(text: &str, pattern: &str, escape: &str, flags: &str) -> Result<bool> {
     let regex = similar_regex(pattern, escape.chars().next());
-    matches(text, &format!("\\A(?:{regex})\\z"), flags)
+    matches(text, &format!("^(?:{regex})$"), flags)
 }
 
 /// `substring(text FROM pattern FOR escape)`: the part of a text between the two marks of a pattern, an escape and `"` each, which the
@@ -71,7 +71,7 @@ fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option
     let parts = marked_parts(pattern, escape);
     let regexes: Vec<String> = parts.iter().map(|part| similar_regex(part, escape)).collect();
     let (before, part, behind) = match regexes.as_slice() {
-        [whole] => return Ok(whole_text(whole)?.is_match(text).then_some(text)),
+        [whole] => return Ok(whole_text(whole)?.is_match(text)?.then_some(text)),
         [before, part] => (before, part, ""),
         [before, part, behind] => (before, part, behind.as_str()),
         _ => {
@@ -91,12 +91,12 @@ fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option
     let (before, part, behind) = (whole_text(before)?, whole_text(part)?, whole_text(behind)?);
     for start in ends(text) {
         check_left()?;
-        if !before.is_match(&text[..start]) || !rest.is_match(&text[start..]) {
+        if !before.is_match(&text[..start])? || !rest.is_match(&text[start..])? {
             continue;
         }
         for length in ends(&text[start..]).into_iter().rev() {
             let (found, after) = text[start..].split_at(length);
-            if part.is_match(found) && behind.is_match(after) {
+            if part.is_match(found)? && behind.is_match(after)? {
                 return Ok(Some(found));
             }
         }
@@ -117,7 +117,7 @@ pub(crate) fn invalid_escape() -> Error {
 
 /// What the whole of a text matches.
 fn whole_text(regex: &str) -> Result<RegularExpression> {
-    RegularExpression::new(&format!("\\A(?:{regex})\\z"), "")
+    RegularExpression::new(&format!("^(?:{regex})$"), "")
 }
 
 /// The parts of a pattern between its marks.

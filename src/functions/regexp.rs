@@ -4,8 +4,8 @@
 use arrow::array::ArrayRef;
 
 use super::kept_regexes::with_regex;
-use super::regular_expression::{Groups, RegularExpression};
-use super::regular_groups::Span;
+use super::regular_expression::RegularExpression;
+use super::regular_groups::{Groups, Span};
 use super::size::LimitedText;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::{ResultLimits, Value};
@@ -165,7 +165,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 /// Whether a pattern matches somewhere. Errors: as of all functions here: 2201B and 22023 for a pattern or flags that are
 /// none, 54000 for a search that takes too long.
 pub(super) fn matches(text: &str, pattern: &str, flags: &str) -> Result<bool> {
-    with_regex(pattern, flags, |regex| regex.is_match(text))
+    with_regex(pattern, flags, |regex| regex.is_match(text))?
 }
 
 /// Errors: 22023 for the flag `g` where only one match counts.

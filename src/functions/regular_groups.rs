@@ -22,6 +22,9 @@ const COUNTED_MAX: u32 = 256;
 /// Where a group matched: from one byte up to another.
 pub(super) type Span = (usize, usize);
 
+/// A match: the whole first, then each group.
+pub(super) type Groups = Vec<Option<Span>>;
+
 /// Which of several lengths a part of a pattern prefers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Length {
