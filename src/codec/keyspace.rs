@@ -45,6 +45,8 @@ const CLOCK: u16 = 18;
 const REGIONS: u16 = 24;
 const TRASH: u16 = 25;
 const DYNAMIC_COLUMN: u16 = 26;
+const LARGE_OBJECT: u16 = 27;
+const LARGE_OBJECT_PAGE: u16 = 28;
 const KEYS_LOCK: u16 = 0xFFFE;
 const ADVISORY_LOCK: u16 = 0xFFFF;
 
@@ -163,6 +165,18 @@ pub enum Keyspace<'a> {
         /// The column's id.
         column: u16,
     },
+    /// That there is a large object, how long it is and what is said of it. (An older release left none.)
+    LargeObject {
+        /// Its oid.
+        oid: u32,
+    },
+    /// A page of a large object: its bytes, at most those of a page. Where there is no page, the bytes are zeros.
+    LargeObjectPage {
+        /// The object's oid.
+        oid: u32,
+        /// The page's number, from 0.
+        page: u32,
+    },
     /// Nothing is stored under it: a lock of applications' own.
     AdvisoryLock(AdvisoryKey),
     /// Nothing is stored under it: a lock of the keys that a table has, while a definition of them is on its way.
@@ -195,6 +209,10 @@ impl<'a> Keyspace<'a> {
             Keyspace::Regions { oid } => system_key(REGIONS, &[&oid.to_be_bytes()]),
             Keyspace::DynamicColumn { table, column } => {
                 system_key(DYNAMIC_COLUMN, &[&table.to_be_bytes(), &column.to_be_bytes()])
+            }
+            Keyspace::LargeObject { oid } => system_key(LARGE_OBJECT, &[&oid.to_be_bytes()]),
+            Keyspace::LargeObjectPage { oid, page } => {
+                system_key(LARGE_OBJECT_PAGE, &[&oid.to_be_bytes(), &page.to_be_bytes()])
             }
             Keyspace::CatalogVersion => system_key(CATALOG_VERSION, &[]),
             Keyspace::CatalogPart { part } => system_key(CATALOG_PART, &[&part.to_be_bytes()]),
@@ -255,59 +273,68 @@ impl<'a> Keyspace<'a> {
                 fields: rest,
             });
         }
-        let id_and = |bytes: &[u8]| {
-            bytes
-                .split_first_chunk::<4>()
-                .map(|(id, _)| TableId::from_be_bytes(*id))
-        };
-        let last_u16 = || rest.last_chunk::<2>().map(|bytes| u16::from_be_bytes(*bytes));
+        let id = || <[u8; 4]>::try_from(rest).ok().map(u32::from_be_bytes);
         let found = match (index, rest.len()) {
             (FORMAT, 0) => Some(Keyspace::Format),
             (CLOCK, 0) => Some(Keyspace::Clock),
-            (REGIONS, 4) => id_and(rest).map(|oid| Keyspace::Regions { oid }),
+            (REGIONS, 4) => id().map(|oid| Keyspace::Regions { oid }),
             (CATALOG_VERSION, 0) => Some(Keyspace::CatalogVersion),
-            (CATALOG_PART, 4) => id_and(rest).map(|part| Keyspace::CatalogPart { part }),
+            (CATALOG_PART, 4) => id().map(|part| Keyspace::CatalogPart { part }),
             (NEXT_TABLE_ID, 0) => Some(Keyspace::NextTableId),
             (SCHEMA, _) => std::str::from_utf8(rest)
                 .ok()
                 .map(|name| Keyspace::Schema { name }),
-            (NAME, _) => std::str::from_utf8(rest)
-                .ok()
-                .and_then(|names| names.split_once('\0'))
-                .map(|(schema, name)| Keyspace::Name { schema, name }),
-            (TYPE, 4) => id_and(rest).map(|oid| Keyspace::Type { oid }),
-            (TYPE_NAME, _) => std::str::from_utf8(rest)
-                .ok()
-                .and_then(|names| names.split_once('\0'))
-                .map(|(schema, name)| Keyspace::TypeName { schema, name }),
-            (DEPENDENTS, 4) => id_and(rest).map(|oid| Keyspace::Dependents { oid }),
-            (ROUTINE, 4) => id_and(rest).map(|oid| Keyspace::Routine { oid }),
-            (ROUTINE_NAME, _) => std::str::from_utf8(rest)
-                .ok()
-                .and_then(|names| names.split_once('\0'))
-                .map(|(schema, signature)| Keyspace::RoutineName { schema, signature }),
+            (TYPE, 4) => id().map(|oid| Keyspace::Type { oid }),
+            (DEPENDENTS, 4) => id().map(|oid| Keyspace::Dependents { oid }),
+            (ROUTINE, 4) => id().map(|oid| Keyspace::Routine { oid }),
             (EXTENSION, 1..) => std::str::from_utf8(rest)
                 .ok()
                 .map(|name| Keyspace::Extension { name }),
-            (KEYS_LOCK, 4) => id_and(rest).map(|oid| Keyspace::KeysLock { oid }),
+            (KEYS_LOCK, 4) => id().map(|oid| Keyspace::KeysLock { oid }),
             (ADVISORY_LOCK, 10) => AdvisoryKey::decode(rest).map(Keyspace::AdvisoryLock),
             (SETTINGS, 1..) => std::str::from_utf8(rest).ok().map(|of| Keyspace::Settings { of }),
-            (TRASH, 4) => id_and(rest).map(|id| Keyspace::Trash { id }),
-            (RELATION, 4) => id_and(rest).map(|id| Keyspace::Relation { id }),
-            (DROPPED, 6) => id_and(rest)
-                .zip(last_u16())
-                .map(|(table, index)| Keyspace::Dropped { table, index }),
-            (DYNAMIC_COLUMN, 6) => id_and(rest)
-                .zip(last_u16())
-                .map(|(table, column)| Keyspace::DynamicColumn { table, column }),
-            (NEXT_ROW_ID, 4) => id_and(rest).map(|table| Keyspace::NextRowId { table }),
-            (WRITTEN, 4) => id_and(rest).map(|table| Keyspace::Written { table }),
-            (SEQUENCE, 6) => id_and(rest)
-                .zip(last_u16())
-                .map(|(relation, part)| Keyspace::Sequence { relation, part }),
+            (TRASH, 4) => id().map(|id| Keyspace::Trash { id }),
+            (RELATION, 4) => id().map(|id| Keyspace::Relation { id }),
+            (LARGE_OBJECT, 4) => id().map(|oid| Keyspace::LargeObject { oid }),
+            (NEXT_ROW_ID, 4) => id().map(|table| Keyspace::NextRowId { table }),
+            (WRITTEN, 4) => id().map(|table| Keyspace::Written { table }),
+            (DROPPED | DYNAMIC_COLUMN | SEQUENCE | LARGE_OBJECT_PAGE, _) => Keyspace::of_pair(index, rest),
+            (NAME | TYPE_NAME | ROUTINE_NAME, _) => Keyspace::of_names(index, rest),
             _ => None,
         };
         found.ok_or_else(damaged)
+    }
+
+    /// A key of the system's of an id and another number.
+    fn of_pair(kind: u16, bytes: &[u8]) -> Option<Keyspace<'a>> {
+        let (first, second) = bytes.split_first_chunk::<4>()?;
+        let first = u32::from_be_bytes(*first);
+        let short = || <[u8; 2]>::try_from(second).ok().map(u16::from_be_bytes);
+        match kind {
+            DROPPED => short().map(|index| Keyspace::Dropped { table: first, index }),
+            DYNAMIC_COLUMN => short().map(|column| Keyspace::DynamicColumn { table: first, column }),
+            SEQUENCE => short().map(|part| Keyspace::Sequence {
+                relation: first,
+                part,
+            }),
+            _ => {
+                let page = u32::from_be_bytes(second.try_into().ok()?);
+                Some(Keyspace::LargeObjectPage { oid: first, page })
+            }
+        }
+    }
+
+    /// A key of the system's of a schema's name and another.
+    fn of_names(kind: u16, bytes: &'a [u8]) -> Option<Keyspace<'a>> {
+        let (schema, name) = std::str::from_utf8(bytes).ok()?.split_once('\0')?;
+        Some(match kind {
+            NAME => Keyspace::Name { schema, name },
+            TYPE_NAME => Keyspace::TypeName { schema, name },
+            _ => Keyspace::RoutineName {
+                schema,
+                signature: name,
+            },
+        })
     }
 }
 
@@ -395,6 +422,26 @@ pub fn relations_between(ids: Range<TableId>) -> KeyRange {
 /// The versions of the catalog's parts.
 pub fn catalog_parts_range() -> KeyRange {
     index_range(SYSTEM_TABLE, CATALOG_PART)
+}
+
+/// All large objects.
+pub fn large_objects_range() -> KeyRange {
+    index_range(SYSTEM_TABLE, LARGE_OBJECT)
+}
+
+/// The pages of a large object from this one on; of all large objects where none is named.
+pub fn large_object_pages_range(from: Option<(u32, u32)>) -> KeyRange {
+    let all = index_range(SYSTEM_TABLE, LARGE_OBJECT_PAGE);
+    match from {
+        None => all,
+        Some((oid, page)) => KeyRange {
+            start: Keyspace::LargeObjectPage { oid, page }.encode(),
+            end: match oid.checked_add(1) {
+                Some(oid) => Some(Keyspace::LargeObjectPage { oid, page: 0 }.encode()),
+                None => all.end,
+            },
+        },
+    }
 }
 
 /// See [`relations_range`].

@@ -129,6 +129,7 @@ pub mod expiry;
 pub mod key;
 mod key_type;
 pub mod keyspace;
+pub mod large_object;
 pub mod row;
 mod stored_scalar;
 mod stored_value;

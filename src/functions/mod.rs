@@ -61,6 +61,7 @@ mod json_path_run;
 mod json_piece;
 mod json_record;
 mod kept_regexes;
+mod large_object;
 mod lsn;
 mod money;
 mod network;
@@ -149,6 +150,7 @@ pub use pattern_list::quantified_pattern;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
+pub(crate) use routine_name::function_by_oid;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
 pub use server::note_server_start;
@@ -246,6 +248,7 @@ static TABLES: &[&[FunctionDef]] = &[
     text_search::FUNCTIONS,
     text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,
+    large_object::FUNCTIONS,
     lsn::FUNCTIONS,
     trigonometry::FUNCTIONS,
     trigram::FUNCTIONS,

@@ -7,7 +7,7 @@ use arrow::array::ArrayRef;
 use arrow::datatypes::DataType;
 
 use super::routine_name::{routine_is_visible, routine_name, routine_oid};
-use super::{Batch, FunctionDef, T, null};
+use super::{Batch, FunctionDef, T, large_object, null};
 use crate::error::{StatementFault, nearest_name};
 use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, definition};
@@ -231,7 +231,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .bounded(),
     FunctionDef::catalog("obj_description", &[T::Oid, T::Text], T::Text, |b, catalog| {
-        b.map2(|oid, relation| comment(catalog, oid, catalog_oid(relation), 0))
+        b.map2(|oid, relation| match relation {
+            "pg_largeobject" => large_object::comment(catalog.statement(), oid),
+            _ => Ok(comment(catalog, oid, catalog_oid(relation), 0)),
+        })
     })
     .bounded(),
     FunctionDef::catalog("col_description", &[T::Oid, T::Int4], T::Text, |b, catalog| {

@@ -61,6 +61,14 @@ static FUNCTIONS: LazyLock<Routines> = LazyLock::new(|| {
     }))
 });
 
+/// A function of pg_catalog by its oid: its name and the oids of the types of its arguments.
+pub(crate) fn function_by_oid(oid: u32) -> Option<(String, Vec<u32>)> {
+    let found = FUNCTIONS.by_oid.get(&i64::from(oid))?;
+    let types = found.arguments.iter().map(|oid| u32::try_from(*oid).ok());
+    let in_catalog = found.namespace == PG_CATALOG_OID;
+    in_catalog.then(|| Some((quote_ident(&found.name), types.collect::<Option<_>>()?)))?
+}
+
 /// The functions that users made.
 fn users(catalog: &CatalogContext) -> Routines {
     let routines = catalog.statement().catalog.routines.iter();

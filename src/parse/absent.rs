@@ -137,10 +137,6 @@ const ABSENT: &[(&[&str], &str)] = &[
         &["COMMIT/ROLLBACK", "PREPARED"],
         "Use COMMIT: a transaction is of one server.",
     ),
-    (
-        &["ALTER", "LARGE", "OBJECT"],
-        "Keep the bytes in a column of type bytea.",
-    ),
 ];
 
 /// Words that stand together anywhere in the definition of a table, what they ask for, and the way out.

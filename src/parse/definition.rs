@@ -70,6 +70,8 @@ pub enum Definition {
         name: ObjectName,
         change: Box<DomainChange>,
     },
+    /// ALTER LARGE OBJECT, COMMENT ON LARGE OBJECT.
+    LargeObject { oid: u32, change: LargeObjectChange },
     /// Of functions, procedures and extensions.
     Routine(RoutineDefinition),
     /// GRANT, REVOKE, ALTER DEFAULT PRIVILEGES.
@@ -101,6 +103,10 @@ impl Definition {
             Definition::DropTypes(_) => "DROP TYPE",
             Definition::CreateDomain(_) => "CREATE DOMAIN",
             Definition::AlterDomain { .. } => "ALTER DOMAIN",
+            Definition::LargeObject { change, .. } => match change {
+                LargeObjectChange::Comment(_) => "COMMENT",
+                LargeObjectChange::Owner(_) => "ALTER LARGE OBJECT",
+            },
             Definition::Routine(definition) => definition.tag(),
             Definition::Grant(grant) => grant.tag(),
             Definition::Trash(TrashStatement::Undrop { .. }) => "UNDROP TABLE",
@@ -109,6 +115,15 @@ impl Definition {
             Definition::CommentOnConstraint { .. } | Definition::CommentOnSystem { .. } => "COMMENT",
         }
     }
+}
+
+/// What changes of a large object beside its bytes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LargeObjectChange {
+    /// An empty comment is none.
+    Comment(Option<String>),
+    /// OWNER TO.
+    Owner(RoleName),
 }
 
 /// What becomes of tables in the trash.

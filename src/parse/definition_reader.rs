@@ -8,6 +8,7 @@ use super::definition::{Definition, IndexChange, IndexState, StorageChange};
 use super::extension_reader::is_extension_definition;
 use super::grant_reader::is_default_privileges;
 use super::inert::behind_persistence;
+use super::large_object_reader::is_large_object_definition;
 use super::routine::RoutineDefinition;
 use super::routine_reader::is_routine_definition;
 use super::token_reader::{TokenReader, is_word_at, string_of};
@@ -31,7 +32,11 @@ const SYSTEM_OBJECTS: [&str; 10] = [
 /// Whether the tokens are such a definition.
 pub(super) fn is_definition(tokens: &[TokenWithSpan]) -> bool {
     let is = |at: usize, name: &str| is_word_at(tokens, at, name);
-    if is_type_definition(tokens) || is_routine_definition(tokens) || is_extension_definition(tokens) {
+    if is_type_definition(tokens)
+        || is_routine_definition(tokens)
+        || is_extension_definition(tokens)
+        || is_large_object_definition(tokens)
+    {
         return true;
     }
     match (is(0, "ALTER"), is(0, "COMMENT")) {
@@ -84,6 +89,8 @@ impl TokenReader<'_> {
         let of_extension = is_extension_definition(&self.tokens);
         let definition = if is_default_privileges(&self.tokens) {
             self.default_privileges()
+        } else if is_large_object_definition(&self.tokens) {
+            self.of_large_object()
         } else if of_routine || of_extension {
             self.of_routine_or_extension(of_routine).map(Definition::Routine)
         } else if self.word("TYPE") {

@@ -30,6 +30,8 @@ pub enum GrantObjects {
     Routines(RoutineWord, Vec<RoutineRef>),
     /// Types and domains.
     Types(Vec<ObjectName>),
+    /// Large objects, by their oids.
+    LargeObjects(Vec<u32>),
     /// Objects that are to be made.
     Defaults,
     /// What no database here has of its own, or a role.

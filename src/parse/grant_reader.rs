@@ -155,6 +155,12 @@ impl TokenReader<'_> {
         if self.word("TYPE") || self.word("DOMAIN") {
             return self.listed(TokenReader::object_name).map(GrantObjects::Types);
         }
+        if self.word("LARGE") {
+            self.expect("OBJECT")?;
+            return self
+                .listed(TokenReader::large_object_oid)
+                .map(GrantObjects::LargeObjects);
+        }
         if self.words_of_others() {
             self.listed(TokenReader::object_name)?;
             return Ok(GrantObjects::Others);
@@ -166,11 +172,10 @@ impl TokenReader<'_> {
     /// The words before what no database here has of its own.
     fn words_of_others(&mut self) -> bool {
         let begun = self.at;
-        let kinds: [&[&str]; 6] = [
+        let kinds: [&[&str]; 5] = [
             &["LANGUAGE"],
             &["TABLESPACE"],
             &["PARAMETER"],
-            &["LARGE", "OBJECT"],
             &["FOREIGN", "SERVER"],
             &["FOREIGN", "DATA", "WRAPPER"],
         ];

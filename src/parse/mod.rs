@@ -39,6 +39,7 @@ mod inert;
 pub(crate) mod interval_literal;
 mod key_includes;
 pub(crate) mod kind;
+mod large_object_reader;
 mod like;
 mod like_any;
 mod log_text;

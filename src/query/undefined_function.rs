@@ -30,8 +30,10 @@ pub(super) fn no_function(name: &str, types: &[SqlType], unknown_name: bool) -> 
 /// What serves instead of a function of PostgreSQL's that belongs to something that is not here.
 fn hint_instead(name: &str) -> Option<&'static str> {
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
-    if matches!(name, "loread" | "lowrite") || begins(&["lo_"]) {
-        return Some("There are no large objects: keep the bytes in a column of type bytea.");
+    if matches!(name, "lo_import" | "lo_export") {
+        return Some(
+            "The server reads and writes no files for clients: psql's \\lo_import and \\lo_export do, and lo_from_bytea and lo_get take and give bytes.",
+        );
     }
     if name == "ts_headline" {
         return Some(

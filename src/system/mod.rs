@@ -18,6 +18,7 @@ mod index_builds;
 pub(crate) mod interrupt;
 mod jobs;
 pub mod key_advice;
+pub mod large_object_descriptors;
 mod open_cursors;
 pub mod pg_catalog;
 pub mod plan_cache;

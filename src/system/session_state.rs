@@ -11,6 +11,7 @@ use super::copy_progress::CopyAtHand;
 use super::deferred_constraints::{DeferredConstraints, DeferredMark};
 use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
+use super::large_object_descriptors::LargeObjectDescriptors;
 use super::open_cursors::OpenCursors;
 use super::session_random::SessionRandom;
 use super::session_sequences::SessionSequences;
@@ -48,6 +49,8 @@ pub struct SessionState {
     pub deferred: DeferredConstraints,
     /// Its cursors.
     pub open_cursors: OpenCursors,
+    /// Its open large objects. Who opens one touches the session.
+    pub large_objects: LargeObjectDescriptors,
     /// What random() gives.
     pub random: SessionRandom,
     /// The COPY that it runs.
@@ -115,6 +118,7 @@ pub struct SharedMark {
     locks: usize,
     pending: PendingMark,
     deferred: DeferredMark,
+    large_objects: usize,
 }
 
 /// Says that a statement waits as long as it lives.
@@ -140,6 +144,7 @@ impl SessionState {
             channels: all_channels.session(process_id),
             sequences: SessionSequences::default(),
             deferred: DeferredConstraints::default(),
+            large_objects: LargeObjectDescriptors::default(),
             open_cursors: OpenCursors::default(),
             random: SessionRandom::default(),
             copy: Arc::default(),
@@ -196,6 +201,7 @@ impl SessionState {
             false => self.channels.roll_back_to(PendingMark::default()),
         }
         self.deferred.roll_back_to(DeferredMark::default());
+        self.large_objects.roll_back_to(0);
         self.all_snapshots.end_transaction(self.process_id);
         self.all_locks.end_transaction(self.process_id, 0);
     }
@@ -207,6 +213,7 @@ impl SessionState {
                 locks: self.all_locks.transaction_mark(self.process_id),
                 pending: self.channels.mark(),
                 deferred: self.deferred.mark(),
+                large_objects: self.large_objects.mark(),
             },
             false => SharedMark::default(),
         }
@@ -217,6 +224,7 @@ impl SessionState {
         if self.is_touched.load(Ordering::Relaxed) {
             self.channels.roll_back_to(mark.pending);
             self.deferred.roll_back_to(mark.deferred);
+            self.large_objects.roll_back_to(mark.large_objects);
             self.all_locks.end_transaction(self.process_id, mark.locks);
         }
     }

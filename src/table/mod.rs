@@ -18,6 +18,7 @@ mod encode;
 mod encoded_row;
 mod entry;
 mod format;
+mod large_object;
 mod layout;
 mod limits;
 mod over;
@@ -50,6 +51,10 @@ pub use encode::{RowEncoder, StoredKeys, require_not_null};
 pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
+pub(crate) use large_object::{
+    comment_large_object, create_large_object, large_object, large_objects, read_large_object,
+    remove_large_object, truncate_large_object, write_large_object,
+};
 pub use layout::{RowLayout, row_schema};
 pub use limits::Limits;
 pub use range_figures::{RangeFigures, range_figures};
@@ -60,6 +65,7 @@ pub use rekeyed::{
 pub use removal::remove_over_page;
 pub use row_count::{begin_count, committed_row_counts, correct_count, row_count, stored_row_count};
 pub use row_pages::RowPages;
+pub(crate) use rows_request::pages_of_range;
 pub use rows_request::{first_rows, rows_range};
 pub use sequence::{OpenSequence, Sequences};
 pub use sequence_state::{SequenceRun, SequenceState};

@@ -38,6 +38,11 @@ pub(super) fn request_of(range: KeyRange, keys_only: bool, page_rows_max: usize)
     }
 }
 
+/// All that stands in a range, a page at a time.
+pub(crate) fn pages_of_range(range: KeyRange) -> ScanRequest {
+    request_of(range, false, PAGE_ROWS_MAX)
+}
+
 /// The first rows of a range, so many at most. Errors: the store's.
 pub async fn first_rows(
     txn: &Transaction,

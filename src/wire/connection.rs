@@ -351,10 +351,7 @@ impl Connection {
 async fn respond(responder: &mut Responder, message: Message, alone: bool) -> Result<()> {
     match message {
         Message::Query { text } => responder.query(&text).await,
-        Message::FunctionCall => {
-            responder.report(Error::unsupported("the function call protocol", None))?;
-            responder.send_ready()
-        }
+        Message::FunctionCall(call) => responder.function_call(call).await,
         // As PostgreSQL does: a client may not have heard yet that its COPY has failed.
         Message::Copy => Ok(()),
         message => responder.extended(message, alone).await,

@@ -304,7 +304,7 @@ enum Started {
 }
 
 /// The parameters of a Bind, decoded by the types that the statement gave them. Errors: 08P01, 22P03, 22021, the type's.
-fn decode_parameters(
+pub(super) fn decode_parameters(
     bind: &Bind,
     statement: &PreparedStatement,
     format: &FormatSettings,
@@ -373,7 +373,7 @@ fn result_formats(codes: &[i16], columns: usize) -> Result<Vec<WireFormat>> {
     }
 }
 
-fn wire_format(code: i16) -> Result<WireFormat> {
+pub(super) fn wire_format(code: i16) -> Result<WireFormat> {
     match code {
         0 => Ok(WireFormat::Text),
         1 => Ok(WireFormat::Binary),

@@ -33,7 +33,7 @@ pub(super) enum Message {
     Flush,
     Sync,
     Terminate,
-    FunctionCall,
+    FunctionCall(FunctionCall),
     /// CopyData, CopyDone, CopyFail.
     Copy,
     /// An answer to a password request that was never made.
@@ -56,6 +56,17 @@ impl Bind {
     pub(super) fn parameter_bytes(&self) -> usize {
         self.parameters.iter().flatten().map(Bytes::len).sum()
     }
+}
+
+/// What a function call says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FunctionCall {
+    /// Its oid.
+    pub(super) function: u32,
+    pub(super) formats: Vec<i16>,
+    /// `None` is NULL.
+    pub(super) arguments: Vec<Option<Bytes>>,
+    pub(super) result_format: i16,
 }
 
 /// What Describe and Close are about.
@@ -108,7 +119,12 @@ pub(super) fn decode(kind: u8, body: Bytes, encoding: CharacterEncoding) -> Resu
         b'H' => Message::Flush,
         b'S' => Message::Sync,
         b'X' => Message::Terminate,
-        b'F' => return Ok(Message::FunctionCall),
+        b'F' => Message::FunctionCall(FunctionCall {
+            function: body.u32()?,
+            formats: body.list(Body::i16)?,
+            arguments: body.list(Body::parameter)?,
+            result_format: body.i16()?,
+        }),
         b'd' | b'c' | b'f' => return Ok(Message::Copy),
         b'p' => return Ok(Message::Password),
         _ => return Err(violation(format!("invalid frontend message type {kind}"))),

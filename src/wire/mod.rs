@@ -21,6 +21,7 @@ mod copy;
 mod copy_messages;
 mod descriptors;
 mod extended;
+mod function_call;
 mod input;
 mod listener;
 mod listening;

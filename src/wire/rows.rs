@@ -57,6 +57,9 @@ pub(super) struct RowsEncoder {
     texts: Vec<bool>,
 }
 
+/// Bytes of the message of a row before its fields: its kind, its length and their number.
+const BEFORE_FIELDS: usize = 1 + 4 + 2;
+
 /// Where the rows come from.
 #[derive(Debug)]
 enum Source {
@@ -120,6 +123,20 @@ impl RowsEncoder {
             self.next += 1;
         }
         Ok(self.next < self.rows)
+    }
+
+    /// The only field of the next row: its length (−1: NULL) and its bytes; `None` behind the last row.
+    pub(super) fn encode_only_field(&mut self, encoding: CharacterEncoding) -> Result<Option<Vec<u8>>> {
+        if self.next >= self.rows {
+            return Ok(None);
+        }
+        let mut row = Vec::new();
+        self.encode_row(&mut row)?;
+        if !encoding.is_own() {
+            recode_row(&mut row, 0, encoding, &self.texts)?;
+        }
+        self.next += 1;
+        Ok(Some(row.split_off(BEFORE_FIELDS)))
     }
 
     /// `D`, the length of the message, the number of fields, then each field: its length (−1: NULL) and its bytes.

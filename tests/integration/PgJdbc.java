@@ -6,6 +6,8 @@ import java.sql.*;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
 import org.postgresql.copy.CopyManager;
+import org.postgresql.largeobject.LargeObject;
+import org.postgresql.largeobject.LargeObjectManager;
 
 public class PgJdbc {
     static void check(boolean holds, String what) {
@@ -33,6 +35,7 @@ public class PgJdbc {
             transactions(connection);
             metadata(connection);
             copy(connection);
+            largeObjects(connection);
             check(sqlState(connection, "SELECT * FROM nowhere").equals("42P01"), "undefined table is 42P01");
             check(sqlState(connection, "SELECT * FROM payments WHERE note = 'x'").equals("53400"), "full scan is 53400");
         }
@@ -57,6 +60,42 @@ public class PgJdbc {
         } catch (SQLException error) {
             check(error.getSQLState().equals("22P02"), "what is no number is 22P02");
         }
+    }
+
+    static void largeObjects(Connection connection) throws Exception {
+        connection.setAutoCommit(false);
+        LargeObjectManager objects = connection.unwrap(PGConnection.class).getLargeObjectAPI();
+        byte[] bytes = new byte[100_000];
+        for (int at = 0; at < bytes.length; at++) bytes[at] = (byte) (at * 7);
+        long oid = objects.createLO(LargeObjectManager.READWRITE);
+        try (LargeObject object = objects.open(oid, LargeObjectManager.READWRITE)) {
+            object.write(bytes);
+            object.seek64(50_000, LargeObject.SEEK_SET);
+            object.write(new byte[] {1, 2, 3});
+            check(object.size64() == bytes.length && object.tell64() == 50_003, "a large object is written in the middle");
+        }
+        connection.commit();
+        System.arraycopy(new byte[] {1, 2, 3}, 0, bytes, 50_000, 3);
+        try (LargeObject object = objects.open(oid, LargeObjectManager.READ)) {
+            check(java.util.Arrays.equals(object.getInputStream().readAllBytes(), bytes), "and streamed back");
+        }
+        objects.delete(oid);
+        connection.commit();
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TABLE attachments (id int PRIMARY KEY, content oid)");
+        }
+        try (PreparedStatement insert = connection.prepareStatement("INSERT INTO attachments VALUES (1, ?)")) {
+            insert.setBlob(1, new java.io.ByteArrayInputStream(bytes));
+            insert.executeUpdate();
+        }
+        try (Statement statement = connection.createStatement();
+                ResultSet rows = statement.executeQuery("SELECT content FROM attachments WHERE id = 1")) {
+            rows.next();
+            Blob blob = rows.getBlob(1);
+            check(blob.length() == bytes.length && blob.getBytes(50_001, 3)[2] == 3, "a blob is read and written");
+        }
+        connection.commit();
+        connection.setAutoCommit(true);
     }
 
     static void insertAndRead(Connection connection) throws SQLException {

@@ -395,15 +395,59 @@ async fn text_that_is_not_utf8_fails_the_statement_only() {
 }
 
 #[tokio::test]
-async fn what_is_not_spoken_is_refused_and_copy_outside_copy_ignored() {
+async fn function_calls_are_answered() {
     let server = TestServer::start("memory").await;
     let mut raw = Raw::connect(server.addr()).await;
-    raw.send('F', &[0; 10]).await;
+    let call = |oid: u32, arguments: &[Option<&[u8]>], format: u16| {
+        let mut body = oid.to_be_bytes().to_vec();
+        // One format for all arguments: binary.
+        body.extend([0, 1, 0, 1]);
+        body.extend((arguments.len() as u16).to_be_bytes());
+        for argument in arguments {
+            match argument {
+                Some(bytes) => {
+                    body.extend((bytes.len() as u32).to_be_bytes());
+                    body.extend(*bytes);
+                }
+                None => body.extend((-1_i32).to_be_bytes()),
+            }
+        }
+        body.extend(format.to_be_bytes());
+        body
+    };
+    // int4pl and lo_create, in binary and in text.
+    let (two, three) = (2_i32.to_be_bytes(), 3_i32.to_be_bytes());
+    raw.send('F', &call(177, &[Some(&two), Some(&three)], 1)).await;
     let messages = raw.until('Z').await;
-    assert_eq!(
-        (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
-        ("EZ", "0A000")
-    );
+    assert_eq!(kinds(&messages), "VZ");
+    assert_eq!(messages[0].body, [0, 0, 0, 4, 0, 0, 0, 5]);
+    raw.send('F', &call(715, &[Some(&70_000_u32.to_be_bytes())], 0))
+        .await;
+    let messages = raw.until('Z').await;
+    assert_eq!(messages[0].body, b"\0\0\0\x0570000");
+    raw.send('F', &call(177, &[Some(&two), None], 1)).await;
+    assert_eq!(raw.until('Z').await[0].body, [0xFF; 4]);
+    let faults: [(Vec<u8>, &str); 4] = [
+        (call(177, &[Some(&two)], 1), "08P01"),
+        (call(177, &[Some(&two), Some(b"x")], 1), "22P03"),
+        (call(177, &[Some(&two), Some(&three)], 2), "22023"),
+        (call(1, &[], 1), "42883"),
+    ];
+    for (body, state) in faults {
+        raw.send('F', &body).await;
+        let messages = raw.until('Z').await;
+        assert_eq!(
+            (kinds(&messages).as_str(), sqlstate(&messages).as_str()),
+            ("EZ", state)
+        );
+    }
+    assert_eq!(kinds(&raw.run("SELECT lo_unlink(70000)").await), "TDCZ");
+}
+
+#[tokio::test]
+async fn copy_outside_copy_is_ignored() {
+    let server = TestServer::start("memory").await;
+    let mut raw = Raw::connect(server.addr()).await;
     for kind in ['d', 'c', 'f'] {
         raw.send(kind, b"\0").await;
     }

@@ -192,6 +192,50 @@ async fn at_repeatable_read_a_row_written_since_the_snapshot_is_refused_without_
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_second_writer_of_a_large_object_writes_what_the_first_left() {
+    for store in STORES {
+        let server = TestServer::start(store).await;
+        let (first, second) = (server.connect().await, server.connect().await);
+        first
+            .batch_execute("SELECT lo_from_bytea(70000, repeat('a', 5000)::bytea)")
+            .await
+            .unwrap();
+        let keeps = server.connect().await;
+        keeps
+            .batch_execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT lo_get(70000)")
+            .await
+            .unwrap();
+        first
+            .batch_execute("BEGIN; SELECT lo_put(70000, 0, 'AB')")
+            .await
+            .unwrap();
+        let waiter = process_id(&second).await;
+        let written = tokio::spawn(async move {
+            second
+                .batch_execute("SELECT lo_put(70000, 9998, 'YZ')")
+                .await
+                .unwrap();
+        });
+        until_blocked(&first, &waiter).await;
+        first.batch_execute("COMMIT").await.unwrap();
+        written.await.unwrap();
+        let now =
+            "SELECT length(lo_get(70000)) || encode(lo_get(70000, 0, 3) || lo_get(70000, 9997, 9), 'escape')";
+        assert_eq!(
+            value(&first, now).await.as_deref(),
+            Some("10000ABa\\000YZ"),
+            "{store}"
+        );
+        assert_eq!(
+            value(&keeps, "SELECT length(lo_get(70000))").await.as_deref(),
+            Some("5000")
+        );
+        assert_eq!(sqlstate(&keeps, "SELECT lo_put(70000, 0, 'C')").await, "40001");
+        server.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn blocks_that_write_different_rows_both_commit() {
     let server = TestServer::start("memory").await;
     let (first, second) = (server.connect().await, server.connect().await);

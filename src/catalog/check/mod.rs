@@ -15,6 +15,7 @@
 //! 6. A range that is recorded as dropped belongs to no table or index that is still there, nor to a table in the trash.
 //! 7. A table in the trash is under an id of its own, and so is what its record holds.
 //! 8. Regions are of a table that exists, in order, and begin with fields of its key.
+//! 9. A page of a large object is of one that exists, and stands within its length.
 
 mod agreement;
 mod faults;

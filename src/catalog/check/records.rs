@@ -11,6 +11,7 @@ use crate::catalog::{
     routine_record, trash, type_record,
 };
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId, Keyspace, TableId, table_range, types_range};
+use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
 use crate::store::{Page, Snapshot};
 use crate::{Error, Result};
@@ -41,6 +42,8 @@ pub(super) struct Records {
     pub(super) names: Vec<(String, String, u32)>,
     /// The oids of what something was made to depend on.
     pub(super) depended_on: Vec<u32>,
+    /// The large objects, by oid, whose records stand before their pages.
+    large_objects: BTreeMap<u32, LargeObjectRecord>,
     /// Where tables are split.
     pub(super) regions: Vec<TableRegions>,
     /// The numbers of tables' rows.
@@ -238,6 +241,13 @@ impl Records {
         Ok(())
     }
 
+    fn check_page(&self, (oid, page): (u32, u32), value: &[u8]) -> Result<()> {
+        match self.large_objects.get(&oid) {
+            Some(object) => object.check_page(page, value.len()),
+            None => Err(damaged("there is no such object".to_string())),
+        }
+    }
+
     fn take_record(&mut self, kind: &Keyspace<'_>, value: &[u8]) -> Result<()> {
         match *kind {
             Keyspace::Format => fixed::<4>(value).map(drop)?,
@@ -262,12 +272,7 @@ impl Records {
                     key: key_name(kind),
                 });
             }
-            Keyspace::Settings { of } => {
-                let owner = record::decode_settings(value)?.owner;
-                if owner.key_text() != of {
-                    return Err(damaged(format!("it is that of {}", owner.key_text())));
-                }
-            }
+            Keyspace::Settings { of } => check_settings(of, value)?,
             Keyspace::Regions { oid } => self.take_regions(oid, value)?,
             Keyspace::DynamicColumn { table, column } => {
                 let column = dynamic_column::decode((table, column), value, &self.types)?;
@@ -280,6 +285,10 @@ impl Records {
                 self.dropped.push((table, index));
             }
             Keyspace::Trash { id } => self.take_trash(id, value)?,
+            Keyspace::LargeObject { oid } => {
+                self.large_objects.insert(oid, LargeObjectRecord::decode(value)?);
+            }
+            Keyspace::LargeObjectPage { oid, page } => self.check_page((oid, page), value)?,
             Keyspace::NextRowId { table } => self.counters.push(Counter::RowIds {
                 table,
                 next: i64::from_be_bytes(fixed(value)?),
@@ -306,6 +315,14 @@ impl Records {
             }
         }
         Ok(())
+    }
+}
+
+fn check_settings(of: &str, value: &[u8]) -> Result<()> {
+    let owner = record::decode_settings(value)?.owner;
+    match owner.key_text() == of {
+        true => Ok(()),
+        false => Err(damaged(format!("it is that of {}", owner.key_text()))),
     }
 }
 
@@ -339,6 +356,8 @@ pub(super) fn key_name(kind: &Keyspace<'_>) -> String {
         Keyspace::Dropped { table, index } if *index == IndexId::MAX => format!("dropped table {table}"),
         Keyspace::Dropped { table, index } => format!("dropped index {index} of table {table}"),
         Keyspace::Trash { id } => format!("table {id} in the trash"),
+        Keyspace::LargeObject { oid } => format!("large object {oid}"),
+        Keyspace::LargeObjectPage { oid, page } => format!("page {page} of large object {oid}"),
         Keyspace::NextRowId { table } => format!("row id counter of table {table}"),
         Keyspace::Sequence { relation, part } => format!("counter {part} of relation {relation}"),
         Keyspace::Settings { of } => format!("settings of {of}"),

@@ -9,6 +9,7 @@ use crate::catalog::{
 };
 use crate::catalog::{CatalogWriter, record};
 use crate::codec::keyspace::{IndexId, Keyspace, TableId};
+use crate::codec::large_object::LargeObjectRecord;
 use crate::codec::row::ColumnId;
 use crate::store::StoreOptions;
 use crate::store::memory::MemoryEngine;
@@ -322,6 +323,43 @@ async fn columns_beside_tables_are_those_of_the_table() {
         ),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn pages_of_large_objects_stand_within_one() {
+    let object = || {
+        let record = LargeObjectRecord {
+            length: 3000,
+            comment: None,
+        };
+        put(Keyspace::LargeObject { oid: 70_000 }, record.encode())
+    };
+    let page = |oid, page, bytes: usize| put(Keyspace::LargeObjectPage { oid, page }, vec![1; bytes]);
+    for (writes, expected) in [
+        (vec![object(), page(70_000, 1, 952)], None),
+        (
+            vec![page(70_001, 0, 10)],
+            Some("page 0 of large object 70001: record is damaged: there is no such object"),
+        ),
+        (
+            vec![object(), page(70_000, 2, 10)],
+            Some("page 2 has 10 bytes, and the object 3000"),
+        ),
+        (
+            vec![object(), page(70_000, 0, 2049)],
+            Some("page 0 has 2049 bytes"),
+        ),
+        (
+            vec![put(Keyspace::LargeObject { oid: 70_000 }, [7; 3])],
+            Some("record of a large object is damaged"),
+        ),
+    ] {
+        let found = faults_after(writes).await;
+        match expected {
+            Some(expected) => assert!(found.iter().any(|fault| fault.contains(expected)), "{found:?}"),
+            None => assert!(found.is_empty(), "{found:?}"),
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use super::comment::undefined_column;
 use super::routine_ref::found_routine;
-use super::type_lookup;
+use super::{large_object, type_lookup};
 use crate::catalog::{Access, Object, ObjectKind};
 use crate::parse::grant::{Grant, GrantObjects};
 use crate::sql::relation::relation;
@@ -11,8 +11,8 @@ use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
 /// Runs GRANT or REVOKE. Errors: those of finding the objects.
-pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
-    find(ctx, grant)?;
+pub(super) async fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
+    find(ctx, grant).await?;
     let everything = "There are no privileges yet: every role that connects may do everything.";
     let (said, hint) = match grant.revokes {
         true => (
@@ -32,7 +32,7 @@ pub(super) fn execute(ctx: &StatementContext, grant: &Grant) -> Result<()> {
 }
 
 /// Errors: what is said of objects that do not exist.
-fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
+async fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
     match &grant.objects {
         GrantObjects::Relations(names) => names
             .iter()
@@ -59,6 +59,12 @@ fn find(ctx: &StatementContext, grant: &Grant) -> Result<()> {
         GrantObjects::Types(names) => names
             .iter()
             .try_for_each(|name| type_lookup::user_type(ctx, name).map(drop)),
+        GrantObjects::LargeObjects(oids) => {
+            for oid in oids {
+                large_object::require(ctx, *oid).await?;
+            }
+            Ok(())
+        }
         GrantObjects::Defaults | GrantObjects::Others => Ok(()),
     }
 }

@@ -42,6 +42,7 @@ mod index_sort;
 mod index_state;
 mod key;
 mod keys_lock;
+mod large_object;
 mod like;
 mod lock_table;
 mod made_of_query;
@@ -208,12 +209,13 @@ async fn define(ctx: &StatementContext, definition: &Definition) -> Result<()> {
         Definition::DropTypes(statement) => type_dependents::drop_types(ctx, statement).await,
         Definition::CreateDomain(new) => domain::create(ctx, new).await,
         Definition::AlterDomain { name, change } => domain::alter(ctx, name, change).await,
+        Definition::LargeObject { oid, change } => large_object::change(ctx, *oid, change).await,
         Definition::Routine(definition) => routine_definition::execute(ctx, definition).await,
         Definition::CommentOnSystem { kind } => {
             storage::tell(ctx, vec![format!("COMMENT ON {kind}")]);
             Ok(())
         }
-        Definition::Grant(privileges) => grant::execute(ctx, privileges),
+        Definition::Grant(privileges) => grant::execute(ctx, privileges).await,
         Definition::Trash(statement) => undrop::execute(ctx, statement).await,
         Definition::CommentOnConstraint {
             constraint,

@@ -22,6 +22,7 @@
 mod constraint_rows;
 pub(crate) mod ddl_text;
 mod information_schema;
+mod large_object_rows;
 pub(crate) mod naming;
 pub(crate) mod object_class;
 pub(crate) mod own_relations;
@@ -111,6 +112,13 @@ impl CatalogContext {
             let values = self.read_last_values().await?;
             self.last_values.get_or_init(|| values);
         }
+        if large_object_rows::tells_comments(relation)
+            && let Some(comments) = large_object_rows::comments(&self.statement, relation).await?
+        {
+            let mut parts = self.parts(relation);
+            parts.push(comments);
+            return finish(relation, &parts).map(Arc::new);
+        }
         if !counts_rows && !is_of_statement(relation, &self.statement.catalog) {
             return self.version().rows(relation.full_name, || self.make(relation));
         }
@@ -121,6 +129,10 @@ impl CatalogContext {
             "keyspan" => finish(
                 relation,
                 &own_relations::batches(&self.statement, relation).await?,
+            )?,
+            _ if large_object_rows::tells_large_objects(relation) => finish(
+                relation,
+                &large_object_rows::batches(&self.statement, relation).await?,
             )?,
             _ => self.make(relation)?,
         };
@@ -183,17 +195,20 @@ impl CatalogContext {
     }
 
     fn make(&self, relation: &'static Definition) -> Result<CatalogRows> {
+        finish(relation, &self.parts(relation))
+    }
+
+    fn parts(&self, relation: &'static Definition) -> Vec<RecordBatch> {
         let source = relation_rows::Source {
             ctx: &self.statement,
             objects: self.objects(),
             row_counts: self.row_counts.get(),
             last_values: self.last_values.get(),
         };
-        let parts = match relation.schema {
+        match relation.schema {
             "pg_catalog" => relations::batches(&source, relation),
             _ => information_schema::batches(&source, relation),
-        };
-        finish(relation, &parts)
+        }
     }
 
     fn version(&self) -> &CatalogVersion {
@@ -250,7 +265,9 @@ fn finish(relation: &'static Definition, parts: &[RecordBatch]) -> Result<Catalo
 /// Whether the rows of a relation are of the statement that reads them: of its session, or of the server now.
 fn is_of_statement(relation: &Definition, catalog: &Catalog) -> bool {
     match relation.schema {
-        "pg_catalog" => relations::is_of_statement(relation.name),
+        "pg_catalog" => {
+            relations::is_of_statement(relation.name) || large_object_rows::tells_large_objects(relation)
+        }
         "keyspan" => true,
         _ => {
             let mut schemas = catalog.schemas.keys();
