@@ -87,6 +87,15 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         ],
     },
     SetFunction {
+        name: "aclexplode",
+        columns: &[
+            ("grantor", "aclexplode_grantors"),
+            ("grantee", "aclexplode_grantees"),
+            ("privilege_type", "aclexplode_privileges"),
+            ("is_grantable", "aclexplode_grantables"),
+        ],
+    },
+    SetFunction {
         name: "keyspan_table_variables",
         columns: &[
             ("variable_name", "table_variables_names"),

@@ -3,6 +3,7 @@
 //! (`argument`, `output`), or functions of arrays. The binder picks a row by name and argument types, fixes the result type and calls `call`.
 //! Knows nothing of SQL text.
 
+mod acl;
 mod argument;
 pub mod arithmetic;
 mod array;
@@ -42,6 +43,7 @@ mod float;
 mod format_text;
 mod hash;
 mod immutability;
+mod index_property;
 mod integer;
 mod interval;
 mod joined_items;
@@ -193,6 +195,7 @@ pub fn function_names() -> impl Iterator<Item = &'static str> {
 }
 
 static TABLES: &[&[FunctionDef]] = &[
+    acl::FUNCTIONS,
     array::FUNCTIONS,
     backend::FUNCTIONS,
     bits::FUNCTIONS,
@@ -210,6 +213,7 @@ static TABLES: &[&[FunctionDef]] = &[
     float::FUNCTIONS,
     format_text::FUNCTIONS,
     hash::FUNCTIONS,
+    index_property::FUNCTIONS,
     integer::FUNCTIONS,
     interval::FUNCTIONS,
     json::FUNCTIONS,

@@ -6,12 +6,31 @@ use super::regexp::matches;
 use super::regular_expression::RegularExpression;
 use super::{Body, FunctionDef, T};
 use crate::system::query_threads::check_left;
+use crate::types::Value;
 use crate::{Error, Result};
 
 /// `a || b` of texts.
 pub const CONCATENATE: Body = Body::Batch(|b| b.map2(|left: &str, right: &str| [left, right].concat()));
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
+    FunctionDef::new("similar_to_escape", &[T::Text], T::Text, |b| {
+        b.map1(|pattern: &str| similar_to_regex(pattern, "\\"))
+    }),
+    FunctionDef::new("similar_to_escape", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(similar_to_regex)
+    }),
+    // NULL is the usual escape.
+    FunctionDef::new("similar_escape", &[T::Text, T::Text], T::Text, |b| {
+        b.map_values(|values| match values {
+            [Value::Text(pattern), Value::Text(escape)] => similar_to_regex(pattern, escape).map(Some),
+            [Value::Text(pattern), _] => similar_to_regex(pattern, "\\").map(Some),
+            _ => Ok(None),
+        })
+    })
+    .on_null(),
+    FunctionDef::new("like_escape", &[T::Text, T::Text], T::Text, |b| {
+        b.map2(like_escape)
+    }),
     FunctionDef::new("similar_to", &[T::Text, T::Text, T::Text], T::Bool, |b| {
         b.map3(|text, pattern, escape| similar(text, pattern, escape, ""))
     }),
@@ -55,6 +74,88 @@ pub(crate) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPr
     anchored_prefix(&pattern)
 }
 
+/// A pattern of SIMILAR TO as a regular expression, as PostgreSQL writes it: views and constraints of its dumps call this.
+/// Errors: 22025, 2200C.
+fn similar_to_regex(pattern: &str, escape: &str) -> Result<String> {
+    let escape = only_character(escape)?;
+    let mut regex = "^(?:".to_string();
+    let (mut is_in_class, mut marks) = (false, 0);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if Some(character) == escape {
+            match characters.next() {
+                Some('"') if !is_in_class => {
+                    regex.push_str(if marks == 0 { "){1,1}?(" } else { "){1,1}(?:" });
+                    marks += 1;
+                }
+                Some(escaped) => regex.extend(['\\', escaped]),
+                None => {}
+            }
+            continue;
+        }
+        match character {
+            '\\' => regex.push_str("\\\\"),
+            other if is_in_class => {
+                is_in_class = other != ']';
+                regex.push(other);
+            }
+            '[' => {
+                is_in_class = true;
+                regex.push('[');
+            }
+            '%' => regex.push_str(".*"),
+            '_' => regex.push('.'),
+            '(' => regex.push_str("(?:"),
+            '.' | '^' | '$' => regex.extend(['\\', character]),
+            other => regex.push(other),
+        }
+    }
+    if marks > 2 {
+        return Err(too_many_marks());
+    }
+    regex.push_str(")$");
+    Ok(regex)
+}
+
+/// A pattern of LIKE with this escape as one with a backslash. Errors: 22025.
+fn like_escape(pattern: &str, escape: &str) -> Result<String> {
+    let escape = only_character(escape)?;
+    if escape == Some('\\') {
+        return Ok(pattern.to_string());
+    }
+    let mut written = String::with_capacity(pattern.len());
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        if Some(character) == escape {
+            written.push('\\');
+            written.extend(characters.next());
+        } else {
+            if character == '\\' {
+                written.push('\\');
+            }
+            written.push(character);
+        }
+    }
+    Ok(written)
+}
+
+/// The escape of a pattern, if it has one. Errors: 22025 for several characters.
+fn only_character(escape: &str) -> Result<Option<char>> {
+    let mut characters = escape.chars();
+    match (characters.next(), characters.next()) {
+        (escape, None) => Ok(escape),
+        _ => Err(invalid_escape()),
+    }
+}
+
+fn too_many_marks() -> Error {
+    Error::DataException {
+        state: "2200C",
+        message: "SQL regular expression may not contain more than two escape-double-quote separators"
+            .to_string(),
+    }
+}
+
 fn similar(text: &str, pattern: &str, escape: &str, flags: &str) -> Result<bool> {
     let regex = similar_regex(pattern, escape.chars().next());
     matches(text, &format!("^(?:{regex})$"), flags)
@@ -63,11 +164,7 @@ fn similar(text: &str, pattern: &str, escape: &str, flags: &str) -> Result<bool>
 /// `substring(text FROM pattern FOR escape)`: the part of a text between the two marks of a pattern, an escape and `"` each, which the
 /// whole text matches. What stands before is as short as it can be, the part as long. Errors: 22025, 2200C.
 fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option<&'t str>> {
-    let mut letters = escape.chars();
-    let escape = letters.next();
-    if letters.next().is_some() {
-        return Err(invalid_escape());
-    }
+    let escape = only_character(escape)?;
     let parts = marked_parts(pattern, escape);
     let regexes: Vec<String> = parts.iter().map(|part| similar_regex(part, escape)).collect();
     let (before, part, behind) = match regexes.as_slice() {
@@ -75,12 +172,7 @@ fn similar_part<'t>(text: &'t str, pattern: &str, escape: &str) -> Result<Option
         [before, part] => (before, part, ""),
         [before, part, behind] => (before, part, behind.as_str()),
         _ => {
-            return Err(Error::DataException {
-                state: "2200C",
-                message:
-                    "SQL regular expression may not contain more than two escape-double-quote separators"
-                        .to_string(),
-            });
+            return Err(too_many_marks());
         }
     };
     let ends = |text: &str| {

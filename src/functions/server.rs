@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::argument::TimestampTz;
 use super::{FunctionDef, T, null};
 use crate::catalog::{TEMPORARY_ALIAS, is_temporary_schema};
+use crate::codec::keyspace::DATABASE_OID;
 use crate::error::Raised;
 use crate::system::catalog_version::objects::{Found, path_with_catalog};
 use crate::system::catalog_version::updatability::{UPDATES, writes_of};
@@ -13,6 +14,9 @@ use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::size_pretty;
 use crate::types::{FormatSettings, Numeric, SqlType, TYPES, Value};
 use crate::{Error, Result};
+
+/// The tablespace `pg_default`.
+const DEFAULT_TABLESPACE_OID: i64 = 1663;
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("current_schema", &[], T::Name, |b, catalog| {
@@ -100,6 +104,36 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_relation_filenode", &[T::Regclass], T::Oid, |b| {
         b.map1(|oid: i64| oid)
     }),
+    FunctionDef::catalog("pg_relation_filepath", &[T::Regclass], T::Text, |b, catalog| {
+        b.map1(|oid: i64| match catalog.objects().find(oid) {
+            Some(Found::Relation(relation)) if relation.kind == 'v' => None,
+            _ => Some(format!("base/{DATABASE_OID}/{oid}")),
+        })
+    }),
+    FunctionDef::catalog("current_query", &[], T::Text, |b, catalog| {
+        b.map0(|| catalog.statement().session.activity().query.to_string())
+    })
+    .volatile(),
+    FunctionDef::new("pg_current_logfile", &[], T::Text, null),
+    FunctionDef::new("pg_current_logfile", &[T::Text], T::Text, null),
+    FunctionDef::new("pg_column_compression", &[T::Any], T::Text, null),
+    FunctionDef::new("pg_database_collation_actual_version", &[T::Oid], T::Text, null),
+    FunctionDef::new("pg_collation_for", &[T::Any], T::Text, |b| {
+        let collation = collation_of(&b.arguments[0])?;
+        b.map0(|| collation)
+    })
+    .on_null(),
+    FunctionDef::rows("pg_tablespace_databases", &[T::Oid], T::Oid, |b| {
+        b.map1(|oid: i64| match oid == DEFAULT_TABLESPACE_OID {
+            true => vec![DATABASE_OID],
+            false => Vec::new(),
+        })
+    }),
+    FunctionDef::new("pg_safe_snapshot_blocking_pids", &[T::Int4], T::Int4, |b| {
+        b.map1(|_: i32| Vec::<i32>::new())
+    })
+    .array(T::Int4),
+    FunctionDef::new("pg_partition_root", &[T::Regclass], T::Regclass, null),
     FunctionDef::new("pg_tablespace_location", &[T::Oid], T::Text, |b| {
         b.map1(|_: i64| "")
     }),
@@ -270,4 +304,17 @@ fn size_bytes(text: &str) -> Result<i64> {
             message: "bigint out of range".to_string(),
             detail: None,
         })
+}
+
+/// The collation of a type as pg_collation_for names it; `None`: what nobody has said the type of. Errors: 42804.
+fn collation_of(ty: &SqlType) -> Result<Option<&'static str>> {
+    match ty {
+        SqlType::Unknown => Ok(None),
+        ty if ty.is_string() && ty.base_name() == "name" => Ok(Some("\"C\"")),
+        ty if ty.is_string() => Ok(Some("\"default\"")),
+        ty => Err(Error::DataException {
+            state: "42804",
+            message: format!("collations are not supported by type {}", ty.full_base_name()),
+        }),
+    }
 }
