@@ -42,6 +42,7 @@ mod exponential;
 mod float;
 mod format_text;
 mod hash;
+mod headline_options;
 mod immutability;
 mod index_property;
 mod integer;
@@ -113,6 +114,7 @@ mod system;
 mod table_size;
 mod text_configuration;
 mod text_encoding;
+mod text_headline;
 mod text_parser;
 mod text_search;
 mod text_search_documents;
@@ -249,6 +251,7 @@ static TABLES: &[&[FunctionDef]] = &[
     statistics::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    text_headline::FUNCTIONS,
     text_search::FUNCTIONS,
     text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,

@@ -129,7 +129,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
 ];
 
 /// The configuration that default_text_search_config names. Errors: 42704.
-fn current(catalog: &CatalogContext) -> Result<Configuration> {
+pub(super) fn current(catalog: &CatalogContext) -> Result<Configuration> {
     Configuration::named(catalog.statement().settings.value("default_text_search_config"))
 }
 

@@ -35,11 +35,6 @@ fn hint_instead(name: &str) -> Option<&'static str> {
             "The server reads and writes no files for clients: psql's \\lo_import and \\lo_export do, and lo_from_bytea and lo_get take and give bytes.",
         );
     }
-    if name == "ts_headline" {
-        return Some(
-            "Pieces of documents are not made: send the document, and mark what plainto_tsquery finds where it is shown.",
-        );
-    }
     if name == "ts_rewrite" || begins(&["tsvector_update_trigger"]) {
         return Some(
             "Queries are joined by &&, || and <->; a generated column keeps a tsvector as its text is.",

@@ -35,7 +35,18 @@ impl Document for TsVector {
     }
 }
 
+impl Document for &dyn Fn(&Operand) -> Option<Vec<u16>> {
+    fn places(&self, operand: &Operand) -> Option<Vec<u16>> {
+        self(operand)
+    }
+}
+
 impl TsQuery {
+    /// Whether it matches where each word has these places, if it has any.
+    pub(crate) fn matches_places(&self, places: &dyn Fn(&Operand) -> Option<Vec<u16>>) -> bool {
+        self.root.as_ref().is_some_and(|root| is_in(root, &places))
+    }
+
     /// Whether the vector has what is searched for.
     pub(crate) fn matches(&self, vector: &TsVector) -> bool {
         self.root.as_ref().is_some_and(|root| is_in(root, vector))
