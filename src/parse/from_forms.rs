@@ -10,6 +10,7 @@ use sqlparser::ast::ObjectName;
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
+use super::group_distinct;
 use super::token_reader::{closing, is_word_at, keyword_of};
 use crate::{Error, Result};
 
@@ -34,7 +35,7 @@ pub(crate) fn split_using(columns: &[ObjectName]) -> (&[ObjectName], Option<&str
 
 /// A text that was made of a tree, with the forms as SQL has them.
 pub(crate) fn spelt_out(text: &str) -> String {
-    let text = text.replace(&format!("\"{ROWS_FROM}\"("), "ROWS FROM (");
+    let text = group_distinct::spelt_out(text).replace(&format!("\"{ROWS_FROM}\"("), "ROWS FROM (");
     let begin = format!(", \"{MARK}");
     let mut spelt = String::with_capacity(text.len());
     let mut rest = text.as_str();

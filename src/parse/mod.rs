@@ -30,6 +30,7 @@ pub(crate) mod fetch_first;
 pub(crate) mod from_forms;
 pub mod grant;
 mod grant_reader;
+pub(crate) mod group_distinct;
 mod habit_rows;
 mod habits;
 mod hash_comment;

@@ -43,6 +43,7 @@ use super::duplicate_key;
 use super::escape_words;
 use super::fetch_first;
 use super::from_forms;
+use super::group_distinct;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
@@ -167,6 +168,8 @@ struct Reader<'t> {
     has_using: bool,
     /// It has ROWS FROM.
     has_rows_from: bool,
+    /// It has GROUP BY DISTINCT or ALL.
+    has_group_distinct: bool,
     /// SEARCH or CYCLE was met: they may stand behind a query of WITH.
     has_search: bool,
     /// It has EXCLUDE.
@@ -205,6 +208,7 @@ impl<'t> Reader<'t> {
             has_values: false,
             has_using: false,
             has_rows_from: false,
+            has_group_distinct: false,
             has_search: false,
             has_frame: false,
             has_fetch: false,
@@ -342,6 +346,8 @@ impl<'t> Reader<'t> {
             keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
         self.has_using |= keyword == Keyword::USING;
         self.has_rows_from |= keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
+        self.has_group_distinct |= matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
+            && group_distinct::is_behind_group_by(&self.tokens);
         self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
         self.has_fetch |= keyword == Keyword::FETCH;
         self.has_frame |= matches!(
@@ -556,6 +562,9 @@ impl<'t> Reader<'t> {
         if self.has_using || self.has_rows_from {
             from_forms::take(&mut self.tokens)?;
             order_operator::take(&mut self.tokens, self.text)?;
+        }
+        if self.has_group_distinct {
+            group_distinct::take(&mut self.tokens);
         }
         if self.has_search {
             search_cycle::take(&mut self.tokens);

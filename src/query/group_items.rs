@@ -9,6 +9,7 @@ use super::outer_aggregate::has_aggregate;
 use super::same_rows::has_unlike_equals;
 use super::select_item::{BoundItem, named, ordinal};
 use crate::error::StatementFault;
+use crate::parse::group_distinct;
 use crate::tree::Expr;
 use crate::{Error, Result};
 
@@ -47,7 +48,11 @@ impl Binder<'_> {
         if exprs.is_empty() {
             return Ok(None);
         }
+        let (exprs, is_distinct) = group_distinct::split(exprs);
         let mut groups = Vec::new();
+        if is_distinct {
+            groups.push(Grouped::Distinct);
+        }
         for expr in exprs {
             match (written_sets(expr), row_items(expr)) {
                 (Some((grouping, sets)), _) => groups.push(self.grouping_of(grouping, sets, selected)?),

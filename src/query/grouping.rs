@@ -30,6 +30,8 @@ pub(super) enum Grouped {
     Cube(Vec<Vec<Expr>>),
     /// GROUPING SETS.
     Sets(Vec<Vec<Expr>>),
+    /// No item, but DISTINCT before them: each set counts once.
+    Distinct,
 }
 
 /// Every window call in the expressions, each once.
@@ -251,6 +253,7 @@ fn tell_apart(call: &mut Expr, keys: &[Expr], columns: &[Expr]) {
 /// GROUP BY's items as the sets of keys to group by: their cross product, as the standard says.
 fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
     let mut sets: Vec<Vec<Expr>> = vec![Vec::new()];
+    let is_distinct = matches!(groups.first(), Some(Grouped::Distinct));
     for group in groups {
         let choices = group.sets()?;
         let mut product = Vec::with_capacity(sets.len() * choices.len());
@@ -263,6 +266,17 @@ fn expand(groups: Vec<Grouped>) -> Result<Vec<Vec<Expr>>> {
         }
         sets = product;
     }
+    if is_distinct {
+        let mut once: Vec<Vec<Expr>> = Vec::with_capacity(sets.len());
+        for set in sets {
+            let is_it =
+                |other: &Vec<Expr>| other.len() == set.len() && set.iter().all(|key| other.contains(key));
+            if !once.iter().any(is_it) {
+                once.push(set);
+            }
+        }
+        sets = once;
+    }
     Ok(sets)
 }
 
@@ -271,6 +285,7 @@ impl Grouped {
     pub(super) fn sets(self) -> Result<Vec<Vec<Expr>>> {
         Ok(match self {
             Grouped::By(expr) => vec![vec![expr]],
+            Grouped::Distinct => vec![Vec::new()],
             Grouped::Sets(sets) => sets,
             Grouped::Rollup(parts) => (0..=parts.len())
                 .rev()

@@ -11,6 +11,7 @@ use super::printed_query::{
 };
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope, ScopeColumn};
+use crate::parse::group_distinct;
 use crate::parse::names::fold;
 use crate::parse::quoting::quote_ident;
 
@@ -227,7 +228,8 @@ impl Binder<'_> {
         let ast::GroupByExpr::Expressions(exprs, modifiers) = &select.group_by else {
             return None;
         };
-        if !modifiers.is_empty() {
+        let (exprs, is_distinct) = group_distinct::split(exprs);
+        if !modifiers.is_empty() || is_distinct {
             return None;
         }
         for (at, expr) in exprs.iter().enumerate() {
