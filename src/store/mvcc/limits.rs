@@ -40,6 +40,13 @@ pub(super) const LOOKS_FOR_ROOM_MAX: usize = 20;
 /// Rows that `delete_range` removes in one commit.
 pub(super) const DELETE_PAGE_ROWS: usize = 1000;
 
+/// Behind a page of these it waits so often, so long each, while the memtable holds this or a large commit: then others are writing.
+pub(super) const WAITS_OF_DELETED_PAGE: u32 = if cfg!(test) { 1 } else { 10 };
+/// See [`WAITS_OF_DELETED_PAGE`].
+pub(super) const WAIT_OF_DELETED_PAGE: Duration = Duration::from_millis(if cfg!(test) { 1 } else { 10 });
+/// See [`WAITS_OF_DELETED_PAGE`]. In bytes: more than what is being deleted takes while it waits to be brought to the engine.
+pub(super) const BUSY_BYTES: usize = 2 << 20;
+
 /// Relaxed commits are made durable before their time when they reach this many bytes.
 pub(super) const UNSYNCED_BYTES_MAX: usize = 1 << 20;
 /// How long the commit thread waits at a time for the engine, before it looks what else there is to do.

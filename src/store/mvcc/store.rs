@@ -14,7 +14,10 @@ use super::commit::Size;
 use super::commit_thread::{self, Request};
 use super::committer::{Committer, Waiting};
 use super::group::view_of;
-use super::limits::{DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAITING_BATCHES_MAX};
+use super::limits::{
+    BUSY_BYTES, DELETE_PAGE_ROWS, LOOKS_FOR_ROOM_MAX, WAIT_OF_DELETED_PAGE, WAITING_BATCHES_MAX,
+    WAITS_OF_DELETED_PAGE,
+};
 use super::lock;
 use super::page_limits::Limits;
 use super::recent::Watch;
@@ -229,6 +232,19 @@ impl MvccStore {
                 Some((last, _)) if !is_done => range.start = successor(last),
                 _ => return Ok(()),
             }
+            self.give_way().await;
+        }
+    }
+
+    /// Lets the commits of others, which wait for the engine as well, go first, but not for ever: who waits for them, waits for somebody;
+    /// nobody waits for what was dropped.
+    async fn give_way(&self) {
+        for _ in 0..WAITS_OF_DELETED_PAGE {
+            let memtable = &self.shared.memtable;
+            if memtable.bytes() < BUSY_BYTES && !memtable.has_large() {
+                return;
+            }
+            tokio::time::sleep(WAIT_OF_DELETED_PAGE).await;
         }
     }
 
