@@ -1,5 +1,5 @@
 //! The function call of the protocol: one function of PostgreSQL's by its oid, which is how libpq and pgjdbc read and write large objects.
-//! It is a prepared statement of its own that is forgotten when it has answered.
+//! It is a prepared statement of its own, which stays for the next call of the function: a large object is read by thousands of them.
 
 use bytes::BufMut;
 
@@ -13,8 +13,8 @@ use crate::session::Reply;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// The name of its statement, which no client can give to one of its own.
-const STATEMENT: &str = "\0function call";
+/// The name of its portal. No client can give it, nor that of the statement, to one of its own.
+const PORTAL: &str = "\0function call";
 
 impl Responder {
     /// Answers a call, and says that it is ready for the next message.
@@ -24,8 +24,7 @@ impl Responder {
             return Ok(());
         }
         let called = self.call(call).await;
-        self.session.close_portal(STATEMENT);
-        self.session.close_statement(STATEMENT);
+        self.session.close_portal(PORTAL);
         if let Err(error) = called {
             self.report(error)?;
         }
@@ -46,11 +45,14 @@ impl Responder {
         let arguments: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
         let text = format!("SELECT pg_catalog.{name}({})", arguments.join(", "));
         let types: Vec<Option<SqlType>> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
-        self.session.prepare(STATEMENT, &text, &types).await?;
-        let statement = self.session.statement(STATEMENT)?;
+        let kept = format!("{PORTAL} {}", call.function);
+        if self.session.statement(&kept).is_err() {
+            self.session.prepare(&kept, &text, &types).await?;
+        }
+        let statement = self.session.statement(&kept)?;
         let bind = Bind {
-            portal: STATEMENT.to_string(),
-            statement: STATEMENT.to_string(),
+            portal: PORTAL.to_string(),
+            statement: kept,
             formats: call.formats,
             parameters: call.arguments,
             result_formats: vec![call.result_format],
@@ -60,8 +62,8 @@ impl Responder {
         let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
         let result = wire_format(call.result_format)?;
         self.session
-            .bind(STATEMENT, statement.clone(), parameters, vec![result])?;
-        let portal = self.session.take_portal(STATEMENT)?;
+            .bind(PORTAL, statement.clone(), parameters, vec![result])?;
+        let portal = self.session.take_portal(PORTAL)?;
         let parsed = statement
             .parsed
             .as_ref()

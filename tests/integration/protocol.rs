@@ -442,6 +442,12 @@ async fn function_calls_are_answered() {
         );
     }
     assert_eq!(kinds(&raw.run("SELECT lo_unlink(70000)").await), "TDCZ");
+    // Their statements stay, unseen; and may go.
+    let listed = raw.run("SELECT 1 FROM pg_prepared_statements").await;
+    assert_eq!(kinds(&listed), "TCZ");
+    raw.run("DEALLOCATE ALL").await;
+    raw.send('F', &call(177, &[Some(&two), Some(&three)], 1)).await;
+    assert_eq!(kinds(&raw.until('Z').await), "VZ");
 }
 
 #[tokio::test]

@@ -421,7 +421,10 @@ pub(crate) fn database_statistics(source: &Source<'_>, rows: &mut RelationRows) 
 }
 
 pub(crate) fn prepared_statements(source: &Source<'_>, rows: &mut RelationRows) {
-    for (name, prepared) in source.ctx.prepared.rows().iter() {
+    let all = source.ctx.prepared.rows();
+    // Those of function calls are nobody's, and have names that no client can give.
+    let given = all.iter().filter(|(name, _)| !name.starts_with('\0'));
+    for (name, prepared) in given {
         let types: Vec<String> = prepared
             .parameter_types
             .iter()
