@@ -1,7 +1,8 @@
 //! SIMILAR TO, and `||` of text. Regular expressions stand in `regexp`.
 
 use super::kept_regexes::with_regex;
-use super::pattern_prefix::{FixedPrefix, anchored_prefix};
+pub(crate) use super::pattern_prefix::FixedPrefix;
+use super::pattern_prefix::anchored_prefix;
 use super::regexp::matches;
 use super::regular_expression::RegularExpression;
 use super::{Body, FunctionDef, T};

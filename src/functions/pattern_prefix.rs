@@ -2,6 +2,8 @@
 //! looks for them. Asked by `logical::filter_predicate`; `pattern` evaluates the same expressions. Says nothing rather than
 //! guess: `None` costs a scan, a prefix too long loses rows.
 
+use std::borrow::Cow;
+
 /// What every text that a pattern matches begins with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum FixedPrefix {
@@ -41,6 +43,8 @@ pub(super) fn anchored_prefix(pattern: &str) -> Option<FixedPrefix> {
     let rest = pattern
         .strip_prefix('^')
         .or_else(|| pattern.strip_prefix("\\A"))?;
+    let rest = without_group(rest);
+    let rest = rest.as_ref();
     if has_alternation(rest) {
         return None;
     }
@@ -49,6 +53,19 @@ pub(super) fn anchored_prefix(pattern: &str) -> Option<FixedPrefix> {
         "$" => Some(FixedPrefix::Whole(prefix)),
         _ if prefix.is_empty() => None,
         _ => Some(FixedPrefix::Start(prefix)),
+    }
+}
+
+/// `(ab)$`, as psql writes a name, without the group around all of it.
+fn without_group(rest: &str) -> Cow<'_, str> {
+    let inner = rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(")$"));
+    match inner {
+        Some(inner)
+            if !inner.starts_with('?') && !inner.ends_with('\\') && !inner.contains(['(', ')', '|']) =>
+        {
+            Cow::Owned(format!("{inner}$"))
+        }
+        _ => Cow::Borrowed(rest),
     }
 }
 
@@ -134,6 +151,12 @@ mod tests {
             ("^ab.*$", Some("ab%")),
             ("\\Aab", Some("ab%")),
             ("^ab$", Some("ab")),
+            ("^(ab)$", Some("ab")),
+            ("^(a.*)$", Some("a%")),
+            ("^(ab|c)$", None),
+            ("^(a)(b)$", None),
+            ("^(?:ab)$", None),
+            ("^(ab\\\\)$", None),
             ("^$", Some("")),
             ("^ab*", Some("a%")),
             ("^ab?c", Some("a%")),

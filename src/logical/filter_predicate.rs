@@ -10,7 +10,7 @@ use super::network_predicate;
 use crate::catalog::TableDef;
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
-use crate::functions::pattern::fixed_prefix;
+use crate::functions::pattern::{FixedPrefix, fixed_prefix};
 use crate::functions::pattern_prefix::like_literal;
 use crate::plan::compare::compare;
 use crate::plan::{CompareOp, Predicate, has_sound_pattern};
@@ -275,8 +275,7 @@ impl Converter<'_> {
         value: &Expr,
         pattern: &[Expr],
     ) -> Option<Predicate> {
-        let pattern: Option<Vec<_>> = pattern.iter().map(text_literal).collect();
-        let like = self.like_of_text(value, fixed_prefix(name, &pattern?)?.like_pattern())?;
+        let like = self.like_of_text(value, prefix_of(name, pattern)?.like_pattern())?;
         Some(Predicate::all(vec![like, self.opaque(whole)]))
     }
 
@@ -505,6 +504,20 @@ fn comparison_of_constants(left: &Expr, op: CompareOp, right: &Expr) -> Option<O
 
 fn text_literal(expr: &Expr) -> Option<&str> {
     literal(expr)?.try_as_str()?
+}
+
+/// What a text begins with for which a function of it and this pattern is true.
+fn prefix_of(name: &str, pattern: &[Expr]) -> Option<FixedPrefix> {
+    let pattern: Option<Vec<_>> = pattern.iter().map(text_literal).collect();
+    fixed_prefix(name, &pattern?)
+}
+
+/// The only text for which a function of it and this pattern is true.
+pub(crate) fn whole_text(name: &str, pattern: &[Expr]) -> Option<String> {
+    match prefix_of(name, pattern)? {
+        FixedPrefix::Whole(text) => Some(text),
+        FixedPrefix::Start(_) => None,
+    }
 }
 
 fn is_utc(zone: &str) -> bool {

@@ -25,4 +25,5 @@ pub mod stored_table;
 mod unique_columns;
 pub mod work_table;
 
+pub(crate) use filter_predicate::whole_text;
 pub use sargable::{compared_column, equality, pinned_column};

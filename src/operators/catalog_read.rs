@@ -5,11 +5,11 @@ use arrow::array::{ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::concat;
 use arrow::datatypes::SchemaRef;
 
-use crate::logical::equality;
 use crate::logical::evaluable::is_evaluable;
 use crate::logical::placeholder::Constants;
+use crate::logical::{equality, whole_text};
 use crate::system::pg_catalog::{CatalogContext, CatalogRows, Definition};
-use crate::tree::{Column, Expr, RowSchema, fold_constants_in};
+use crate::tree::{Column, Expr, RowSchema, fold_constants_in, lit};
 use crate::types::take_rows;
 use crate::{Error, Result};
 
@@ -21,7 +21,7 @@ pub(super) struct KnownValues {
 }
 
 impl KnownValues {
-    /// What a condition says: `column = value` or `column IN (value, …)`. `None`: something else. `position`: of a column in
+    /// What a condition says: `column = value`, `column IN (value, …)` or `column ~ '^(value)$'`. `None`: something else. `position`: of a column in
     /// `schema`, which is the relation's.
     pub(super) fn of(
         condition: &Expr,
@@ -34,6 +34,12 @@ impl KnownValues {
         };
         let (column, values) = match condition {
             Expr::InList(list) if !list.negated => (column_of(&list.expr)?, list.list.clone()),
+            Expr::ScalarFunction(call) => {
+                let [own, pattern @ ..] = call.args.as_slice() else {
+                    return None;
+                };
+                (column_of(own)?, vec![lit(whole_text(call.name(), pattern)?)])
+            }
             condition => {
                 let mut sides = equality(condition)?.into_iter();
                 sides.find_map(|(own, value)| Some((column_of(own)?, vec![value.clone()])))?
