@@ -12,8 +12,8 @@ use crate::system::blocking_wait::wait_in_place;
 use crate::system::large_object_descriptors::LargeObjectDescriptor;
 use crate::system::pg_catalog::CatalogContext;
 use crate::table::{
-    create_large_object, large_object, read_large_object, remove_large_object, truncate_large_object,
-    write_large_object,
+    create_large_object, large_object, missing_large_object, read_large_object, remove_large_object,
+    truncate_large_object, write_large_object,
 };
 use crate::txn::Transaction;
 use crate::types::ResultLimits;
@@ -147,9 +147,7 @@ fn create(ctx: &StatementContext, what: &str, oid: i64) -> Result<i64> {
 fn unlink(ctx: &StatementContext, oid: i64) -> Result<i32> {
     ctx.settings.require_writable(ctx.in_block, "lo_unlink()")?;
     let number = number_of(oid)?;
-    if !wait_in_place(ctx, remove_large_object(&ctx.txn, number))? {
-        return Err(missing(oid));
-    }
+    wait_in_place(ctx, remove_large_object(&ctx.txn, number))?;
     ctx.session.large_objects.close_all_of(number);
     Ok(1)
 }
@@ -193,12 +191,12 @@ fn part(
 fn write(ctx: &StatementContext, what: &str, oid: i64, (offset, bytes): (i64, &[u8])) -> Result<()> {
     ctx.settings.require_writable(ctx.in_block, what)?;
     let number = number_of(oid)?;
-    record((ctx, &ctx.txn.with_own_writes()), oid)?;
-    let written = write_large_object(&ctx.txn, number, place(offset)?, bytes);
-    match wait_in_place(ctx, written)? {
-        true => Ok(()),
-        false => Err(missing(oid)),
+    let target = place(offset);
+    if target.is_err() {
+        // Where there is no such object, that is what is said.
+        record((ctx, &ctx.txn.with_own_writes()), oid)?;
     }
+    wait_in_place(ctx, write_large_object(&ctx.txn, number, target?, bytes))
 }
 
 fn read(ctx: &StatementContext, number: i32, length: i32, limits: ResultLimits) -> Result<Vec<u8>> {
@@ -260,10 +258,7 @@ fn truncate(ctx: &StatementContext, number: i32, length: i64) -> Result<i32> {
         .filter(|length| *length <= LARGE_OBJECT_BYTES_MAX);
     let wanted =
         wanted.ok_or_else(|| parameter(format!("invalid large object truncation target: {length}")))?;
-    match wait_in_place(ctx, truncate_large_object(&ctx.txn, open.oid, wanted))? {
-        true => Ok(0),
-        false => Err(missing(i64::from(open.oid))),
-    }
+    wait_in_place(ctx, truncate_large_object(&ctx.txn, open.oid, wanted)).map(|()| 0)
 }
 
 /// Errors: 42704, 55000.
@@ -286,14 +281,7 @@ pub(super) fn comment(ctx: &StatementContext, oid: i64) -> Result<Option<String>
 /// What is known of an object. Errors: 42704.
 fn record((ctx, txn): Reading<'_>, oid: i64) -> Result<LargeObjectRecord> {
     let found = wait_in_place(ctx, large_object(txn, number_of(oid)?))?;
-    found.ok_or_else(|| missing(oid))
-}
-
-fn missing(oid: i64) -> Error {
-    Error::DataException {
-        state: "42704",
-        message: format!("large object {oid} does not exist"),
-    }
+    found.ok_or_else(|| missing_large_object(oid))
 }
 
 fn parameter(message: String) -> Error {
@@ -317,5 +305,5 @@ fn narrow(place: i64, function: &str, number: i32) -> Result<i32> {
 }
 
 fn number_of(oid: i64) -> Result<u32> {
-    u32::try_from(oid).map_err(|_| missing(oid))
+    u32::try_from(oid).map_err(|_| missing_large_object(oid))
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::rows_request::{PAGE_ROWS_MAX, pages_of_range, request_of};
+use super::rows_request::{PAGE_ROWS_MAX, pages_of_range, remove_range};
 use crate::codec::keyspace::{Keyspace, large_object_pages_range, large_objects_range};
 use crate::codec::large_object::{LARGE_OBJECT_BYTES_MAX, LargeObjectRecord, PAGE_BYTES};
 use crate::store::{LockMode, Page, Write};
@@ -15,22 +15,19 @@ const PAGES_AT_ONCE: u64 = 64;
 
 /// Makes an object; whether there was none of this oid. Errors: the store's, and those of waiting for a lock.
 pub(crate) async fn create_large_object(txn: &Transaction, oid: u32) -> Result<bool> {
-    if locked(txn, oid).await?.is_some() {
+    if lock(txn, oid).await?.is_some() {
         return Ok(false);
     }
     put_record(txn, oid, &LargeObjectRecord::default())?;
     Ok(true)
 }
 
-/// Removes an object; whether there was one. Errors: as [`create_large_object`].
-pub(crate) async fn remove_large_object(txn: &Transaction, oid: u32) -> Result<bool> {
-    let Some(Locked { view, .. }) = locked(txn, oid).await? else {
-        return Ok(false);
-    };
+/// Removes an object. Errors: 42704, and as [`create_large_object`].
+pub(crate) async fn remove_large_object(txn: &Transaction, oid: u32) -> Result<()> {
+    let Locked { view, .. } = locked(txn, oid).await?;
     remove_pages(&view, oid, 0).await?;
     let key = Keyspace::LargeObject { oid }.encode();
-    txn.write(Write::Delete { key }, None)?;
-    Ok(true)
+    txn.write(Write::Delete { key }, None)
 }
 
 /// What is stored of an object beside its bytes, if there is one.
@@ -39,17 +36,10 @@ pub(crate) async fn large_object(txn: &Transaction, oid: u32) -> Result<Option<L
     stored.get(0).map(LargeObjectRecord::decode).transpose()
 }
 
-/// Sets or removes the comment of an object; whether there is one. Errors: as [`create_large_object`].
-pub(crate) async fn comment_large_object(
-    txn: &Transaction,
-    oid: u32,
-    comment: Option<String>,
-) -> Result<bool> {
-    let Some(Locked { record, .. }) = locked(txn, oid).await? else {
-        return Ok(false);
-    };
-    put_record(txn, oid, &LargeObjectRecord { comment, ..record })?;
-    Ok(true)
+/// Sets or removes the comment of an object. Errors: 42704, and as [`create_large_object`].
+pub(crate) async fn comment_large_object(txn: &Transaction, oid: u32, comment: Option<String>) -> Result<()> {
+    let Locked { record, .. } = locked(txn, oid).await?;
+    put_record(txn, oid, &LargeObjectRecord { comment, ..record })
 }
 
 /// The bytes from an offset on, at most so many: fewer at the end. Errors: the store's.
@@ -76,17 +66,10 @@ pub(crate) async fn read_large_object(
     Ok(bytes)
 }
 
-/// Writes bytes from an offset on, behind the end as well. `false`: there is no such object. Errors: 22023 beyond the longest
-/// object, and as [`create_large_object`].
-pub(crate) async fn write_large_object(
-    txn: &Transaction,
-    oid: u32,
-    offset: u64,
-    bytes: &[u8],
-) -> Result<bool> {
-    let Some(Locked { record, view }) = locked(txn, oid).await? else {
-        return Ok(false);
-    };
+/// Writes bytes from an offset on, behind the end as well. Errors: 42704; 22023 beyond the longest object; as
+/// [`create_large_object`].
+pub(crate) async fn write_large_object(txn: &Transaction, oid: u32, offset: u64, bytes: &[u8]) -> Result<()> {
+    let Locked { record, view } = locked(txn, oid).await?;
     let end = offset.saturating_add(bytes.len() as u64);
     require_possible(end)?;
     let mut at = offset;
@@ -115,14 +98,12 @@ pub(crate) async fn write_large_object(
             },
         )?;
     }
-    Ok(true)
+    Ok(())
 }
 
 /// Cuts an object off, or makes it longer by zeros. Errors: as [`write_large_object`].
-pub(crate) async fn truncate_large_object(txn: &Transaction, oid: u32, length: u64) -> Result<bool> {
-    let Some(Locked { record, view }) = locked(txn, oid).await? else {
-        return Ok(false);
-    };
+pub(crate) async fn truncate_large_object(txn: &Transaction, oid: u32, length: u64) -> Result<()> {
+    let Locked { record, view } = locked(txn, oid).await?;
     require_possible(length)?;
     if length < record.length {
         let (last, kept) = (page_of(length), length % PAGE_BYTES);
@@ -135,8 +116,7 @@ pub(crate) async fn truncate_large_object(txn: &Transaction, oid: u32, length: u
             txn.write(Write::Put { key, value }, None)?;
         }
     }
-    put_record(txn, oid, &LargeObjectRecord { length, ..record })?;
-    Ok(true)
+    put_record(txn, oid, &LargeObjectRecord { length, ..record })
 }
 
 /// Every object with its record, by rising oid. Errors: the store's.
@@ -166,7 +146,7 @@ struct Locked {
 
 /// The object as it is now, locked, if there is one. Errors: `Conflict` where the transaction keeps its snapshot and another has changed
 /// the object since; those of waiting for a lock.
-async fn locked(txn: &Transaction, oid: u32) -> Result<Option<Locked>> {
+async fn lock(txn: &Transaction, oid: u32) -> Result<Option<Locked>> {
     let key = [Keyspace::LargeObject { oid }.encode()];
     if txn.keeps_snapshot() {
         txn.lock(&key, LockMode::Change).await?;
@@ -178,6 +158,19 @@ async fn locked(txn: &Transaction, oid: u32) -> Result<Option<Locked>> {
     Ok(record.map(|record| Locked { record, view }))
 }
 
+/// The same. Errors: 42704 where there is none, and as [`lock`].
+async fn locked(txn: &Transaction, oid: u32) -> Result<Locked> {
+    lock(txn, oid).await?.ok_or_else(|| missing_large_object(oid))
+}
+
+/// 42704.
+pub(crate) fn missing_large_object(oid: impl std::fmt::Display) -> Error {
+    Error::DataException {
+        state: "42704",
+        message: format!("large object {oid} does not exist"),
+    }
+}
+
 fn put_record(txn: &Transaction, oid: u32, record: &LargeObjectRecord) -> Result<()> {
     let key = Keyspace::LargeObject { oid }.encode();
     let value = record.encode();
@@ -187,18 +180,7 @@ fn put_record(txn: &Transaction, oid: u32, record: &LargeObjectRecord) -> Result
 /// Removes the pages from one on.
 async fn remove_pages(txn: &Transaction, oid: u32, from: u32) -> Result<()> {
     let range = large_object_pages_range(Some((oid, from)));
-    let mut scan = txn.scan(request_of(range, true, PAGE_ROWS_MAX));
-    let mut page = Page::new();
-    loop {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(());
-        }
-        for (key, _) in page.iter() {
-            let key = key.to_vec();
-            txn.write(Write::Delete { key }, None)?;
-        }
-    }
+    remove_range(txn, range, PAGE_ROWS_MAX).await
 }
 
 /// Errors: 22023 for a length that no object has.

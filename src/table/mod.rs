@@ -52,8 +52,8 @@ pub use encoded_row::RowFault;
 pub use entry::{EntryEncoder, EntryReader, IndexEntry};
 pub use format::RowFormatter;
 pub(crate) use large_object::{
-    comment_large_object, create_large_object, large_object, large_objects, read_large_object,
-    remove_large_object, truncate_large_object, write_large_object,
+    comment_large_object, create_large_object, large_object, large_objects, missing_large_object,
+    read_large_object, remove_large_object, truncate_large_object, write_large_object,
 };
 pub use layout::{RowLayout, row_schema};
 pub use limits::Limits;

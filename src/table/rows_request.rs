@@ -3,7 +3,7 @@
 use crate::Result;
 use crate::catalog::TableDef;
 use crate::codec::keyspace::index_range;
-use crate::store::{KeyRange, Page, ScanRequest};
+use crate::store::{KeyRange, Page, ScanRequest, Write};
 use crate::txn::Transaction;
 
 /// Bytes of a page at most.
@@ -41,6 +41,21 @@ pub(super) fn request_of(range: KeyRange, keys_only: bool, page_rows_max: usize)
 /// All that stands in a range, a page at a time.
 pub(crate) fn pages_of_range(range: KeyRange) -> ScanRequest {
     request_of(range, false, PAGE_ROWS_MAX)
+}
+
+/// Removes all that stands in a range. Errors: the store's, and the transaction's limit.
+pub(super) async fn remove_range(txn: &Transaction, range: KeyRange, page_rows_max: usize) -> Result<()> {
+    let mut scan = txn.scan(request_of(range, true, page_rows_max));
+    let mut page = Page::new();
+    loop {
+        scan.next_page(&mut page).await?;
+        if page.is_empty() {
+            return Ok(());
+        }
+        for (key, _) in page.iter() {
+            txn.write(Write::Delete { key: key.to_vec() }, None)?;
+        }
+    }
 }
 
 /// The first rows of a range, so many at most. Errors: the store's.

@@ -15,7 +15,7 @@
 use arrow::array::RecordBatch;
 
 use super::read::whole_rows;
-use super::rows_request::{PAGE_ROWS_MAX, request_of, rows_request};
+use super::rows_request::{PAGE_ROWS_MAX, remove_range, request_of, rows_request};
 use super::{Limits, RowEncoder};
 use crate::catalog::{TableDef, Versions};
 use crate::codec::keyspace::entry_prefix;
@@ -336,17 +336,7 @@ async fn has_versions(txn: &Transaction, table: &TableDef, key: &[u8]) -> Result
 
 async fn remove_all(txn: &Transaction, table: &TableDef, key: &[u8]) -> Result<()> {
     let range = KeyRange::of_prefix(&versions_prefix(key, table.options.versions.store));
-    let mut scan = txn.scan(request_of(range, true, PAGE_VERSIONS));
-    let mut page = Page::new();
-    loop {
-        scan.next_page(&mut page).await?;
-        if page.is_empty() {
-            return Ok(());
-        }
-        for (key, _) in page.iter() {
-            txn.write(Write::Delete { key: key.to_vec() }, None)?;
-        }
-    }
+    remove_range(txn, range, PAGE_VERSIONS).await
 }
 
 /// Takes away those versions of a row that VERSIONS does not count and HISTORY does not need.

@@ -3,20 +3,15 @@
 use sqlparser::ast::Ident;
 
 use super::role;
+use crate::Result;
 use crate::parse::definition::{LargeObjectChange, RoleName};
 use crate::system::StatementContext;
-use crate::table::{comment_large_object, large_object};
-use crate::{Error, Result};
+use crate::table::{comment_large_object, large_object, missing_large_object};
 
 /// Runs it. Errors: 42704.
 pub(super) async fn change(ctx: &StatementContext, oid: u32, change: &LargeObjectChange) -> Result<()> {
     match change {
-        LargeObjectChange::Comment(comment) => {
-            match comment_large_object(&ctx.txn, oid, comment.clone()).await? {
-                true => Ok(()),
-                false => Err(missing(oid)),
-            }
-        }
+        LargeObjectChange::Comment(comment) => comment_large_object(&ctx.txn, oid, comment.clone()).await,
         LargeObjectChange::Owner(owner) => {
             require(ctx, oid).await?;
             match owner {
@@ -31,13 +26,6 @@ pub(super) async fn change(ctx: &StatementContext, oid: u32, change: &LargeObjec
 pub(super) async fn require(ctx: &StatementContext, oid: u32) -> Result<()> {
     match large_object(&ctx.txn, oid).await? {
         Some(_) => Ok(()),
-        None => Err(missing(oid)),
-    }
-}
-
-fn missing(oid: u32) -> Error {
-    Error::DataException {
-        state: "42704",
-        message: format!("large object {oid} does not exist"),
+        None => Err(missing_large_object(oid)),
     }
 }
