@@ -1,8 +1,8 @@
 //! `aclexplode`: lists of privileges as rows, a column at a time. Nothing here has privileges of its own; catalogs show PostgreSQL's of
 //! what every database has, and tools read them so.
 
+use super::catalog_array::texts_of_array;
 use super::{FunctionDef, T};
-use crate::system::catalog_version::cells::elements;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::session_rows::all_role_names;
 use crate::types::Value;
@@ -55,24 +55,11 @@ struct Granted {
 
 /// Of all privileges of a list, what a column says. Errors: 22P02, 42704.
 fn column<V>(catalog: &CatalogContext, items: &Value, of: impl Fn(&Granted) -> V) -> Result<Vec<V>> {
-    let texts: Vec<String> = match items {
-        Value::Array(items) => items.iter().filter_map(text_of).collect(),
-        other => text_of(other)
-            .map(|list| elements(&list).into_iter().flatten().collect())
-            .unwrap_or_default(),
-    };
     let mut found = Vec::new();
-    for text in &texts {
+    for text in &texts_of_array(items) {
         found.extend(granted(catalog, text)?.iter().map(&of));
     }
     Ok(found)
-}
-
-fn text_of(value: &Value) -> Option<String> {
-    match value {
-        Value::Text(text) | Value::Unknown(text) => Some(text.clone()),
-        _ => None,
-    }
 }
 
 /// `grantee=letters/grantor`, a `*` behind what may be granted on.

@@ -28,7 +28,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     // pg_options_to_table(options): names and values of `name=value`.
     FunctionDef::new("options_names", &[T::Any], T::Text, |b| {
         b.map_values(|arguments| {
-            let options = options(&arguments[0]);
+            let options = texts_of_array(&arguments[0]);
             options
                 .iter()
                 .map(|option| split(option).0.to_string())
@@ -38,7 +38,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     .array(T::Text),
     FunctionDef::new("options_values", &[T::Any], T::Text, |b| {
         b.map_values(|arguments| {
-            let options = options(&arguments[0]);
+            let options = texts_of_array(&arguments[0]);
             options
                 .iter()
                 .map(|option| split(option).1.map(str::to_string))
@@ -145,7 +145,7 @@ fn character(name: &str, place: i32) -> Option<String> {
 }
 
 /// The texts of an array, or of an array that is written as a text.
-fn options(argument: &Value) -> Vec<String> {
+pub(super) fn texts_of_array(argument: &Value) -> Vec<String> {
     let text = |item: &Value| match item {
         Value::Text(text) => Some(text.clone()),
         _ => None,
@@ -168,7 +168,7 @@ struct Variable {
 
 /// What is told of each option that a table may have, and of each storage parameter that it has.
 fn variables(argument: &Value, told: impl Fn(Variable) -> String) -> Vec<String> {
-    let set = options(argument);
+    let set = texts_of_array(argument);
     let set: Vec<(&str, &str)> = set
         .iter()
         .map(|option| (split(option).0, split(option).1.unwrap_or_default()))
