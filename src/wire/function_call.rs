@@ -1,6 +1,8 @@
 //! The function call of the protocol: one function of PostgreSQL's by its oid, which is how libpq and pgjdbc read and write large objects.
 //! It is a prepared statement of its own, which stays for the next call of the function: a large object is read by thousands of them.
 
+use std::sync::Arc;
+
 use bytes::BufMut;
 
 use super::extended::{decode_parameters, wire_format};
@@ -9,12 +11,13 @@ use super::responder::Responder;
 use super::rows::RowsEncoder;
 use super::state::State;
 use crate::functions::function_by_oid;
-use crate::session::Reply;
+use crate::session::{PreparedStatement, Reply};
+use crate::system::Parameters;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
-/// The name of its portal. No client can give it, nor that of the statement, to one of its own.
-const PORTAL: &str = "\0function call";
+/// What the names of its statements begin with: no client can give such a name to one of its own.
+const STATEMENT: &str = "\0function call";
 
 impl Responder {
     /// Answers a call, and says that it is ready for the next message.
@@ -23,36 +26,23 @@ impl Responder {
             // Until Sync, as everything else.
             return Ok(());
         }
-        let called = self.call(call).await;
-        self.session.close_portal(PORTAL);
-        if let Err(error) = called {
+        if let Err(error) = self.call(call).await {
             self.report(error)?;
         }
         self.send_ready()
     }
 
     async fn call(&mut self, call: FunctionCall) -> Result<()> {
-        let Some((name, types)) = function_by_oid(call.function) else {
-            return Err(undefined(call.function));
-        };
-        let given = call.arguments.len();
-        if given != types.len() {
+        let statement = self.statement_of(call.function).await?;
+        let (given, required) = (call.arguments.len(), statement.types.len());
+        if given != required {
             return Err(violation(format!(
-                "function call message contains {given} arguments but function requires {}",
-                types.len()
+                "function call message contains {given} arguments but function requires {required}"
             )));
         }
-        let arguments: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
-        let text = format!("SELECT pg_catalog.{name}({})", arguments.join(", "));
-        let types: Vec<Option<SqlType>> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
-        let kept = format!("{PORTAL} {}", call.function);
-        if self.session.statement(&kept).is_err() {
-            self.session.prepare(&kept, &text, &types).await?;
-        }
-        let statement = self.session.statement(&kept)?;
         let bind = Bind {
-            portal: PORTAL.to_string(),
-            statement: kept,
+            portal: String::new(),
+            statement: String::new(),
             formats: call.formats,
             parameters: call.arguments,
             result_formats: vec![call.result_format],
@@ -60,15 +50,13 @@ impl Responder {
         let settings = self.session.settings();
         let (format, encoding) = (settings.format(), settings.client_encoding);
         let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
+        let parameters = Parameters::bound(parameters, &statement.types);
         let result = wire_format(call.result_format)?;
-        self.session
-            .bind(PORTAL, statement.clone(), parameters, vec![result])?;
-        let portal = self.session.take_portal(PORTAL)?;
         let parsed = statement
             .parsed
             .as_ref()
             .ok_or_else(|| Error::internal("a call of no text"))?;
-        let Reply::Rows(mut rows) = self.session.run(parsed, portal.parameters, None).await? else {
+        let Reply::Rows(mut rows) = self.session.run(parsed, parameters, None).await? else {
             return Err(Error::internal("a call that gives no rows"));
         };
         let columns = rows.columns.clone();
@@ -81,6 +69,20 @@ impl Responder {
         self.session.close_implicit().await?;
         self.send_notices()?;
         self.send_result(value.as_deref())
+    }
+
+    /// The statement that calls a function. Errors: 42883, 25P02.
+    async fn statement_of(&mut self, function: u32) -> Result<Arc<PreparedStatement>> {
+        let name = format!("{STATEMENT} {function}");
+        if let Ok(kept) = self.session.statement(&name) {
+            return Ok(kept);
+        }
+        let (called, types) = function_by_oid(function).ok_or_else(|| undefined(function))?;
+        let arguments: Vec<String> = (1..=types.len()).map(|number| format!("${number}")).collect();
+        let text = format!("SELECT pg_catalog.{called}({})", arguments.join(", "));
+        let types: Vec<Option<SqlType>> = types.iter().map(|oid| SqlType::from_oid(*oid, -1)).collect();
+        self.session.prepare(&name, &text, &types).await?;
+        self.session.statement(&name)
     }
 
     /// FunctionCallResponse: `V`, the length of the message, then the value as a field of a row.
