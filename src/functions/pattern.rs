@@ -78,44 +78,11 @@ pub(crate) fn fixed_prefix(function: &str, arguments: &[&str]) -> Option<FixedPr
 /// A pattern of SIMILAR TO as a regular expression, as PostgreSQL writes it: views and constraints of its dumps call this.
 /// Errors: 22025, 2200C.
 fn similar_to_regex(pattern: &str, escape: &str) -> Result<String> {
-    let escape = only_character(escape)?;
-    let mut regex = "^(?:".to_string();
-    let (mut is_in_class, mut marks) = (false, 0);
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        if Some(character) == escape {
-            match characters.next() {
-                Some('"') if !is_in_class => {
-                    regex.push_str(if marks == 0 { "){1,1}?(" } else { "){1,1}(?:" });
-                    marks += 1;
-                }
-                Some(escaped) => regex.extend(['\\', escaped]),
-                None => {}
-            }
-            continue;
-        }
-        match character {
-            '\\' => regex.push_str("\\\\"),
-            other if is_in_class => {
-                is_in_class = other != ']';
-                regex.push(other);
-            }
-            '[' => {
-                is_in_class = true;
-                regex.push('[');
-            }
-            '%' => regex.push_str(".*"),
-            '_' => regex.push('.'),
-            '(' => regex.push_str("(?:"),
-            '.' | '^' | '$' => regex.extend(['\\', character]),
-            other => regex.push(other),
-        }
-    }
+    let (regex, marks) = similar_regex_and_marks(pattern, only_character(escape)?);
     if marks > 2 {
         return Err(too_many_marks());
     }
-    regex.push_str(")$");
-    Ok(regex)
+    Ok(format!("^(?:{regex})$"))
 }
 
 /// A pattern of LIKE with this escape as one with a backslash. Errors: 22025.
@@ -234,30 +201,42 @@ fn marked_parts(pattern: &str, escape: Option<char>) -> Vec<String> {
 
 /// A pattern of SIMILAR TO as a regular expression, to be matched by the whole text.
 fn similar_regex(pattern: &str, escape: Option<char>) -> String {
+    similar_regex_and_marks(pattern, escape).0
+}
+
+/// The same, and how many marks (an escape and `"`) are in it.
+fn similar_regex_and_marks(pattern: &str, escape: Option<char>) -> (String, usize) {
     let mut regex = String::with_capacity(pattern.len());
+    let (mut is_in_class, mut marks) = (false, 0);
     let mut characters = pattern.chars();
-    let mut in_class = false;
     while let Some(character) = characters.next() {
-        match character {
-            character if Some(character) == escape => {
-                if let Some(literal) = characters.next() {
-                    regex.push_str(&regex::escape(&literal.to_string()));
+        if Some(character) == escape {
+            match characters.next() {
+                Some('"') if !is_in_class => {
+                    regex.push_str(if marks == 0 { "){1,1}?(" } else { "){1,1}(?:" });
+                    marks += 1;
                 }
+                Some(escaped) => regex.extend(['\\', escaped]),
+                None => {}
+            }
+            continue;
+        }
+        match character {
+            '\\' => regex.push_str("\\\\"),
+            other if is_in_class => {
+                is_in_class = other != ']';
+                regex.push(other);
             }
             '[' => {
-                in_class = true;
+                is_in_class = true;
                 regex.push('[');
             }
-            ']' => {
-                in_class = false;
-                regex.push(']');
-            }
-            character if in_class => regex.push(character),
             '%' => regex.push_str(".*"),
             '_' => regex.push('.'),
-            '|' | '*' | '+' | '?' | '{' | '}' | '(' | ')' => regex.push(character),
-            other => regex.push_str(&regex::escape(&other.to_string())),
+            '(' => regex.push_str("(?:"),
+            '.' | '^' | '$' => regex.extend(['\\', character]),
+            other => regex.push(other),
         }
     }
-    regex
+    (regex, marks)
 }
