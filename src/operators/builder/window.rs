@@ -5,7 +5,6 @@ use std::sync::Arc;
 use arrow::datatypes::FieldRef;
 use datafusion_common::{DataFusionError, Result as DataFusionResult, ScalarValue};
 use datafusion_expr::WindowFrame as DataFusionFrame;
-use datafusion_physical_expr::PhysicalExpr;
 use datafusion_physical_expr::aggregate::AggregateExprBuilder;
 use datafusion_physical_expr::expressions::{Column, Literal};
 use datafusion_physical_expr::window::{StandardWindowExpr, WindowExpr};
@@ -15,6 +14,7 @@ use datafusion_physical_plan::windows::{
 };
 use datafusion_physical_plan::{ExecutionPlanProperties, InputOrderMode};
 
+use super::order::with_ordered_inputs;
 use super::{Builder, Operator, exprs};
 use crate::operators::aggregate_functions::aggregate_function;
 use crate::operators::frame_rows::{ComputedFrame, End, Reach};
@@ -29,36 +29,60 @@ use crate::tree::{
 impl Builder<'_> {
     /// The rows of the input with what the window functions say of each; they share one order.
     pub(super) fn window(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
-        if !input.schema().fields().is_empty() {
-            return self.window_over(window, input);
+        let mut computed = Vec::new();
+        for expr in &window.window_expr {
+            let parts_by = called(expr)?.params.partition_by.as_slice();
+            for key in self.partition_keys(parts_by, window.input.schema(), &input)? {
+                // DataFusion knows the order of any column, but not of whatever is computed.
+                if !key.is::<Column>() && !computed.contains(&key) {
+                    computed.push(key);
+                }
+            }
         }
-        // DataFusion loses the number of rows that have no columns: they are given one, which nothing above sees.
-        let row = (
-            "row".to_string(),
-            Arc::new(Literal::new(ScalarValue::Boolean(Some(true)))) as _,
-        );
-        let widened = ProjectionExec::try_new(
-            [ProjectionExpr {
-                alias: row.0,
-                expr: row.1,
-            }],
-            input,
-        )?;
-        let computed = self.window_over(window, Arc::new(widened))?;
-        let fields = computed.schema();
-        let columns = fields.fields().iter().enumerate().skip(1);
-        let columns = columns.map(|(at, field)| {
-            let column = Arc::new(Column::new(field.name(), at)) as Arc<dyn PhysicalExpr>;
+        // DataFusion loses the number of rows that have no columns: they are given one.
+        if computed.is_empty() && input.schema().fields().is_empty() {
+            computed.push(Arc::new(Literal::new(ScalarValue::Boolean(Some(true)))));
+        }
+        if computed.is_empty() {
+            return self.window_over(window, input, &[]);
+        }
+        let given = input.schema().fields().len();
+        let widened = with_columns(input, &computed)?;
+        let told = with_ordered_inputs(self.window_over(window, widened, &computed)?)?;
+        // Nothing above sees what was computed for it.
+        let fields = told.schema();
+        let kept = fields.fields().iter().enumerate();
+        let kept = kept.filter(|(at, _)| !(given..given + computed.len()).contains(at));
+        let columns = kept.map(|(at, field)| {
+            let column = Arc::new(Column::new(field.name(), at)) as Physical;
             (column, field.name().clone())
         });
-        exprs::projected(columns.collect(), Arc::clone(&computed), &window.schema)
+        exprs::projected(columns.collect(), Arc::clone(&told), &window.schema)
     }
 
-    fn window_over(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
+    /// What parts the rows: not what is the same in all of them, of which DataFusion cannot always tell that they are in its order.
+    fn partition_keys(
+        &self,
+        keys: &[Expr],
+        schema: &RowSchema,
+        input: &Operator,
+    ) -> DataFusionResult<Vec<Physical>> {
+        let mut keys = self.exprs.all(keys, schema)?;
+        keys.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
+        Ok(keys)
+    }
+
+    /// `computed`: what the last columns of the input are.
+    fn window_over(
+        &self,
+        window: &Window,
+        input: Operator,
+        computed: &[Physical],
+    ) -> DataFusionResult<Operator> {
         let calls = window
             .window_expr
             .iter()
-            .map(|expr| self.window_call(expr, window.input.schema(), &input));
+            .map(|expr| self.window_call(expr, window.input.schema(), &input, computed));
         let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
         Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
@@ -77,22 +101,19 @@ impl Builder<'_> {
         expr: &Expr,
         schema: &RowSchema,
         input: &Operator,
+        computed: &[Physical],
     ) -> DataFusionResult<Arc<dyn WindowExpr>> {
         let name = expr.column_name();
-        let call = match expr {
-            Expr::Alias(alias) => alias.expr.as_ref(),
-            other => other,
-        };
-        let Expr::WindowFunction(call) = call else {
-            return Err(DataFusionError::Internal(
-                "a window without its function".to_string(),
-            ));
-        };
-        let WindowFunction { fun, params } = call.as_ref();
+        let WindowFunction { fun, params } = called(expr)?;
         let filter = params.filter.as_ref();
-        let mut partition_by = self.exprs.all(&params.partition_by, schema)?;
-        // What is the same in all rows parts none, and DataFusion cannot always tell that they are in its order.
-        partition_by.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
+        let mut partition_by = self.partition_keys(&params.partition_by, schema, input)?;
+        let fields = input.schema();
+        let first = fields.fields().len() - computed.len();
+        for key in &mut partition_by {
+            if let Some(at) = computed.iter().position(|known| known == key) {
+                *key = Arc::new(Column::new(fields.field(first + at).name(), first + at));
+            }
+        }
         let arguments = self.exprs.all(&params.args, schema)?;
         let order_by = self.exprs.order(&params.order_by, schema)?;
         let filter = filter.map(|filter| self.expr(filter, schema)).transpose()?;
@@ -198,6 +219,39 @@ impl Builder<'_> {
             exclusion: frame.exclusion,
         })
     }
+}
+
+/// The call of a window's expression, which may be named.
+fn called(expr: &Expr) -> DataFusionResult<&WindowFunction> {
+    let call = match expr {
+        Expr::Alias(alias) => alias.expr.as_ref(),
+        other => other,
+    };
+    match call {
+        Expr::WindowFunction(call) => Ok(call),
+        _ => Err(DataFusionError::Internal(
+            "a window without its function".to_string(),
+        )),
+    }
+}
+
+/// The input with more columns behind its own.
+fn with_columns(input: Operator, computed: &[Physical]) -> DataFusionResult<Operator> {
+    let fields = input.schema();
+    let given = fields
+        .fields()
+        .iter()
+        .enumerate()
+        .map(|(at, field)| ProjectionExpr {
+            alias: field.name().clone(),
+            expr: Arc::new(Column::new(field.name(), at)),
+        });
+    let more = computed.iter().zip(fields.fields().len()..);
+    let more = more.map(|(expr, at)| ProjectionExpr {
+        alias: format!("partition {at}"),
+        expr: Arc::clone(expr),
+    });
+    Ok(Arc::new(ProjectionExec::try_new(given.chain(more), input)?))
 }
 
 /// Puts an expression behind the others, and answers where.
