@@ -103,6 +103,19 @@ impl Store for Handle {
         .boxed()
     }
 
+    fn lock_range<'a>(
+        &'a self,
+        locks: &'a HeldLocks,
+        wanted: WantedRange<'a>,
+        since: &'a Arc<dyn Snapshot>,
+    ) -> BoxFuture<'a, Result<Option<u64>>> {
+        async move {
+            self.travel().await;
+            self.store.lock_range(locks, wanted, since).await
+        }
+        .boxed()
+    }
+
     fn watch(&self) -> Box<dyn WriteWatch> {
         self.store.watch()
     }

@@ -58,8 +58,8 @@ pub(crate) use disk::simulated::SimulatedDisk;
 pub use inspect::inspect_store;
 pub use kind::StoreKind;
 pub use locks::{
-    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, Unlocked,
-    Wanted,
+    BRIEF_SESSION, HeldLocks, LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, RangeState,
+    Unlocked, Wanted, WantedRange,
 };
 pub use machine::{address_bytes_max, default_statements_bytes};
 pub use open::open_store;
@@ -216,6 +216,15 @@ pub trait Store: Debug + Send + Sync {
         since: &'a Arc<dyn Snapshot>,
         wants_values: bool,
     ) -> BoxFuture<'a, Result<Locked>>;
+    /// Locks the whole range of some keys as [`Store::lock`] locks keys, and answers what [`Locked::rests_on`] would be. It never waits:
+    /// where others are in the way, or the range is not as it should be, or the store has no such locks, it locks nothing (`None`). Errors:
+    /// 53200, `SnapshotTooOld`, `Io`.
+    fn lock_range<'a>(
+        &'a self,
+        locks: &'a HeldLocks,
+        wanted: WantedRange<'a>,
+        since: &'a Arc<dyn Snapshot>,
+    ) -> BoxFuture<'a, Result<Option<u64>>>;
     /// As long as it is held the store remembers which keys commits write, for [`Store::require_untouched`].
     fn watch(&self) -> Box<dyn WriteWatch>;
     /// Errors: `ReadConflict` when something was put or deleted in the ranges since the snapshot, or when the store does not know any more.

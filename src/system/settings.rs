@@ -109,6 +109,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// default_transaction_isolation.
     pub default_isolation: Isolation,
+    /// keyspan.key_locks_max.
+    pub key_locks_max: usize,
     /// keyspan.advisory_locks_max.
     pub advisory_locks_max: usize,
     /// keyspan.notify_queue_bytes_max.
@@ -435,11 +437,12 @@ impl Settings {
             .unwrap_or_default()
     }
 
-    /// How long transactions wait for locks.
+    /// How transactions lock.
     pub fn lock_policy(&self) -> LockPolicy {
         LockPolicy {
             timeout: (self.lock_timeout_ms > 0).then(|| Duration::from_millis(self.lock_timeout_ms)),
             deadlock_after: Duration::from_millis(self.deadlock_timeout_ms),
+            keys_max: self.key_locks_max,
         }
     }
 
@@ -482,6 +485,7 @@ impl Settings {
             isolation: Isolation::ReadCommitted,
             default_isolation: Isolation::ReadCommitted,
             advisory_locks_max: 0,
+            key_locks_max: 0,
             notify_queue_bytes_max: 0,
             synchronous_commit: true,
             replays: false,

@@ -20,7 +20,7 @@ use super::table_lock::{begin_write, lock_for_writes};
 use super::versions::{self, WriteTime};
 use super::{Limits, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
-use crate::codec::keyspace::IndexId;
+use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, IndexId};
 use crate::store::{LockMode, Write};
 use crate::txn::{LockedValues, Transaction};
 use crate::{Error, Result};
@@ -106,20 +106,14 @@ async fn first_duplicate<'a>(
     let mut places: Vec<(usize, usize)> = Vec::new();
     let mut distinct = Vec::with_capacity(keys.len());
     for of_key in keys.chunk_by(|(one, ..), (other, ..)| one == other) {
-        distinct.push(of_key[0].0);
+        distinct.push((of_key[0].0, of_key[0].1));
         places.extend(of_key[1..].iter().map(|(_, row, number)| (*row, *number)));
     }
     // A row that is over is in nobody's way, and goes, whoever has written it.
     let is_own = !table.options.expiry.may_be_over() && is_unseen(txn, table).await?;
     let is_taken = match is_own {
-        true => txn.are_put(distinct.iter().map(|key| key.as_slice())),
-        false => {
-            let owned: Vec<Vec<u8>> = distinct.iter().map(|key| (*key).clone()).collect();
-            let locked = lock_unique_keys(txn, table, &owned).await?;
-            (0..owned.len())
-                .map(|at| locked.values.get(at).is_some())
-                .collect()
-        }
+        true => txn.are_put(distinct.iter().map(|(key, _)| key.as_slice())),
+        false => lock_distinct(txn, table, &distinct).await?,
     };
     if is_taken.contains(&true) {
         let of_rows = keys.chunk_by(|(one, ..), (other, ..)| one == other);
@@ -131,6 +125,38 @@ async fn first_duplicate<'a>(
         let entry = number.checked_sub(1).and_then(|at| table.kept_indexes().nth(at));
         (row, entry.unwrap_or(&table.primary_key))
     }))
+}
+
+/// Locks unique keys of new rows, which are sorted, each with its row's place; answers whether something stands under them.
+async fn lock_distinct(txn: &Transaction, table: &TableDef, keys: &[(&Vec<u8>, usize)]) -> Result<Vec<bool>> {
+    let mut owned: Vec<Vec<u8>> = keys.iter().map(|(key, _)| (*key).clone()).collect();
+    let mut is_taken = vec![false; keys.len()];
+    let mut single: Vec<usize> = Vec::new();
+    let mut from = 0;
+    for of_index in
+        keys.chunk_by(|(one, _), (other, _)| one[..ENTRY_PREFIX_BYTES] == other[..ENTRY_PREFIX_BYTES])
+    {
+        let places = from..from + of_index.len();
+        from = places.end;
+        let of_new = &owned[places.clone()];
+        match of_index.is_sorted_by_key(|(_, row)| *row) && txn.lock_new(of_new).await? {
+            true => {
+                let own = txn.are_put(of_new.iter().map(Vec::as_slice));
+                is_taken[places].copy_from_slice(&own);
+            }
+            false => single.extend(places),
+        }
+    }
+    if single.len() < owned.len() {
+        owned = single.iter().map(|at| std::mem::take(&mut owned[*at])).collect();
+    }
+    if !owned.is_empty() {
+        let locked = lock_unique_keys(txn, table, &owned).await?;
+        for (at, place) in single.into_iter().enumerate() {
+            is_taken[place] = locked.values.get(at).is_some();
+        }
+    }
+    Ok(is_taken)
 }
 
 /// Whether nobody else can see the table's rows: the transaction made it, or gave its rows new keys.

@@ -4,8 +4,18 @@ use std::collections::BTreeMap;
 use std::sync::PoisonError;
 
 use super::{Transaction, is_data};
-use crate::store::{HeldLocks, LockMode, LockPolicy, LockTable, LockWait, Locked, Unlocked, Values, Wanted};
+use crate::store::{
+    HeldLocks, LockMode, LockPolicy, LockTable, LockWait, Locked, RangeState, Unlocked, Values, Wanted,
+    WantedRange,
+};
 use crate::{Error, Result};
+
+/// Fewer keys are locked one by one.
+const RANGE_KEYS_MIN: usize = 64;
+
+/// With so many keys locked, new ones that rise are locked as ranges. Nothing is there, so that only those wait who would insert something
+/// between them.
+const NEW_KEYS_MAX: usize = 4_096;
 
 /// What is committed under keys that were locked, with the transaction's own writes over it.
 #[derive(Debug)]
@@ -30,9 +40,13 @@ pub struct LockedRows {
 }
 
 impl Transaction {
-    /// How long it waits for locks from now on.
+    /// How it locks from now on.
     pub fn set_lock_policy(&self, policy: LockPolicy) {
         *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner) = policy;
+    }
+
+    fn lock_policy(&self) -> LockPolicy {
+        *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks keys whose values were read; they are as the snapshot has them until the transaction ends. Errors: `Conflict` when one
@@ -48,6 +62,9 @@ impl Transaction {
     /// Locks the keys of rows that the statement has read, and tells of those that others have changed since what they are now. Errors:
     /// `Conflict` or `ConcurrentDelete` for such a row where the transaction keeps its snapshot, which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock_rows(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<LockedRows> {
+        if self.lock_unchanged(keys, mode).await? {
+            return Ok(LockedRows::default());
+        }
         let mut locked = self.ask(keys, mode, wait, false).await?;
         let mut rows = LockedRows {
             unlocked: std::mem::take(&mut locked.unlocked),
@@ -77,8 +94,50 @@ impl Transaction {
         if mode.keeps_row() {
             let locked = (0..keys.len()).filter(|at| rows.unlocked.is_locked(*at));
             self.locks().note_read(locked.map(|at| keys[at].as_slice()));
+            let buffer = self.lock_buffer();
+            let unchanged = (0..keys.len()).filter(|at| {
+                let is_locked = rows.unlocked.is_locked(*at) && rows.newer.binary_search(at).is_err();
+                is_locked && !buffer.writes(&keys[*at])
+            });
+            // A commit that writes them need not look for them.
+            self.locks().note_seen(unchanged.map(|at| keys[at].as_slice()));
         }
         Ok(rows)
+    }
+
+    /// Locks new keys, which came rising, and all between them, where that is one lock instead of many and nothing is there; answers whether it
+    /// did. Errors: 53200.
+    pub async fn lock_new(&self, keys: &[Vec<u8>]) -> Result<bool> {
+        let keys_max = self.lock_policy().keys_max.min(NEW_KEYS_MAX);
+        self.lock_range(keys, LockMode::Insert, RangeState::Absent, keys_max)
+            .await
+    }
+
+    /// Locks keys that the statement has read, and all between them, where the transaction has locked many and nobody has changed one;
+    /// answers whether it did. Errors: 53200.
+    async fn lock_unchanged(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<bool> {
+        let keys_max = self.lock_policy().keys_max;
+        Ok(keys.is_sorted()
+            && self
+                .lock_range(keys, mode, RangeState::Unchanged, keys_max)
+                .await?)
+    }
+
+    async fn lock_range(
+        &self,
+        keys: &[Vec<u8>],
+        mode: LockMode,
+        state: RangeState,
+        keys_max: usize,
+    ) -> Result<bool> {
+        if keys.len() < RANGE_KEYS_MIN || self.locks().count() < keys_max {
+            return Ok(false);
+        }
+        let wanted = WantedRange { keys, mode, state };
+        let store = &self.whole.store;
+        let rests_on = store.lock_range(self.locks(), wanted, &self.snapshot).await?;
+        self.whole.options.dependency.rest_on(rests_on.unwrap_or(0));
+        Ok(rests_on.is_some())
     }
 
     /// Locks keys that are to be written whatever stands under them. Errors: 40P01, 55P03, 53200.
@@ -194,12 +253,11 @@ impl Transaction {
     }
 
     fn wanted<'a>(&self, keys: &'a [Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'a> {
-        let policy: LockPolicy = *self.whole.policy.lock().unwrap_or_else(PoisonError::into_inner);
         Wanted {
             keys,
             mode,
             wait,
-            policy,
+            policy: self.lock_policy(),
         }
     }
 

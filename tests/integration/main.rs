@@ -39,6 +39,7 @@ mod postgresql;
 mod predicates;
 mod protocol;
 mod random;
+mod range_locks;
 mod regions;
 mod rekey;
 mod resources;

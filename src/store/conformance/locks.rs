@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 
 use super::{delete, put, write};
-use crate::store::{LockMode, LockPolicy, LockWait, Store, Wanted};
+use crate::store::{LockMode, LockPolicy, LockWait, RangeState, Store, Wanted, WantedRange};
 
 fn replace(keys: &[Vec<u8>]) -> Wanted<'_> {
     Wanted {
@@ -67,4 +67,41 @@ pub(super) async fn who_waited_sees_what_the_holder_committed(store: Arc<dyn Sto
         (locked.changed, locked.values.get(0)),
         (vec![0], Some(&b"new"[..]))
     );
+}
+
+pub(super) async fn a_range_is_locked_where_it_is_as_it_should_be(store: &dyn Store) {
+    write(store, vec![put("b", "1"), put("d", "1"), put("k", "1")]).await;
+    let since = store.snapshot().await.unwrap();
+    let (locks, other) = (store.locks(1), store.locks(2));
+    let take = async |names: &[&str], state| {
+        let keys = keys(names);
+        let mode = match state {
+            RangeState::Absent => LockMode::Insert,
+            RangeState::Unchanged => LockMode::Change,
+        };
+        let keys = &keys;
+        let taken = store
+            .lock_range(&locks, WantedRange { keys, mode, state }, &since)
+            .await
+            .unwrap();
+        (taken.is_some(), locks.known(&keys[0]))
+    };
+    let (absent, unchanged) = (RangeState::Absent, RangeState::Unchanged);
+    assert_eq!(take(&["a", "c"], absent).await, (false, None));
+    assert_eq!(take(&["e", "i"], absent).await, (true, Some(Some(false))));
+    assert_eq!(take(&["b", "d"], unchanged).await, (true, Some(None)));
+    assert!(locks.is_read(b"c") && other.would_wait(b"c", LockMode::Update));
+    locks.release_all();
+    // Others have changed something since: a key that the range has, one that was not there, one that is there no more.
+    write(store, vec![put("d", "2"), put("g", "1"), delete("k")]).await;
+    assert_eq!(take(&["b", "d"], unchanged).await, (false, None));
+    assert_eq!(take(&["b", "c"], unchanged).await, (true, Some(None)));
+    assert_eq!(take(&["e", "i"], absent).await, (false, None));
+    assert_eq!(take(&["h", "i"], absent).await, (true, Some(Some(false))));
+    assert_eq!(take(&["j", "l"], absent).await, (false, None));
+    let held = keys(&["m"]);
+    store.lock(&other, replace(&held), &since, false).await.unwrap();
+    assert_eq!(take(&["l", "n"], absent).await, (false, None));
+    drop(locks);
+    assert!(!other.would_wait(b"h", LockMode::Insert) && store.lock_table().rows().len() == 1);
 }

@@ -35,6 +35,7 @@ pub(crate) async fn check_all(open: impl Fn() -> Arc<dyn Store>) {
     reads::split_points_cut_inside(&*open()).await;
     locks::a_lock_tells_what_is_committed_under_its_key(&*open()).await;
     locks::who_waited_sees_what_the_holder_committed(open()).await;
+    locks::a_range_is_locked_where_it_is_as_it_should_be(&*open()).await;
     commits::a_closed_store_says_so(&*open()).await;
 }
 

@@ -1,11 +1,13 @@
 //! `HeldLocks`: what one transaction has locked, until it ends. It knows of each key what was committed under it, which stays so as
-//! long as the key is locked.
+//! long as the key is locked. A key that it holds alone and in a range is held in both modes, and what is known of either is.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::key_map::{HashedKey, KeptKey, KeyMap};
+use super::range_map::RangeMap;
 use super::{LockMode, LockModes, LockOwner, LockPolicy, LockTable, LockWait, lock_of};
 use crate::Result;
+use crate::codec::{KeyRange, successor};
 use crate::store::{CountedBytes, MemoryAccount};
 
 /// What a lock costs beside two copies of its key's reference: nodes of two maps, the list of holders, the journal.
@@ -22,10 +24,21 @@ pub struct HeldLocks {
 #[derive(Debug, Default)]
 struct Held {
     keys: KeyMap<HeldKey>,
-    /// Each lock in the order they came, and what of its key was held before.
-    journal: Vec<(KeptKey, LockModes)>,
+    /// With whether it is known that nothing is committed in them.
+    ranges: RangeMap<bool>,
+    /// In the order they came.
+    journal: Vec<Taken>,
     bytes: usize,
     counted: CountedBytes,
+}
+
+/// A lock that was taken.
+#[derive(Debug)]
+enum Taken {
+    /// Of a key, and how it was held before.
+    Key(KeptKey, LockModes),
+    /// Of the range that begins with a key.
+    Range(Box<[u8]>, LockMode),
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -63,6 +76,26 @@ pub struct Wanted<'a> {
     pub wait: LockWait,
     /// How long to wait for them.
     pub policy: LockPolicy,
+}
+
+/// A range of keys that is wanted: from the first to the last of some, whether there are others between or not.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedRange<'a> {
+    /// Rising.
+    pub keys: &'a [Vec<u8>],
+    /// How.
+    pub mode: LockMode,
+    /// As what it is wanted only.
+    pub state: RangeState,
+}
+
+/// How a range is that a transaction locks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RangeState {
+    /// Nothing is committed in it, nor was when the transaction read.
+    Absent,
+    /// Its keys are as the transaction has read them.
+    Unchanged,
 }
 
 /// What came of it.
@@ -146,14 +179,61 @@ impl HeldLocks {
     }
 
     fn holds(&self, key: HashedKey<'_>, mode: LockMode) -> bool {
-        let held = self.lock();
-        held.keys.get(key).is_some_and(|key| key.modes.include(mode))
+        self.lock().get(key).is_some_and(|key| key.modes.include(mode))
+    }
+
+    /// How many keys are locked one by one.
+    pub fn count(&self) -> usize {
+        self.lock().keys.len()
+    }
+
+    /// Locks a range, whatever its state; answers whether it did: where others are in the way, or the keys are locked already, it does not, and
+    /// does not wait. Errors: 53200.
+    pub fn acquire_range(&self, wanted: WantedRange<'_>) -> Result<bool> {
+        let WantedRange { keys, mode, .. } = wanted;
+        let [first, .., last] = keys else { return Ok(false) };
+        let range = KeyRange {
+            start: first.clone(),
+            end: Some(successor(last)),
+        };
+        let mut held = self.lock();
+        let mut are_held = keys.iter().map(|key| held.get(self.table.hashed(key)));
+        if are_held.all(|key| key.is_some_and(|key| key.modes.include(mode)))
+            || !self.table.try_lock_range(self.owner, &range, mode, keys.len())
+        {
+            return Ok(false);
+        }
+        held.journal.push(Taken::Range(Box::from(first.as_slice()), mode));
+        held.bytes += bytes_of(first) + last.len();
+        held.ranges.insert(mode, range, false);
+        let bytes = held.bytes;
+        held.counted.resize(bytes)?;
+        Ok(true)
+    }
+
+    /// A range that was just locked is in the state in which it was wanted.
+    pub fn note_range(&self, wanted: WantedRange<'_>) {
+        let mut held = self.lock();
+        let known = held.ranges.get_mut(wanted.mode, &wanted.keys[0]);
+        if let Some(is_absent) = known {
+            *is_absent = wanted.state == RangeState::Absent && wanted.mode.keeps_absence();
+        }
+    }
+
+    /// Gives up a range that was just locked.
+    pub fn release_range(&self, wanted: WantedRange<'_>) {
+        let mut held = self.lock();
+        let is_it = |taken: &Taken| matches!(taken, Taken::Range(start, mode) if **start == *wanted.keys[0] && *mode == wanted.mode);
+        if let Some(at) = held.journal.iter().rposition(is_it) {
+            let taken = held.journal.remove(at);
+            held.release(&self.table, self.owner, taken);
+        }
     }
 
     /// Whether anything is held of a key, and if so, whether a value is committed under it (`None`: nobody has looked).
     pub fn known(&self, key: &[u8]) -> Option<Option<bool>> {
         let key = self.table.hashed(key);
-        self.lock().keys.get(key).map(|key| key.is_there)
+        self.lock().get(key).map(|key| key.is_there)
     }
 
     /// The places of keys of which it is known whether a value is committed under them, and whether one is. Keys come with whether
@@ -162,8 +242,8 @@ impl HeldLocks {
         let held = self.lock();
         let known = |(key, is_new): (&[u8], bool)| match is_new {
             true => Some(false),
-            false if held.keys.is_empty() => None,
-            false => held.keys.get(self.table.hashed(key)).and_then(|key| key.is_there),
+            false if held.keys.is_empty() && held.ranges.is_empty() => None,
+            false => held.get(self.table.hashed(key)).and_then(|key| key.is_there),
         };
         keys.map(known)
             .enumerate()
@@ -181,6 +261,16 @@ impl HeldLocks {
         }
     }
 
+    /// What is committed under these keys the transaction has seen; it has not changed since.
+    pub fn note_seen<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+        let mut held = self.lock();
+        for key in keys {
+            if let Some(key) = held.keys.get_mut(self.table.hashed(key)) {
+                key.is_there.get_or_insert(true);
+            }
+        }
+    }
+
     /// The transaction has read what is committed under these keys.
     pub fn note_read<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
         let mut held = self.lock();
@@ -194,14 +284,14 @@ impl HeldLocks {
     /// Whether the transaction has read what is committed under all of these keys, which it has locked in a mode that includes this one.
     pub fn are_read(&self, keys: &[Vec<u8>], mode: LockMode) -> bool {
         let held = self.lock();
-        let mut known = keys.iter().map(|key| held.keys.get(self.table.hashed(key)));
+        let mut known = keys.iter().map(|key| held.get(self.table.hashed(key)));
         mode.keeps_row() && known.all(|key| key.is_some_and(|key| key.is_read && key.modes.include(mode)))
     }
 
     /// Whether the transaction has read what is committed under a locked key.
     pub fn is_read(&self, key: &[u8]) -> bool {
         let key = self.table.hashed(key);
-        self.lock().keys.get(key).is_some_and(|key| key.is_read)
+        self.lock().get(key).is_some_and(|key| key.is_read)
     }
 
     /// How many came so far: a mark for [`HeldLocks::release_after`].
@@ -213,21 +303,21 @@ impl HeldLocks {
     pub fn release_after(&self, mark: usize) {
         let mut held = self.lock();
         while held.journal.len() > mark {
-            let Some((key, before)) = held.journal.pop() else {
+            let Some(taken) = held.journal.pop() else {
                 break;
             };
-            held.release(&self.table, self.owner, key, before);
+            held.release(&self.table, self.owner, taken);
         }
     }
 
-    /// Gives up of what came after the mark the keys that are not kept.
+    /// Gives up of what came after the mark the keys that are not kept; ranges are.
     pub fn release_some(&self, mark: usize, is_kept: impl Fn(&[u8]) -> bool) {
         let mut held = self.lock();
         let mark = mark.min(held.journal.len());
-        for (key, before) in held.journal.split_off(mark) {
-            match is_kept(key.bytes()) {
-                true => held.journal.push((key, before)),
-                false => held.release(&self.table, self.owner, key, before),
+        for taken in held.journal.split_off(mark) {
+            match &taken {
+                Taken::Key(key, _) if !is_kept(key.bytes()) => held.release(&self.table, self.owner, taken),
+                Taken::Key(..) | Taken::Range(..) => held.journal.push(taken),
             }
         }
     }
@@ -246,7 +336,7 @@ impl HeldLocks {
         let before = known.modes;
         known.modes = before.with(mode);
         held.bytes += bytes_of(key.bytes());
-        held.journal.push((key, before));
+        held.journal.push(Taken::Key(key, before));
         let bytes = held.bytes;
         held.counted.resize(bytes)
     }
@@ -257,8 +347,39 @@ impl HeldLocks {
 }
 
 impl Held {
+    /// How a key is held, alone and in ranges, and what is known of it.
+    fn get(&self, key: HashedKey<'_>) -> Option<HeldKey> {
+        let alone = self.keys.get(key).copied();
+        self.ranges
+            .having(key.bytes)
+            .fold(alone, |known, (mode, is_absent)| {
+                let known = known.unwrap_or_default();
+                Some(HeldKey {
+                    modes: known.modes.with(mode),
+                    is_there: known.is_there.or(is_absent.then_some(false)),
+                    // A range is kept only where nothing has changed since it was read.
+                    is_read: known.is_read || *is_absent || mode.keeps_row(),
+                })
+            })
+    }
+
+    /// Gives up what was taken.
+    fn release(&mut self, table: &LockTable, owner: LockOwner, taken: Taken) {
+        match taken {
+            Taken::Key(key, before) => self.release_key(table, owner, key, before),
+            Taken::Range(start, mode) => {
+                table.release_range(owner, &start, mode, |key: HashedKey<'_>| {
+                    self.keys.get(key).map_or(LockModes::default(), |key| key.modes)
+                });
+                if let Some((end, _)) = self.ranges.remove(mode, &start) {
+                    self.resize(self.bytes - bytes_of(&start) - end.map_or(0, |end| end.len() - 1));
+                }
+            }
+        }
+    }
+
     /// Gives up what is held of a key beyond what was before.
-    fn release(&mut self, table: &LockTable, owner: LockOwner, key: KeptKey, before: LockModes) {
+    fn release_key(&mut self, table: &LockTable, owner: LockOwner, key: KeptKey, before: LockModes) {
         table.release(owner, key.hashed(), before);
         match before.is_empty() {
             true => self.keys.remove(key.hashed()),
@@ -272,9 +393,13 @@ impl Held {
                 }
             }
         }
-        self.bytes -= bytes_of(key.bytes());
+        self.resize(self.bytes - bytes_of(key.bytes()));
+    }
+
+    fn resize(&mut self, bytes: usize) {
+        self.bytes = bytes;
         // To hold less is never refused.
-        let _ = self.counted.resize(self.bytes);
+        let _ = self.counted.resize(bytes);
     }
 }
 

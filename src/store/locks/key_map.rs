@@ -59,6 +59,10 @@ impl<V> KeyMap<V> {
         self.0.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) fn get(&self, key: HashedKey<'_>) -> Option<&V> {
         let found = self.0.find(key.hash, |(known, _)| *known.bytes == *key.bytes);
         found.map(|(_, value)| value)

@@ -12,14 +12,19 @@
 //! 4. No circle of waits stands longer than the `deadlock_timeout` of one in it: if one of them only waits behind another, it goes before
 //!    that; else that one's wait ends (40P01).
 //! 5. One shard is locked at a time, never across an await; only the search for circles locks all, in their order.
+//! 6. Ranges of keys are locked beside them: see [`ranges`].
 
 mod deadlock;
 mod held;
 mod key_map;
 mod mode;
+mod range_map;
+mod ranges;
 mod wait;
 mod waits;
 
+#[cfg(test)]
+mod range_tests;
 #[cfg(test)]
 mod tests;
 
@@ -31,9 +36,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use smallvec::SmallVec;
 use tokio::sync::oneshot;
 
-pub use held::{HeldLocks, Unlocked, Wanted};
+pub use held::{HeldLocks, RangeState, Unlocked, Wanted, WantedRange};
 use key_map::{HashedKey, KeptKey, KeyMap};
 pub use mode::{LockMode, LockModes};
+use ranges::Ranges;
 pub use wait::{LockPolicy, LockWait};
 use waits::Waits;
 
@@ -71,6 +77,8 @@ pub struct LockRow {
 pub struct LockTable {
     shards: [Mutex<Shard>; SHARDS],
     hasher: RandomState,
+    /// Locked after a shard, never before one.
+    ranges: Ranges,
     /// What each owner waits for. Locked before any shard.
     waits: Mutex<Waits>,
     owners: AtomicU64,
@@ -111,6 +119,7 @@ impl Default for LockTable {
         LockTable {
             shards: std::array::from_fn(|_| Mutex::default()),
             hasher: RandomState::new(),
+            ranges: Ranges::default(),
             waits: Mutex::default(),
             owners: AtomicU64::new(1),
         }
@@ -130,6 +139,7 @@ impl LockTable {
     pub fn release(&self, owner: LockOwner, key: HashedKey<'_>, kept: LockModes) {
         let mut shard = self.shard(key);
         let Some(lock) = shard.get_mut(key) else { return };
+        let kept = kept.and(self.ranges.awaited_modes(owner, key));
         if let Some(at) = lock.held.iter().position(|held| held.owner == owner) {
             match kept.is_empty() {
                 true => drop(lock.held.swap_remove(at)),
@@ -194,6 +204,7 @@ impl LockTable {
     pub fn would_wait(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode) -> bool {
         let shard = self.shard(key);
         shard.get(key).is_some_and(|lock| !lock.is_free_now(owner, mode))
+            || self.ranges.conflict(owner, key, mode)
     }
 
     /// Whether only such are in the way of the owner as hold their locks for a moment.
@@ -205,6 +216,7 @@ impl LockTable {
         let shard = self.shard(key);
         let lock = shard.get(key);
         lock.is_none_or(|lock| lock.waiting.is_empty() && lock.held.iter().all(is_brief))
+            && !self.ranges.conflict(owner, key, mode)
     }
 
     /// Whether one who waits holds of a relation what another needs who holds it and waits, too: neither can go on.
@@ -225,29 +237,20 @@ impl LockTable {
     /// Takes a lock if nobody is in the way; otherwise enters a wait, if the caller would wait.
     fn ask(&self, owner: LockOwner, key: HashedKey<'_>, mode: LockMode, waits: bool) -> Asked {
         let mut shard = self.shard(key);
-        let Some((known, lock)) = shard.entry_mut(key) else {
-            let key = KeptKey::of(key);
-            let mut lock = Lock::default();
-            lock.grant(owner, mode);
-            shard.insert_new(key.clone(), lock);
-            return Asked::Granted(key);
-        };
-        let key = known.clone();
-        if lock.is_free_now(owner, mode) {
-            lock.grant(owner, mode);
-            return Asked::Granted(key);
-        }
-        if !waits {
+        if !waits && self.ranges.conflict(owner, key, mode) {
             return Asked::Refused;
         }
-        let (granted, receiver) = oneshot::channel();
-        lock.enqueue(Waiter {
-            owner,
-            mode,
-            since_us: chrono::Utc::now().timestamp_micros(),
-            granted,
-        });
-        Asked::Waits(key, receiver)
+        let by_ranges = self.ranges.await_key(owner, key, mode);
+        if let Some((known, lock)) = shard.entry_mut(key) {
+            lock.grant_all(by_ranges);
+            return lock.ask(known.clone(), owner, mode, waits);
+        }
+        let key = KeptKey::of(key);
+        let mut lock = Lock::default();
+        lock.grant_all(by_ranges);
+        let asked = lock.ask(key.clone(), owner, mode, waits);
+        shard.insert_new(key, lock);
+        asked
     }
 
     /// The key with its hash, as the table wants it.
@@ -292,6 +295,38 @@ impl Lock {
             false => self.waiting.len(),
         };
         self.is_free(owner, mode, before)
+    }
+
+    /// Takes this lock, that of a key, or waits for it.
+    fn ask(&mut self, key: KeptKey, owner: LockOwner, mode: LockMode, waits: bool) -> Asked {
+        if self.is_free_now(owner, mode) {
+            self.grant(owner, mode);
+            return Asked::Granted(key);
+        }
+        if !waits {
+            return Asked::Refused;
+        }
+        let (granted, receiver) = oneshot::channel();
+        self.enqueue(Waiter {
+            owner,
+            mode,
+            since_us: chrono::Utc::now().timestamp_micros(),
+            granted,
+        });
+        Asked::Waits(key, receiver)
+    }
+
+    fn grant_all(&mut self, holders: impl IntoIterator<Item = (LockOwner, LockMode)>) {
+        for (owner, mode) in holders {
+            self.grant(owner, mode);
+        }
+    }
+
+    /// Whether nobody holds it or waits for it against a range of the owner.
+    fn is_free_for_range(&self, owner: LockOwner, mode: LockMode) -> bool {
+        let is_held = |held: &Held| held.owner != owner && held.modes.conflict(mode);
+        let is_wanted = |waiter: &Waiter| waiter.owner != owner && waiter.mode.conflicts(mode);
+        !self.held.iter().any(is_held) && !self.waiting.iter().any(is_wanted)
     }
 
     fn grant(&mut self, owner: LockOwner, mode: LockMode) {

@@ -168,6 +168,11 @@ impl LockModes {
         LockModes(self.0 | 1 << mode as u16)
     }
 
+    /// Both.
+    pub fn and(self, other: LockModes) -> LockModes {
+        LockModes(self.0 | other.0)
+    }
+
     /// Whether the mode is one of them.
     pub fn holds(self, mode: LockMode) -> bool {
         self.0 & (1 << mode as u16) != 0

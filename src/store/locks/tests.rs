@@ -129,6 +129,7 @@ async fn a_circle_of_waits_is_refused_to_the_one_that_looks() {
         policy: LockPolicy {
             timeout: None,
             deadlock_after: Duration::ZERO,
+            ..LockPolicy::default()
         },
         ..wanted(&names[0], LockMode::Share, LockWait::Block)
     };
@@ -152,6 +153,7 @@ async fn a_crowd_waits_in_its_order() {
         policy: LockPolicy {
             timeout: None,
             deadlock_after: Duration::ZERO,
+            ..LockPolicy::default()
         },
         ..update
     };
@@ -205,6 +207,7 @@ async fn who_only_waits_behind_another_goes_before_him_when_that_ends_a_circle()
         policy: LockPolicy {
             timeout: Some(Duration::from_millis(1)),
             deadlock_after: Duration::ZERO,
+            ..LockPolicy::default()
         },
         ..shared(&a1)
     };

@@ -21,13 +21,15 @@ pub enum LockWait {
     SkipLocked,
 }
 
-/// How long a transaction waits.
+/// How a transaction locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockPolicy {
     /// `lock_timeout`: the longest wait for one lock; `None`: for ever.
     pub timeout: Option<Duration>,
     /// `deadlock_timeout`: after so long a wait it is asked whether it can end.
     pub deadlock_after: Duration,
+    /// `keyspan.key_locks_max`: with so many keys locked one by one it locks ranges.
+    pub keys_max: usize,
 }
 
 impl Default for LockPolicy {
@@ -35,6 +37,7 @@ impl Default for LockPolicy {
         LockPolicy {
             timeout: None,
             deadlock_after: Duration::from_secs(1),
+            keys_max: usize::MAX,
         }
     }
 }

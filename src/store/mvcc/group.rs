@@ -104,7 +104,14 @@ impl<'a> Group<'a> {
             }
             let was_there = match (self.written.get(write.key()), checked.or(known)) {
                 (Some(was_there), _) => *was_there,
-                (None, Some((_, was_there))) => was_there,
+                (None, Some((_, was_there))) => {
+                    debug_assert_eq!(
+                        was_there,
+                        self.shared.last_put(write.key())?.is_some(),
+                        "{write:?}"
+                    );
+                    was_there
+                }
                 (None, None) => self.shared.last_put(write.key())?.is_some(),
             };
             count(&mut changed, write, was_there);

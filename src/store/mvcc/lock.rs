@@ -1,4 +1,4 @@
-//! Locking keys of an `MvccStore`: the lock, then what is committed under the keys. The order counts: who held them before has given
+//! Locking keys and ranges of an `MvccStore`: the lock, then what is committed under the keys. The order counts: who held them before has given
 //! them up only once his commit was visible, or had entered: then whoever locks them rests on it.
 
 use std::sync::Arc;
@@ -9,8 +9,9 @@ use super::snapshot::MvccSnapshot;
 use super::state::Shared;
 use super::view::{View, run_blocking};
 use crate::Result;
+use crate::codec::{KeyRange, successor};
 use crate::store::log::Timestamp;
-use crate::store::{HeldLocks, Locked, Snapshot, Values, Wanted};
+use crate::store::{HeldLocks, Locked, Page, RangeState, ScanRequest, Snapshot, Values, Wanted, WantedRange};
 
 /// This many keys are looked for on the caller's thread; more on a blocking one.
 const INLINE_KEYS_MAX: usize = 256;
@@ -55,6 +56,67 @@ pub(super) async fn lock_keys(
         locked.values = values;
     }
     Ok(locked)
+}
+
+/// See [`Store::lock_range`](crate::store::Store::lock_range).
+pub(super) async fn lock_range(
+    shared: &Arc<Shared>,
+    locks: &HeldLocks,
+    wanted: WantedRange<'_>,
+    since: &Arc<dyn Snapshot>,
+) -> Result<Option<u64>> {
+    if !locks.acquire_range(wanted)? {
+        return Ok(None);
+    }
+    let seen = view_of(shared, since)?;
+    let entered = shared.entered.load(Ordering::Acquire);
+    let rests_on = Some(entered).filter(|entered| *entered > shared.undo.visible());
+    let rests_on = rests_on.unwrap_or(0);
+    let newest = || MvccSnapshot {
+        view: Arc::new(View::open(Arc::clone(shared), rests_on)),
+    };
+    // Where nothing was committed since, nothing has changed.
+    let has_news = entered > seen.timestamp;
+    let is_so = match wanted.state {
+        RangeState::Absent => {
+            is_empty(since.as_ref(), wanted.keys).await?
+                && (!has_news || is_empty(&newest(), wanted.keys).await?)
+        }
+        RangeState::Unchanged => {
+            !has_news
+                || states(seen, wanted.keys)
+                    .await?
+                    .iter()
+                    .all(|state| !state.is_changed)
+        }
+    };
+    match is_so {
+        true => locks.note_range(wanted),
+        false => locks.release_range(wanted),
+    }
+    Ok(is_so.then_some(rests_on))
+}
+
+/// Whether a snapshot has nothing from the first to the last of the keys.
+async fn is_empty(snapshot: &dyn Snapshot, keys: &[Vec<u8>]) -> Result<bool> {
+    let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
+        return Ok(true);
+    };
+    let range = KeyRange {
+        start: first.clone(),
+        end: Some(successor(last)),
+    };
+    let mut page = Page::default();
+    let mut scan = snapshot.scan(ScanRequest {
+        ranges: vec![range],
+        reverse: false,
+        keys_only: true,
+        read_ahead: false,
+        page_rows_max: 1,
+        page_bytes_max: usize::MAX,
+    });
+    scan.next_page(&mut page).await?;
+    Ok(page.is_empty())
 }
 
 /// The newest commit that wrote one of the keys, if it is not visible yet; else 0.

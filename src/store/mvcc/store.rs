@@ -34,7 +34,7 @@ use crate::store::log::{Log, LogFiles, LogPlace, Origin, Timestamp};
 use crate::store::own_thread::hold_up;
 use crate::store::{
     Batch, Capabilities, HeldLocks, KeyRange, LockTable, Locked, Page, Snapshot, Store, StoreOptions,
-    StoreStats, WallClock, Wanted, Write, WriteWatch,
+    StoreStats, WallClock, Wanted, WantedRange, Write, WriteWatch,
 };
 use crate::{Error, Result};
 
@@ -326,6 +326,15 @@ impl Store for MvccStore {
         wants_values: bool,
     ) -> BoxFuture<'a, Result<Locked>> {
         lock::lock_keys(&self.shared, locks, wanted, since, wants_values).boxed()
+    }
+
+    fn lock_range<'a>(
+        &'a self,
+        locks: &'a HeldLocks,
+        wanted: WantedRange<'a>,
+        since: &'a Arc<dyn Snapshot>,
+    ) -> BoxFuture<'a, Result<Option<u64>>> {
+        lock::lock_range(&self.shared, locks, wanted, since).boxed()
     }
 
     fn watch(&self) -> Box<dyn WriteWatch> {

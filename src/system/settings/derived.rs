@@ -44,6 +44,7 @@ impl Settings {
         self.deadlock_timeout_ms = self.number("deadlock_timeout") as u64;
         self.isolation = Isolation::of(self.value("transaction_isolation"));
         self.default_isolation = Isolation::of(self.value("default_transaction_isolation"));
+        self.key_locks_max = self.number("keyspan.key_locks_max");
         self.advisory_locks_max = self.number("keyspan.advisory_locks_max");
         self.notify_queue_bytes_max = self.number("keyspan.notify_queue_bytes_max");
         self.synchronous_commit = self.value("synchronous_commit") != "off";

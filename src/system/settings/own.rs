@@ -108,6 +108,12 @@ pub(super) static SETTINGS: &[SettingDef] = &[
         Text,
         "The folder below which COPY reads and writes files of the server; empty: none.",
     ),
+    user(
+        "keyspan.key_locks_max",
+        "100000",
+        number(1_000, 1_000_000_000, Unit::None),
+        "Keys that a transaction locks one by one; what it locks behind that in the order of keys are ranges.",
+    ),
     server(
         "keyspan.advisory_locks_max",
         "100000",
