@@ -133,15 +133,17 @@ async fn lock_distinct(txn: &Transaction, table: &TableDef, keys: &[(&Vec<u8>, u
     let mut is_taken = vec![false; keys.len()];
     let mut single: Vec<usize> = Vec::new();
     let mut from = 0;
-    for of_index in
-        keys.chunk_by(|(one, _), (other, _)| one[..ENTRY_PREFIX_BYTES] == other[..ENTRY_PREFIX_BYTES])
-    {
-        let places = from..from + of_index.len();
+    // In a spread table the keys of each bucket rise.
+    let are_one_run = |(one, row): &(&Vec<u8>, usize), (other, next): &(&Vec<u8>, usize)| {
+        row < next && one[..ENTRY_PREFIX_BYTES] == other[..ENTRY_PREFIX_BYTES]
+    };
+    for run in keys.chunk_by(are_one_run) {
+        let places = from..from + run.len();
         from = places.end;
-        let of_new = &owned[places.clone()];
-        match of_index.is_sorted_by_key(|(_, row)| *row) && txn.lock_new(of_new).await? {
+        let new = &owned[places.clone()];
+        match txn.lock_new(new).await? {
             true => {
-                let own = txn.are_put(of_new.iter().map(Vec::as_slice));
+                let own = txn.are_put(new.iter().map(Vec::as_slice));
                 is_taken[places].copy_from_slice(&own);
             }
             false => single.extend(places),

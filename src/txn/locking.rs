@@ -11,11 +11,11 @@ use crate::store::{
 use crate::{Error, Result};
 
 /// Fewer keys are locked one by one.
-const RANGE_KEYS_MIN: usize = 64;
+const RANGE_KEYS_MIN: usize = 16;
 
 /// With so many keys locked, new ones that rise are locked as ranges. Nothing is there, so that only those wait who would insert something
 /// between them.
-const NEW_KEYS_MAX: usize = 4_096;
+const NEW_KEYS_MAX: usize = 1_024;
 
 /// What is committed under keys that were locked, with the transaction's own writes over it.
 #[derive(Debug)]

@@ -199,7 +199,7 @@ impl HeldLocks {
         let mut held = self.lock();
         let mut are_held = keys.iter().map(|key| held.get(self.table.hashed(key)));
         if are_held.all(|key| key.is_some_and(|key| key.modes.include(mode)))
-            || !self.table.try_lock_range(self.owner, &range, mode, keys.len())
+            || !self.table.try_lock_range(self.owner, &range, mode)
         {
             return Ok(false);
         }

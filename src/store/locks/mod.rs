@@ -322,6 +322,11 @@ impl Lock {
         }
     }
 
+    /// Whether the owner holds it, and nobody else holds it or waits.
+    fn is_of_one(&self, owner: LockOwner) -> bool {
+        matches!(self.held.as_slice(), [held] if held.owner == owner) && self.waiting.is_empty()
+    }
+
     /// Whether nobody holds it or waits for it against a range of the owner.
     fn is_free_for_range(&self, owner: LockOwner, mode: LockMode) -> bool {
         let is_held = |held: &Held| held.owner != owner && held.modes.conflict(mode);

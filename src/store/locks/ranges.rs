@@ -19,8 +19,8 @@ use super::range_map::RangeMap;
 use super::{LockMode, LockModes, LockOwner, LockTable, lock_of};
 use crate::codec::KeyRange;
 
-/// For each key that is wanted so many locks are looked at, to see whether a range is free; where there are more it is refused.
-const LOOKED_AT_PER_KEY: usize = 16;
+/// So many locks are looked at, to see whether a range is free; where there are more it is refused.
+const LOOKED_AT_MAX: usize = 65_536;
 
 /// The ranges of all owners.
 #[derive(Debug, Default)]
@@ -138,18 +138,12 @@ impl Ranges {
 }
 
 impl LockTable {
-    /// Takes a range if nobody is in the way, and if that is soon seen; the owner wants so many keys of it.
-    pub(super) fn try_lock_range(
-        &self,
-        owner: LockOwner,
-        range: &KeyRange,
-        mode: LockMode,
-        keys: usize,
-    ) -> bool {
+    /// Takes a range if nobody is in the way, and if that is soon seen.
+    pub(super) fn try_lock_range(&self, owner: LockOwner, range: &KeyRange, mode: LockMode) -> bool {
         if !self.ranges.enter(owner, range, mode) {
             return false;
         }
-        let is_free = self.is_range_free(owner, range, mode, keys * LOOKED_AT_PER_KEY);
+        let is_free = self.is_range_free(owner, range, mode);
         if !is_free {
             self.release_range(owner, &range.start, mode, |_| LockModes::default());
         }
@@ -169,20 +163,16 @@ impl LockTable {
         }
     }
 
-    /// Whether no lock of a key is in the way of a range; no more locks than so many are looked at.
-    fn is_range_free(
-        &self,
-        owner: LockOwner,
-        range: &KeyRange,
-        mode: LockMode,
-        looked_at_max: usize,
-    ) -> bool {
+    /// Whether no lock of a key is in the way of a range.
+    fn is_range_free(&self, owner: LockOwner, range: &KeyRange, mode: LockMode) -> bool {
         let mut looked_at = 0;
         self.shards.iter().all(|shard| {
             let shard = lock_of(shard);
             looked_at += shard.len();
-            let mut inside = shard.iter().filter(|(key, _)| range.contains(key));
-            looked_at <= looked_at_max && inside.all(|(_, lock)| lock.is_free_for_range(owner, mode))
+            // The owner's own are many: their keys are not looked at.
+            let mut others = shard.iter().filter(|(_, lock)| !lock.is_of_one(owner));
+            looked_at <= LOOKED_AT_MAX
+                && others.all(|(key, lock)| !range.contains(key) || lock.is_free_for_range(owner, mode))
         })
     }
 }

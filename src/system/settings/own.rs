@@ -110,7 +110,7 @@ pub(super) static SETTINGS: &[SettingDef] = &[
     ),
     user(
         "keyspan.key_locks_max",
-        "100000",
+        "10000",
         number(1_000, 1_000_000_000, Unit::None),
         "Keys that a transaction locks one by one; what it locks behind that in the order of keys are ranges.",
     ),
