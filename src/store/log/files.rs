@@ -178,6 +178,11 @@ impl LogFiles {
         Ok(())
     }
 
+    /// Whether there are segments behind the one that is written and the one before.
+    pub(crate) fn has_old_segments(&self) -> bool {
+        self.lock().segments.len() > 2
+    }
+
     /// Keeps the parts of a large commit, the first of which stands at `first`, until `recycle` is told of the commit.
     pub(crate) fn keep_large(&self, first: Position) {
         self.lock().large.push((first, None));

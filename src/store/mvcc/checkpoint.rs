@@ -63,7 +63,8 @@ struct Wanted {
 
 impl Checkpointer {
     /// Starts the thread, if there is a log. `has_replayed`: its commits were replayed, and a checkpoint is due at once, lest crashes
-    /// in a row leave a segment each, and each start read them all. Error: `Io`.
+    /// in a row leave a segment each, and each start read them all; so it is where the last one ended before it had let go of segments
+    /// whose commits the engine has. Error: `Io`.
     pub(super) fn start(
         shared: Arc<Shared>,
         files: Option<Arc<LogFiles>>,
@@ -74,13 +75,14 @@ impl Checkpointer {
             Some(files) => {
                 let (state, files) = (Arc::clone(&state), Arc::clone(files));
                 let log_end = shared.log_end.load(Ordering::Relaxed);
+                let has_old_segments = files.has_old_segments();
                 let mut checkpoints = Checkpoints {
                     shared,
                     files,
                     last: Instant::now(),
                     last_end: log_end,
                     last_clock: 0,
-                    is_due: has_replayed,
+                    is_due: has_replayed || has_old_segments,
                     room: Room::default(),
                 };
                 Some(start_thread("keyspan-checkpoint", move || {
