@@ -41,6 +41,8 @@ pub enum StatementFault {
     InvalidColumnReference,
     /// 42P16: a table definition that cannot be.
     InvalidTableDefinition,
+    /// 42611: a column that cannot be defined so.
+    InvalidColumnDefinition,
     /// 55006: what the transaction itself still has to do with.
     ObjectInUse,
     /// 55000: an object that is not as the statement needs it.
@@ -141,6 +143,7 @@ impl StatementFault {
             StatementFault::Windowing => "42P20",
             StatementFault::InvalidColumnReference => "42P10",
             StatementFault::InvalidTableDefinition => "42P16",
+            StatementFault::InvalidColumnDefinition => "42611",
             StatementFault::ObjectInUse => "55006",
             StatementFault::NotInPrerequisiteState => "55000",
             StatementFault::SnapshotTooOld => "72000",

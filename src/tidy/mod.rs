@@ -121,7 +121,6 @@ const LONG_FUNCTIONS: &[(&str, &str)] = &[
     ("query/subquery.rs", "quantified_array"),
     ("session/command.rs", "run_command"),
     ("session/cursors.rs", "declare"),
-    ("sql/ddl/alter_column.rs", "alter_column"),
     ("store/damage.rs", "plant"),
     ("system/catalog_version/cells.rs", "column"),
     ("types/convert.rs", "convert"),

@@ -5,7 +5,7 @@ use sqlparser::ast::{AlterColumnOperation, Ident};
 use super::table_change::{Change, contains_null, undefined_column};
 use super::verification::NoNulls;
 use super::{default, retype};
-use crate::catalog::{ColumnDefault, Unverified};
+use crate::catalog::{ColumnDef, ColumnDefault, TableDef, Unverified};
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -29,15 +29,8 @@ pub(super) async fn alter_column(
         operation,
         AlterColumnOperation::SetDefault { .. } | AlterColumnOperation::DropDefault
     );
-    if changes_default && column.generation().is_some() {
-        return Err(Error::InvalidStatement {
-            state: StatementFault::Syntax,
-            message: format!(
-                "column \"{name}\" of relation \"{}\" is a generated column",
-                table.name
-            ),
-            hint: Some("Add a column with the default, and drop this one.".to_string()),
-        });
+    if changes_default {
+        check_default_may_change(table, &column, operation)?;
     }
     match operation {
         AlterColumnOperation::SetDefault { value } => {
@@ -57,14 +50,8 @@ pub(super) async fn alter_column(
         }
         AlterColumnOperation::DropNotNull => {
             if let Some(ColumnDefault::Identity { .. }) = column.default {
-                return Err(Error::InvalidStatement {
-                    state: StatementFault::Syntax,
-                    message: format!(
-                        "column \"{name}\" of relation \"{}\" is an identity column",
-                        table.name
-                    ),
-                    hint: Some("Use ALTER COLUMN ... DROP IDENTITY first.".to_string()),
-                });
+                let hint = "Use ALTER COLUMN ... DROP IDENTITY first.";
+                return Err(not_plain(table, &column, "an identity", hint));
             }
             if table.is_key_column(column.id) {
                 return Err(Error::InvalidStatement {
@@ -84,4 +71,40 @@ pub(super) async fn alter_column(
         other => return Err(Error::unsupported(format!("ALTER COLUMN ... {other}"), None)),
     }
     Ok(())
+}
+
+/// Errors: 42601 for a column whose values come from elsewhere.
+fn check_default_may_change(
+    table: &TableDef,
+    column: &ColumnDef,
+    operation: &AlterColumnOperation,
+) -> Result<()> {
+    let drops = matches!(operation, AlterColumnOperation::DropDefault);
+    let (kind, hint) = match &column.default {
+        Some(ColumnDefault::Generated(_)) if drops => (
+            "a generated",
+            "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.",
+        ),
+        Some(ColumnDefault::Generated(_)) => {
+            ("a generated", "Add a column with the default, and drop this one.")
+        }
+        Some(ColumnDefault::Identity { .. }) => (
+            "an identity",
+            "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.",
+        ),
+        _ => return Ok(()),
+    };
+    Err(not_plain(table, column, kind, hint))
+}
+
+/// 42601.
+fn not_plain(table: &TableDef, column: &ColumnDef, kind: &str, hint: &str) -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::Syntax,
+        message: format!(
+            "column \"{}\" of relation \"{}\" is {kind} column",
+            column.name, table.name
+        ),
+        hint: Some(hint.to_string()),
+    }
 }

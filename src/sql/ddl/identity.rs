@@ -69,18 +69,18 @@ pub(super) async fn give_identity(
     (always, options): (bool, &[SequenceOption]),
 ) -> Result<()> {
     let column = &table.columns[at];
+    if matches!(column.default, Some(ColumnDefault::Identity { .. })) {
+        return Err(wrong(table, column, "is already an identity column"));
+    }
+    column::check_identity_type(&column.ty)?;
     if !column.not_null {
         let what = "must be declared NOT NULL before identity can be added";
         return Err(wrong(table, column, what));
     }
     match column.default {
-        Some(ColumnDefault::Identity { .. }) => {
-            return Err(wrong(table, column, "is already an identity column"));
-        }
         Some(_) => return Err(wrong(table, column, "already has a default value")),
         None => {}
     }
-    column::check_identity_type(&column.ty)?;
     table.columns[at].default = Some(ColumnDefault::Identity {
         always,
         oid: NO_SEQUENCE,

@@ -9,6 +9,8 @@
 //!
 //! An index over what is not stored yet stores the rows of its table anew, beside writers (`rekey_build`), or in a block's transaction.
 
+use std::collections::HashMap;
+
 use sqlparser::ast::{Expr, IndexColumn};
 
 use super::few_values::few_values;
@@ -218,7 +220,7 @@ fn condition_column(
         });
     }
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
-    let sql = format!("CASE WHEN {expr} THEN true END");
+    let sql = condition_sql(&expr.to_string());
     let name = format!("WHERE {pretty_text}");
     let values = None;
     let column = hidden_column(
@@ -288,21 +290,28 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
 /// A column has another type, and so may what is computed of it for indexes. Errors: those of binding; 0A000 for a type that no key has.
 pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: ColumnId) -> Result<()> {
     let table = &mut change.table;
-    let computed: Vec<ColumnId> = (table.indexes.iter())
-        .flat_map(|index| index.expressions.iter().map(|expression| expression.column))
-        .collect();
+    // As they are printed they say what their literals and operands are.
+    let mut printed: HashMap<ColumnId, String> = HashMap::new();
+    for index in &table.indexes {
+        let expressions = index.expressions.iter();
+        printed.extend(expressions.map(|expression| (expression.column, expression.text.clone())));
+        let predicate = index.predicate.as_ref();
+        printed.extend(predicate.map(|predicate| (predicate.column, condition_sql(&predicate.text))));
+    }
     for at in 0..table.columns.len() {
-        let column = &table.columns[at];
-        let Some(generation) = column
-            .generation()
-            .filter(|generation| generation.inputs.contains(&id))
-        else {
+        let column = &mut table.columns[at];
+        let Some(text) = printed.get(&column.id) else {
             continue;
         };
-        if !computed.contains(&column.id) {
+        let Some(ColumnDefault::Generated(generation)) = &mut column.default else {
+            continue;
+        };
+        if !generation.inputs.contains(&id) {
             continue;
         }
-        let expr = dml::parse_expression(&generation.sql)?;
+        generation.sql.clone_from(text);
+        let (generation, column) = (generation.clone(), column.clone());
+        let expr = dml::parse_expression(text)?;
         let columns = (table.name.as_str(), table.columns.as_slice());
         let ty = dml::computed_type(ctx, columns, &expr, &generation.inputs, Clause::IndexExpression)?;
         check_key_type(&ty, &column.name)?;
@@ -350,6 +359,11 @@ pub(super) fn print(ctx: &StatementContext, table: &mut TableDef, id: ColumnId) 
     }
     name_hidden_columns(table);
     Ok(())
+}
+
+/// What the column of a partial index's condition is computed by.
+fn condition_sql(condition: &str) -> String {
+    format!("CASE WHEN {condition} THEN true END")
 }
 
 /// Hidden columns are named by what they hold: errors say it.

@@ -4,7 +4,7 @@
 use sqlparser::ast::{DataType, Expr};
 
 use super::column_users;
-use super::rewrite::becomes;
+use super::rewrite::{becomes, not_automatic};
 use super::table_change::Change;
 use super::{check, default, expiry, foreign_key, generation, index_expression, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
@@ -33,7 +33,7 @@ pub(super) async fn set_type(
     let column = change.table.columns[at].clone();
     if column.generation().is_some() && using.is_some() {
         return Err(Error::InvalidStatement {
-            state: StatementFault::InvalidTableDefinition,
+            state: StatementFault::InvalidColumnDefinition,
             message: "cannot specify USING when altering type of generated column".to_string(),
             hint: None,
         });
@@ -43,6 +43,9 @@ pub(super) async fn set_type(
         domain.as_ref().map(|domain| domain.oid) == column.domain.as_ref().map(|domain| domain.oid);
     if ty == column.ty && using.is_none() && is_same_domain {
         return Ok(());
+    }
+    if using.is_none() && !becomes(&column.ty, &ty) {
+        return Err(not_automatic(&column.name, &ty, false));
     }
     check_no_foreign_key(ctx, &change.table, &column, &ty)?;
     column_users::check_none(ctx, &change.table, column.id, &column.name)?;

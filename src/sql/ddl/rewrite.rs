@@ -91,7 +91,7 @@ pub(super) async fn run(
         if let Some(using) = rewrite.retyped.get(&column.id)
             && !becomes(&output.ty, &column.ty)
         {
-            return Err(not_automatic(column, using.is_some()));
+            return Err(not_automatic(&column.name, &column.ty, using.is_some()));
         }
     }
     let copied = dml::copy_rows(&reading, &new, &planned, &positions).await;
@@ -161,21 +161,21 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
 }
 
 /// 42804.
-fn not_automatic(column: &ColumnDef, has_using: bool) -> Error {
-    let (name, ty) = (&column.name, column.ty.full_base_name());
+pub(super) fn not_automatic(name: &str, ty: &SqlType, has_using: bool) -> Error {
+    let base = ty.full_base_name();
     match has_using {
         true => Error::DatatypeMismatch {
             message: format!(
-                "result of USING clause for column \"{name}\" cannot be cast automatically to type {ty}"
+                "result of USING clause for column \"{name}\" cannot be cast automatically to type {base}"
             ),
             hint: Some("You might need to add an explicit cast.".to_string()),
         },
         false => Error::DatatypeMismatch {
-            message: format!("column \"{name}\" cannot be cast automatically to type {ty}"),
+            message: format!("column \"{name}\" cannot be cast automatically to type {base}"),
             hint: Some(format!(
                 "You might need to specify \"USING {}::{}\".",
                 quote_ident(name),
-                column.ty
+                ty
             )),
         },
     }
