@@ -53,6 +53,7 @@ mod operator_name;
 mod order_operator;
 mod parameterized;
 pub(crate) mod parameters;
+mod parenthesized;
 pub mod plpgsql;
 mod position;
 mod prepared_reader;

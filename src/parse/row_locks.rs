@@ -71,11 +71,7 @@ pub(crate) fn locking_clauses(query: &ast::Query) -> Vec<LockingClause> {
 
 /// How the first locking clause of a query itself locks.
 pub(crate) fn own_lock(query: &ast::Query) -> Option<LockStrength> {
-    let inner = || match query.body.as_ref() {
-        ast::SetExpr::Query(inner) => own_lock(inner),
-        _ => None,
-    };
-    query.locks.first().map(|lock| read(lock).strength).or_else(inner)
+    query.locks.first().map(|lock| read(lock).strength)
 }
 
 fn read(lock: &ast::LockClause) -> LockingClause {

@@ -8,10 +8,13 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::{KEYSPAN, KeyspanDialect, WITH_NESTED_JOINS, WITH_SYSTEM_TIME};
+use super::parenthesized;
+use super::position::character_position;
 use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
 use super::token_reader::keyword_of;
 use super::tree_fields::{self, Unread};
+use crate::error::TextPlace;
 use crate::{Error, Result};
 
 /// The tree of a statement's tokens. `text`: the message's.
@@ -46,6 +49,13 @@ fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
     if let ControlFlow::Break(unread) = tree_fields::check(&mut tree, ()) {
         return Err(refusal(unread, parser, text));
     }
+    parenthesized::take_away(&mut tree).map_err(|repeated| {
+        let place = TextPlace::Character(character_position(repeated.place, text));
+        Error::At {
+            error: Box::new(repeated.into()),
+            place,
+        }
+    })?;
     match is_incomplete(&tree) && parser.get_current_token().token != Token::RParen {
         true => Err(syntax_error::end_of_input(text)),
         false => Ok(tree),
@@ -55,14 +65,19 @@ fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
 /// Reads a query, in a text that no client sent.
 pub(crate) fn parse_query(text: &str) -> std::result::Result<Box<ast::Query>, ParserError> {
     if !text.to_ascii_uppercase().contains("SYSTEM_TIME") {
-        return Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query();
+        return without_parentheses(Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query()?);
     }
     let mut tokens = Tokenizer::new(&WITH_SYSTEM_TIME, text).tokenize_with_location()?;
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     respell(&mut tokens);
-    Parser::new(&WITH_SYSTEM_TIME)
-        .with_tokens_with_locations(tokens)
-        .parse_query()
+    let mut parser = Parser::new(&WITH_SYSTEM_TIME).with_tokens_with_locations(tokens);
+    without_parentheses(parser.parse_query()?)
+}
+
+fn without_parentheses(mut query: Box<ast::Query>) -> std::result::Result<Box<ast::Query>, ParserError> {
+    let taken = parenthesized::take_away(&mut *query);
+    taken.map_err(|repeated| ParserError::ParserError(Error::from(repeated).to_string()))?;
+    Ok(query)
 }
 
 /// Whether it is a CREATE TABLE that says nothing of what is in the table, which the parser lets through; in PostgreSQL

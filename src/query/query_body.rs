@@ -52,7 +52,6 @@ impl Binder<'_> {
         let locks = self.row_locks(query, around)?;
         let mut bound = match query.body.as_ref() {
             ast::SetExpr::Select(select) => self.select(select, (order_by, locks), outer)?,
-            ast::SetExpr::Query(inner) if order_by.is_empty() => self.query(inner, outer)?,
             body => {
                 let bound = self.set_expr(body, outer)?;
                 self.sort_outputs(bound, order_by)?

@@ -26,7 +26,7 @@ impl Binder<'_> {
         std::mem::take(&mut self.locks.around)
     }
 
-    /// What a query locks by its own clauses and those around, each item of its FROM once. A query in parentheses takes all of them over.
+    /// What a query locks by its own clauses and those around, each item of its FROM once.
     /// Errors: 0A000 where rows of the result are no rows of a relation, 42P01 for a name that FROM has not.
     pub(super) fn row_locks(
         &mut self,
@@ -39,10 +39,6 @@ impl Binder<'_> {
             around = Vec::new();
         }
         let clauses = [around, locking_clauses(query)].concat();
-        if let ast::SetExpr::Query(_) = query.body.as_ref() {
-            self.locks.around = clauses;
-            return Ok(Vec::new());
-        }
         let names: Vec<&str> = self
             .common_tables
             .iter()
