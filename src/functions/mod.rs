@@ -52,6 +52,7 @@ mod json;
 mod json_assignment;
 mod json_build;
 mod json_change;
+mod json_headline;
 mod json_object;
 pub mod json_order;
 mod json_path;
@@ -252,6 +253,8 @@ static TABLES: &[&[FunctionDef]] = &[
     string::FUNCTIONS,
     system::FUNCTIONS,
     text_headline::FUNCTIONS,
+    json_headline::OF_JSON,
+    json_headline::OF_JSONB,
     text_search::FUNCTIONS,
     text_search_documents::FUNCTIONS,
     transaction_id::FUNCTIONS,

@@ -47,17 +47,45 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
 ];
 
-/// Errors: those of the options; 54000 for a headline that is too long.
 fn shown(
     (configuration, document): (Configuration, &str),
     query: &str,
     options: &str,
     limits: ResultLimits,
 ) -> Result<String> {
-    let options = HeadlineOptions::parse(options)?;
-    let shown = headline(configuration, document, &TsQuery::parse(query)?, &options);
-    check_length(shown.len(), limits)?;
-    Ok(shown)
+    Headlines::new(configuration, query, options, limits)?.of(document)
+}
+
+/// What headlines are made by.
+pub(super) struct Headlines {
+    configuration: Configuration,
+    query: TsQuery,
+    options: HeadlineOptions,
+    limits: ResultLimits,
+}
+
+impl Headlines {
+    /// Errors: those of the options.
+    pub(super) fn new(
+        configuration: Configuration,
+        query: &str,
+        options: &str,
+        limits: ResultLimits,
+    ) -> Result<Headlines> {
+        Ok(Headlines {
+            configuration,
+            options: HeadlineOptions::parse(options)?,
+            query: TsQuery::parse(query)?,
+            limits,
+        })
+    }
+
+    /// That of a document. Errors: 54000 for one that is too long.
+    pub(super) fn of(&self, document: &str) -> Result<String> {
+        let shown = headline(self.configuration, document, &self.query, &self.options);
+        check_length(shown.len(), self.limits)?;
+        Ok(shown)
+    }
 }
 
 /// A token of the document.

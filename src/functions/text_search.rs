@@ -48,6 +48,16 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|a: &str, b: &str| phrase(a, b, 1))
     }),
     FunctionDef::new("tsquery_phrase", &[Q, Q, T::Int4], Q, |b| b.map3(phrase)),
+    FunctionDef::new("ts_rewrite", &[Q, Q, Q], Q, |b| {
+        b.map3(|query: &str, target: &str, substitute: &str| {
+            let (target, substitute) = (TsQuery::parse(target)?, TsQuery::parse(substitute)?);
+            Ok::<_, Error>(
+                TsQuery::parse(query)?
+                    .rewritten(&target, &substitute)?
+                    .to_string(),
+            )
+        })
+    }),
     FunctionDef::new("@>", &[Q, Q], T::Bool, |b| b.map2(contains)),
     FunctionDef::new("<@", &[Q, Q], T::Bool, |b| {
         b.map2(|a: &str, b: &str| contains(b, a))

@@ -8,6 +8,7 @@ mod query;
 mod query_binary;
 mod query_text;
 mod rank;
+mod rewrite;
 mod vector;
 mod vector_binary;
 mod vector_text;
