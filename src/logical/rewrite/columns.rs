@@ -218,8 +218,9 @@ impl Pruning {
 
 /// A relation's name over another input, which may give fewer columns.
 pub(super) fn alias_over(mut alias: SubqueryAlias, input: Arc<Plan>) -> Result<Plan> {
-    let is_whole = input.schema().fields().len() == alias.schema.fields().len();
-    Ok(Plan::SubqueryAlias(match is_whole {
+    // A column may be another, where nobody asks for any.
+    let is_same = input.schema().fields() == alias.schema.fields();
+    Ok(Plan::SubqueryAlias(match is_same {
         true => {
             alias.input = input;
             alias
@@ -233,10 +234,10 @@ pub(super) fn join_over(
     mut join: Join,
     map: impl FnOnce(Arc<Plan>, Arc<Plan>) -> Result<(Arc<Plan>, Arc<Plan>)>,
 ) -> Result<Plan> {
-    let fields = |join: &Join| join.left.schema().fields().len() + join.right.schema().fields().len();
-    let before = fields(&join);
+    let sides = |join: &Join| (Arc::clone(join.left.schema()), Arc::clone(join.right.schema()));
+    let before = sides(&join);
     (join.left, join.right) = map(std::mem::take(&mut join.left), std::mem::take(&mut join.right))?;
-    if fields(&join) != before {
+    if sides(&join) != before {
         join.schema = Arc::new(join_schema(
             join.left.schema(),
             join.right.schema(),
