@@ -44,6 +44,7 @@ use super::escape_words;
 use super::fetch_first;
 use super::from_forms;
 use super::group_distinct;
+use super::grouping_subquery;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
@@ -170,6 +171,8 @@ struct Reader<'t> {
     has_rows_from: bool,
     /// It has GROUP BY DISTINCT or ALL.
     has_group_distinct: bool,
+    /// ROLLUP, CUBE or SETS was met: subqueries may stand in them.
+    has_grouping: bool,
     /// SEARCH or CYCLE was met: they may stand behind a query of WITH.
     has_search: bool,
     /// It has EXCLUDE.
@@ -209,6 +212,7 @@ impl<'t> Reader<'t> {
             has_using: false,
             has_rows_from: false,
             has_group_distinct: false,
+            has_grouping: false,
             has_search: false,
             has_frame: false,
             has_fetch: false,
@@ -348,6 +352,7 @@ impl<'t> Reader<'t> {
         self.has_rows_from |= keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
         self.has_group_distinct |= matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
             && group_distinct::is_behind_group_by(&self.tokens);
+        self.has_grouping |= grouping_subquery::is_begin(keyword);
         self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
         self.has_fetch |= keyword == Keyword::FETCH;
         self.has_frame |= matches!(
@@ -565,6 +570,9 @@ impl<'t> Reader<'t> {
         }
         if self.has_group_distinct {
             group_distinct::take(&mut self.tokens);
+        }
+        if self.has_grouping {
+            grouping_subquery::take(&mut self.tokens);
         }
         if self.has_search {
             search_cycle::take(&mut self.tokens);

@@ -24,7 +24,7 @@ impl Binder<'_> {
         let visible = items.len();
         let mut outputs = Vec::with_capacity(exprs.len());
         for expr in exprs {
-            outputs.push(self.order_item(expr, items, visible, place)?);
+            outputs.push(self.order_item((expr, "DISTINCT ON"), items, visible, place)?);
         }
         Ok(Some(outputs))
     }

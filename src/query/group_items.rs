@@ -3,11 +3,12 @@
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
+use super::decorrelation::has_subquery;
 use super::expression::row_items;
 use super::grouping::Grouped;
 use super::outer_aggregate::has_aggregate;
 use super::same_rows::has_unlike_equals;
-use super::select_item::{BoundItem, named, ordinal};
+use super::select_item::{BoundItem, named, output_at};
 use crate::error::StatementFault;
 use crate::parse::group_distinct;
 use crate::tree::Expr;
@@ -100,17 +101,8 @@ impl Binder<'_> {
             place,
         }: Selected<'_>,
     ) -> Result<Expr> {
-        if let Some(position) = ordinal(expr) {
-            let item = position
-                .checked_sub(1)
-                .and_then(|index| items.get(index))
-                .ok_or_else(|| {
-                    fault(
-                        StatementFault::InvalidColumnReference,
-                        format!("GROUP BY position {position} is not in select list"),
-                    )
-                })?;
-            return self.group_output(item);
+        if let Some(at) = output_at(expr, "GROUP BY", items.len())? {
+            return self.group_output(&items[at]);
         }
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);
@@ -122,6 +114,12 @@ impl Binder<'_> {
                 self.require_written(&name, &item.bound, place.scope)?;
                 return self.group_output(item);
             }
+        }
+        // A subquery that is bound twice is not the same.
+        if let Some(item) =
+            written_alike(expr, projection, items).filter(|item| has_subquery(&item.bound.expr))
+        {
+            return self.group_output(item);
         }
         let bound = self.expression(expr, place)?;
         let bound = self.with_decided_type(bound)?;
@@ -155,6 +153,36 @@ impl Binder<'_> {
             self.group_types.push((bound.expr.clone(), bound.ty));
         }
         bound.expr
+    }
+}
+
+/// The item of the select list that is written as an expression is.
+fn written_alike<'a>(
+    expr: &ast::Expr,
+    projection: &[ast::SelectItem],
+    items: &'a [BoundItem],
+) -> Option<&'a BoundItem> {
+    let is_alike = |item: &ast::SelectItem| match item {
+        ast::SelectItem::UnnamedExpr(written) | ast::SelectItem::ExprWithAlias { expr: written, .. } => {
+            written == expr
+        }
+        _ => false,
+    };
+    let at = projection.iter().position(is_alike)?;
+    // What stands for all columns is several items.
+    let is_one = |item: &ast::SelectItem| {
+        matches!(
+            item,
+            ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. }
+        )
+    };
+    match (
+        projection[..at].iter().all(is_one),
+        projection[at..].iter().all(is_one),
+    ) {
+        (true, _) => items.get(at),
+        (false, true) => items.get(items.len().checked_sub(projection.len() - at)?),
+        (false, false) => None,
     }
 }
 

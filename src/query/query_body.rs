@@ -15,8 +15,7 @@ use super::recursion_form::{check_step, in_order};
 use super::row_locks::refuse_in_term;
 use super::same_rows::refuse_unsortable;
 use super::scope::Outer;
-use super::select_item::SortKey;
-use super::select_item::ordinal;
+use super::select_item::{SortKey, output_at};
 use super::with_name::{names_of, rename, repeated_name};
 use crate::error::StatementFault;
 use crate::functions::Volatility;
@@ -429,14 +428,11 @@ impl Binder<'_> {
         }
         let mut sorts = Vec::with_capacity(order_by.len());
         for item in order_by {
-            let output = match (&item.expr, ordinal(&item.expr)) {
-                (_, Some(position)) => position
-                    .checked_sub(1)
-                    .filter(|index| *index < bound.columns.len())
-                    .ok_or_else(|| {
-                        let message = format!("ORDER BY position {position} is not in select list");
-                        fault(StatementFault::InvalidColumnReference, message)
-                    })?,
+            let output = match (
+                &item.expr,
+                output_at(&item.expr, "ORDER BY", bound.columns.len())?,
+            ) {
+                (_, Some(output)) => output,
                 (ast::Expr::Identifier(ident), None) => {
                     let name = fold(ident);
                     bound

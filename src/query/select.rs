@@ -13,7 +13,7 @@ use super::outer_aggregate::has_aggregate;
 use super::row_subquery::only_true;
 use super::same_rows::refuse_unsortable;
 use super::scope::{Outer, Scope, ScopeColumn};
-use super::select_item::{BoundItem, SortKey, ordinal};
+use super::select_item::{BoundItem, SortKey, output_at};
 use super::set_returning::has_set;
 use crate::error::StatementFault;
 use crate::parse::row_expansion::row_expanded;
@@ -248,7 +248,7 @@ impl Binder<'_> {
         let visible = items.len();
         let mut keys = Vec::with_capacity(order_by.len());
         for item in order_by {
-            let output = self.order_item(&item.expr, items, visible, place);
+            let output = self.order_item((&item.expr, "ORDER BY"), items, visible, place);
             let output = self.note_place(output, |_| text_place::of_span(item.expr.span()))?;
             refuse_unsortable(&items[output].bound.ty)?;
             keys.push(SortKey::new(output, &item.options));
@@ -258,19 +258,13 @@ impl Binder<'_> {
 
     pub(super) fn order_item(
         &mut self,
-        expr: &ast::Expr,
+        (expr, clause): (&ast::Expr, &str),
         items: &mut Vec<BoundItem>,
         visible: usize,
         place: Place<'_>,
     ) -> Result<usize> {
-        if let Some(position) = ordinal(expr) {
-            return match position.checked_sub(1).filter(|index| *index < visible) {
-                Some(index) => Ok(index),
-                None => Err(fault(
-                    StatementFault::InvalidColumnReference,
-                    format!("ORDER BY position {position} is not in select list"),
-                )),
-            };
+        if let Some(output) = output_at(expr, clause, visible)? {
+            return Ok(output);
         }
         if let ast::Expr::Identifier(ident) = expr {
             let name = fold(ident);

@@ -2,8 +2,11 @@
 
 use sqlparser::ast;
 
+use super::binder::fault;
 use super::bound::Bound;
 use super::column_name::column_name;
+use crate::Result;
+use crate::error::StatementFault;
 use crate::parse::names::fold;
 
 /// An output column of a select list, bound.
@@ -39,12 +42,42 @@ impl SortKey {
     }
 }
 
-/// An integer literal in ORDER BY or GROUP BY is a position.
-pub(super) fn ordinal(expr: &ast::Expr) -> Option<usize> {
+/// The place of the output, among so many, that a constant in a clause means; `None`: it is no constant. Errors: 42601 for one that is no
+/// integer, 42P10 for one that is no position.
+pub(super) fn output_at(expr: &ast::Expr, clause: &str, outputs: usize) -> Result<Option<usize>> {
+    let Some(constant) = constant_of(expr) else {
+        return Ok(None);
+    };
+    let position: i32 = constant.parse().map_err(|_| {
+        let message = format!("non-integer constant in {clause}");
+        fault(StatementFault::Syntax, message)
+    })?;
+    let at = usize::try_from(position)
+        .ok()
+        .and_then(|position| position.checked_sub(1));
+    match at.filter(|at| *at < outputs) {
+        Some(at) => Ok(Some(at)),
+        None => Err(fault(
+            StatementFault::InvalidColumnReference,
+            format!("{clause} position {position} is not in select list"),
+        )),
+    }
+}
+
+/// What a constant is, with its sign; no number for one of another kind.
+fn constant_of(expr: &ast::Expr) -> Option<String> {
     match expr {
+        ast::Expr::Nested(inner) => constant_of(inner),
+        ast::Expr::UnaryOp {
+            op: ast::UnaryOperator::Minus,
+            expr,
+        } => constant_of(expr)
+            .filter(|constant| constant.starts_with(|first: char| first.is_ascii_digit() || first == '.'))
+            .map(|constant| format!("-{constant}")),
         ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(text, _) => text.parse().ok(),
-            _ => None,
+            ast::Value::Number(text, _) => Some(text.clone()),
+            ast::Value::Placeholder(_) => None,
+            _ => Some(String::new()),
         },
         _ => None,
     }
