@@ -19,7 +19,7 @@ use crate::query::{self, Others, TargetRows};
 use crate::sql::dml;
 use crate::system::StatementContext;
 use crate::table::{begin_count, carry_times, carry_versions, keep_rows_that_are_over};
-use crate::types::SqlType;
+use crate::types::{PackedKind, SqlType};
 use crate::{Error, Result};
 
 /// How the rows are to be read, beside that they are.
@@ -133,20 +133,25 @@ fn read_as(column: &ColumnDef, rewrite: &Rewrite) -> Expr {
 
 /// Whether PostgreSQL converts a value of one type to another without being told to, as an assignment does.
 pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
-    use SqlType::{Date, Interval, Json, Jsonb, Packed, Time, Timestamp, TimestampTz, Unknown};
+    use SqlType::{
+        Date, Int2, Int4, Int8, Interval, Json, Jsonb, Money, Multirange, Numeric, Oid, Packed, Range, Time,
+        Timestamp, TimestampTz, Unknown,
+    };
+    const TIME_TZ: SqlType = Packed(PackedKind::TimeTz);
     let is_same = match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => becomes(from.innermost(), to.innermost()),
-        (SqlType::Enum(from), SqlType::Enum(to)) => from == to,
+        (SqlType::Enum(_) | Range(_) | Multirange(_), _) => from == to,
+        (Packed(from), Packed(to)) => from.is_like(*to),
         _ => std::mem::discriminant(from) == std::mem::discriminant(to),
     };
-    let is_number = |ty: &SqlType| {
-        ty.is_integer() || matches!(ty, SqlType::Float4 | SqlType::Float8 | SqlType::Numeric(_))
-    };
+    let is_number =
+        |ty: &SqlType| ty.is_integer() || matches!(ty, SqlType::Float4 | SqlType::Float8 | Numeric(_));
     is_same
         || to.is_string()
         || from.is_bits() && to.is_bits()
-        || matches!((from, to), (Packed(from), Packed(to)) if from.is_like(*to))
         || is_number(from) && is_number(to)
+        || *to == TIME_TZ && matches!(from, Time(_))
+        || *from == TIME_TZ && matches!(to, Time(_))
         || matches!(
             (from, to),
             (Unknown, _)
@@ -157,6 +162,10 @@ pub(super) fn becomes(from: &SqlType, to: &SqlType) -> bool {
                 | (Interval(_), Time(_))
                 | (Json, Jsonb)
                 | (Jsonb, Json)
+                | (Int4 | Int8 | Numeric(_), Money)
+                | (Money, Numeric(_))
+                | (Int2 | Int4 | Int8, Oid)
+                | (Oid, Int4 | Int8)
         )
 }
 
