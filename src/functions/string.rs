@@ -304,8 +304,7 @@ fn right(text: &str, count: i32) -> &str {
             let all = text.chars().count();
             &text[offset_of(text, all.saturating_sub(count))..]
         }
-        // -i32::MIN is no integer: PostgreSQL takes nothing away.
-        Err(_) => &text[offset_of(text, count.wrapping_neg().max(0) as usize)..],
+        Err(_) => &text[offset_of(text, count.unsigned_abs() as usize)..],
     }
 }
 
