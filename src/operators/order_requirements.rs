@@ -1,4 +1,4 @@
-//! The orders that nodes of a plan need their inputs in. Asked by `builder` and the scans, which see to it, by `semi_join_reduction`, whose
+//! The orders that nodes of a plan have, and need their inputs in. Asked by `builder` and the scans, which see to it, by `semi_join_reduction`, whose
 //! scans may come in another order, and by `parallel`, whose readers come in none.
 
 use std::sync::Arc;
@@ -7,17 +7,39 @@ use datafusion_common::Result as DataFusionResult;
 use datafusion_physical_expr::expressions::Column;
 use datafusion_physical_expr::{LexRequirement, PhysicalExpr, ScalarFunctionExpr};
 use datafusion_physical_plan::aggregates::AggregateExec;
-use datafusion_physical_plan::{Distribution, ExecutionPlan, ExecutionPlanProperties};
+use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
+use datafusion_physical_plan::joins::HashJoinExec;
+use datafusion_physical_plan::sorts::sort::SortExec;
+use datafusion_physical_plan::{
+    Distribution, ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
+};
 
 use crate::functions::compare::FLOAT_ORDER_NAME;
 
 /// Aggregates whose answer tells in which order the rows of a group came, without an ORDER BY of their own.
 const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
 
-/// Whether the rows of a plan come in this order.
+/// Whether the rows of a plan come in this order, whoever reads the kept sides of its joins: rows that are partners of one come in the order
+/// of the kept side, which several readers take in none.
 pub(super) fn is_in_order(plan: &Arc<dyn ExecutionPlan>, needed: &LexRequirement) -> DataFusionResult<bool> {
-    plan.equivalence_properties()
-        .ordering_satisfy_requirement(needed.clone())
+    let satisfies = |plan: &Arc<dyn ExecutionPlan>| {
+        let known = plan.equivalence_properties();
+        known.ordering_satisfy_requirement(needed.clone())
+    };
+    Ok(satisfies(plan)? && satisfies(&without_kept_orders(plan)?)?)
+}
+
+/// The plan, of whose joins the kept sides come in no order that anybody knows.
+pub(super) fn without_kept_orders(plan: &Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<dyn ExecutionPlan>> {
+    if plan.is::<SortExec>() || plan.children().is_empty() {
+        return Ok(Arc::clone(plan));
+    }
+    let children = plan.children().into_iter().map(without_kept_orders);
+    let mut children = children.collect::<DataFusionResult<Vec<_>>>()?;
+    if plan.is::<HashJoinExec>() {
+        children[0] = Arc::new(CoalescePartitionsExec::new(Arc::clone(&children[0])));
+    }
+    replace_children_if_necessary(Arc::clone(plan), children)
 }
 
 /// Whether every node of a plan has its inputs in the order, and in as many parts, as it needs.

@@ -16,6 +16,7 @@ use datafusion_physical_plan::windows::get_ordered_partition_by_indices;
 use super::order::with_ordered_inputs;
 use super::{Builder, Operator};
 use crate::operators::aggregate_functions::aggregate_call;
+use crate::operators::order_requirements::without_kept_orders;
 use crate::tree::{Aggregate, Expr, RowSchema, ScalarValue};
 
 impl Builder<'_> {
@@ -110,9 +111,9 @@ fn grouped(
 
 /// The node, whose calls with an ORDER BY inside know whether their rows come in it.
 fn with_ordered_calls(node: &AggregateExec) -> DataFusionResult<Operator> {
-    let input = node.input();
+    let input = without_kept_orders(node.input())?;
     let keys = node.group_expr().input_exprs();
-    let ordered = get_ordered_partition_by_indices(&keys, input)?;
+    let ordered = get_ordered_partition_by_indices(&keys, &input)?;
     let ordered = ordered
         .into_iter()
         .map(|at| PhysicalSortRequirement::new(Arc::clone(&keys[at]), None));

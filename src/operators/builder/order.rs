@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow::compute::SortOptions;
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_physical_expr::expressions::Column;
-use datafusion_physical_expr::{LexOrdering, OrderingRequirements, PhysicalSortExpr};
+use datafusion_physical_expr::{LexOrdering, LexRequirement, OrderingRequirements, PhysicalSortExpr};
 use datafusion_physical_plan::aggregates::AggregateExec;
 use datafusion_physical_plan::empty::EmptyExec;
 use datafusion_physical_plan::limit::GlobalLimitExec;
@@ -17,8 +17,7 @@ use super::limit::{HEAP_ROWS_MAX, limited};
 use super::{Builder, Operator};
 use crate::operators::columns_below::{below, column_of};
 use crate::operators::lookup_join_exec::LookupJoinExec;
-use crate::operators::order_requirements::is_in_order;
-use crate::operators::order_requirements::sees_order;
+use crate::operators::order_requirements::{is_in_order, sees_order};
 use crate::tree::Sort;
 
 impl Builder<'_> {
@@ -46,7 +45,7 @@ pub(super) fn sorted(
     let Some(order) = LexOrdering::new(deciding) else {
         return first_rows(input, fetch);
     };
-    if known.ordering_satisfy(order.clone())? {
+    if is_in_order(&input, &LexRequirement::from(order.clone()))? {
         return first_rows(input, fetch);
     }
     let keys = order.iter().map(|key| Some((column_of(&key.expr)?, key.options)));
