@@ -165,13 +165,9 @@ struct Reader<'t> {
     has_recursive: bool,
     /// VALUES stands first in parentheses: it may be a value.
     has_values: bool,
-    /// USING was met: it may name a join, or be an order.
-    has_using: bool,
-    /// It has ROWS FROM.
-    has_rows_from: bool,
-    /// It has GROUP BY DISTINCT or ALL.
-    has_group_distinct: bool,
-    /// ROLLUP, CUBE or SETS was met: subqueries may stand in them.
+    /// USING, which may name a join or be an order, or ROWS FROM was met.
+    has_from_forms: bool,
+    /// GROUP BY DISTINCT or ALL, ROLLUP, CUBE or SETS was met.
     has_grouping: bool,
     /// SEARCH or CYCLE was met: they may stand behind a query of WITH.
     has_search: bool,
@@ -209,9 +205,7 @@ impl<'t> Reader<'t> {
             has_recursive: false,
             has_overriding: false,
             has_values: false,
-            has_using: false,
-            has_rows_from: false,
-            has_group_distinct: false,
+            has_from_forms: false,
             has_grouping: false,
             has_search: false,
             has_frame: false,
@@ -348,11 +342,11 @@ impl<'t> Reader<'t> {
         self.has_overriding |= is_named(token, "OVERRIDING");
         self.has_values |=
             keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
-        self.has_using |= keyword == Keyword::USING;
-        self.has_rows_from |= keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
-        self.has_group_distinct |= matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
-            && group_distinct::is_behind_group_by(&self.tokens);
-        self.has_grouping |= grouping_subquery::is_begin(keyword);
+        self.has_from_forms |= keyword == Keyword::USING
+            || keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
+        self.has_grouping |= grouping_subquery::is_begin(keyword)
+            || matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
+                && group_distinct::is_behind_group_by(&self.tokens);
         self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
         self.has_fetch |= keyword == Keyword::FETCH;
         self.has_frame |= matches!(
@@ -564,14 +558,12 @@ impl<'t> Reader<'t> {
         if self.has_values {
             select_values(&mut self.tokens);
         }
-        if self.has_using || self.has_rows_from {
+        if self.has_from_forms {
             from_forms::take(&mut self.tokens)?;
             order_operator::take(&mut self.tokens, self.text)?;
         }
-        if self.has_group_distinct {
-            group_distinct::take(&mut self.tokens);
-        }
         if self.has_grouping {
+            group_distinct::take(&mut self.tokens);
             grouping_subquery::take(&mut self.tokens);
         }
         if self.has_search {

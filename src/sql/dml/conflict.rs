@@ -27,7 +27,9 @@ use crate::parse::names;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
-use crate::table::{Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, update_rows};
+use crate::table::{
+    Arbiter, Conflicts, Limits, RowEncoder, get_rows, insert_rows, older_base, require_not_null, update_rows,
+};
 use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
@@ -301,7 +303,7 @@ fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarg
 }
 
 /// Inserts the rows whose keys are free and updates the others. Answers the rows inserted and updated, in the batch's
-/// order, and which of them were updated. Errors: 21000 when a key comes twice.
+/// order, and which of them were updated. Errors: 21000 when a key comes twice; 23502, also for a row that is not inserted.
 pub(super) async fn insert_or_update(
     ctx: &StatementContext,
     target: &Target,
@@ -310,6 +312,7 @@ pub(super) async fn insert_or_update(
     references: &References,
 ) -> Result<(RecordBatch, BooleanArray)> {
     let (txn, table) = (&ctx.txn, &target.table);
+    require_not_null(table, batch, batch.num_rows())?;
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
     // Who refers to a row that is there minds only that it gets another key.
