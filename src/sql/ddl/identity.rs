@@ -77,9 +77,8 @@ pub(super) async fn give_identity(
         let what = "must be declared NOT NULL before identity can be added";
         return Err(wrong(table, column, what));
     }
-    match column.default {
-        Some(_) => return Err(wrong(table, column, "already has a default value")),
-        None => {}
+    if column.default.is_some() {
+        return Err(wrong(table, column, "already has a default value"));
     }
     table.columns[at].default = Some(ColumnDefault::Identity {
         always,
