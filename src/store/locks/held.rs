@@ -199,7 +199,11 @@ impl HeldLocks {
         let mut held = self.lock();
         let mut are_held = keys.iter().map(|key| held.get(self.table.hashed(key)));
         if are_held.all(|key| key.is_some_and(|key| key.modes.include(mode)))
-            || !self.table.try_lock_range(self.owner, &range, mode)
+            || !self
+                .table
+                .try_lock_range(self.owner, &range, mode, |key: HashedKey<'_>| {
+                    held.modes_alone(key)
+                })
         {
             return Ok(false);
         }
@@ -363,14 +367,17 @@ impl Held {
             })
     }
 
+    /// How a key is held, but for ranges.
+    fn modes_alone(&self, key: HashedKey<'_>) -> LockModes {
+        self.keys.get(key).map_or(LockModes::default(), |key| key.modes)
+    }
+
     /// Gives up what was taken.
     fn release(&mut self, table: &LockTable, owner: LockOwner, taken: Taken) {
         match taken {
             Taken::Key(key, before) => self.release_key(table, owner, key, before),
             Taken::Range(start, mode) => {
-                table.release_range(owner, &start, mode, |key: HashedKey<'_>| {
-                    self.keys.get(key).map_or(LockModes::default(), |key| key.modes)
-                });
+                table.release_range(owner, &start, mode, |key: HashedKey<'_>| self.modes_alone(key));
                 if let Some((end, _)) = self.ranges.remove(mode, &start) {
                     self.resize(self.bytes - bytes_of(&start) - end.map_or(0, |end| end.len() - 1));
                 }

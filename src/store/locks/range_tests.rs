@@ -148,6 +148,34 @@ async fn a_key_that_is_given_up_stays_locked_by_its_range() {
     assert_eq!(first.known(b"c"), None);
 }
 
+/// Who begins to wait for a key in the moment in which a range is asked for and refused does not get it from its holder.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refused_range_gives_up_no_key() {
+    let table: Arc<LockTable> = Arc::default();
+    let [first, second] = [1, 2].map(|session| HeldLocks::new(&table, session));
+    let (ends, own, other) = (keys(&["b", "e"]), keys(&["c"]), keys(&["d"]));
+    for (locks, key) in [(&first, &own), (&second, &other)] {
+        locks
+            .acquire(one(key, LockMode::Change, LockWait::Block))
+            .await
+            .unwrap();
+    }
+    for _ in 0..100 {
+        let (table, key) = (Arc::clone(&table), own.clone());
+        let waits = tokio::spawn(async move {
+            let locks = HeldLocks::new(&table, 3);
+            locks.acquire(one(&key, LockMode::Change, LockWait::Block)).await
+        });
+        for _ in 0..200 {
+            assert!(!first.acquire_range(range(&ends, LockMode::Insert)).unwrap());
+        }
+        assert!(!waits.is_finished());
+        waits.abort();
+        assert!(waits.await.is_err(), "it was told to end");
+        assert!(second.would_wait(b"c", LockMode::Change));
+    }
+}
+
 /// Owners lock keys, ranges of them, wait, and give up at random: no two ever hold of a key what conflicts, and nothing stays behind.
 #[tokio::test]
 async fn random_owners_of_ranges_never_hold_what_conflicts() {

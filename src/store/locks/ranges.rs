@@ -138,19 +138,26 @@ impl Ranges {
 }
 
 impl LockTable {
-    /// Takes a range if nobody is in the way, and if that is soon seen.
-    pub(super) fn try_lock_range(&self, owner: LockOwner, range: &KeyRange, mode: LockMode) -> bool {
+    /// Takes a range if nobody is in the way, and if that is soon seen. `kept`: how the owner holds a key alone.
+    pub(super) fn try_lock_range(
+        &self,
+        owner: LockOwner,
+        range: &KeyRange,
+        mode: LockMode,
+        kept: impl Fn(HashedKey<'_>) -> LockModes,
+    ) -> bool {
         if !self.ranges.enter(owner, range, mode) {
             return false;
         }
         let is_free = self.is_range_free(owner, range, mode);
         if !is_free {
-            self.release_range(owner, &range.start, mode, |_| LockModes::default());
+            // Somebody may have begun to wait for a key of it meanwhile.
+            self.release_range(owner, &range.start, mode, kept);
         }
         is_free
     }
 
-    /// Gives up a range; the owner goes on holding some of its keys in modes of their own.
+    /// Gives up a range; the owner goes on holding some of its keys alone.
     pub(super) fn release_range(
         &self,
         owner: LockOwner,
