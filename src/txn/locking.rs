@@ -62,7 +62,7 @@ impl Transaction {
     /// Locks the keys of rows that the statement has read, and tells of those that others have changed since what they are now. Errors:
     /// `Conflict` or `ConcurrentDelete` for such a row where the transaction keeps its snapshot, which leaves the locks; 40P01, 55P03, 53200.
     pub async fn lock_rows(&self, keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Result<LockedRows> {
-        if self.lock_unchanged(keys, mode).await? {
+        if self.lock_range(keys, mode, RangeState::Unchanged).await? {
             return Ok(LockedRows::default());
         }
         let mut locked = self.ask(keys, mode, wait, false).await?;
@@ -92,15 +92,14 @@ impl Transaction {
             rows.newest = self.lock_newest(&newer, mode).await?.values;
         }
         if mode.keeps_row() {
-            let locked = (0..keys.len()).filter(|at| rows.unlocked.is_locked(*at));
-            self.locks().note_read(locked.map(|at| keys[at].as_slice()));
             let buffer = self.lock_buffer();
-            let unchanged = (0..keys.len()).filter(|at| {
-                let is_locked = rows.unlocked.is_locked(*at) && rows.newer.binary_search(at).is_err();
-                is_locked && !buffer.writes(&keys[*at])
+            let locked = (0..keys.len()).filter(|at| rows.unlocked.is_locked(*at));
+            // A commit that writes what is there need not look for it.
+            let read = locked.map(|at| {
+                let is_newer = rows.newer.binary_search(&at).is_ok();
+                (keys[at].as_slice(), !is_newer && !buffer.writes(&keys[at]))
             });
-            // A commit that writes them need not look for them.
-            self.locks().note_seen(unchanged.map(|at| keys[at].as_slice()));
+            self.locks().note_read(read);
         }
         Ok(rows)
     }
@@ -108,29 +107,19 @@ impl Transaction {
     /// Locks new keys, which came rising, and all between them, where that is one lock instead of many and nothing is there; answers whether it
     /// did. Errors: 53200.
     pub async fn lock_new(&self, keys: &[Vec<u8>]) -> Result<bool> {
-        let keys_max = self.lock_policy().keys_max.min(NEW_KEYS_MAX);
-        self.lock_range(keys, LockMode::Insert, RangeState::Absent, keys_max)
-            .await
+        self.lock_range(keys, LockMode::Insert, RangeState::Absent).await
     }
 
-    /// Locks keys that the statement has read, and all between them, where the transaction has locked many and nobody has changed one;
-    /// answers whether it did. Errors: 53200.
-    async fn lock_unchanged(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<bool> {
-        let keys_max = self.lock_policy().keys_max;
-        Ok(keys.is_sorted()
-            && self
-                .lock_range(keys, mode, RangeState::Unchanged, keys_max)
-                .await?)
-    }
-
-    async fn lock_range(
-        &self,
-        keys: &[Vec<u8>],
-        mode: LockMode,
-        state: RangeState,
-        keys_max: usize,
-    ) -> Result<bool> {
-        if keys.len() < RANGE_KEYS_MIN || self.locks().count() < keys_max {
+    /// Locks keys, and all between them, where they rise, the transaction has locked many, and nothing else is in the range but what is wanted.
+    async fn lock_range(&self, keys: &[Vec<u8>], mode: LockMode, state: RangeState) -> Result<bool> {
+        if keys.len() < RANGE_KEYS_MIN {
+            return Ok(false);
+        }
+        let keys_max = match state {
+            RangeState::Absent => self.lock_policy().keys_max.min(NEW_KEYS_MAX),
+            RangeState::Unchanged => self.lock_policy().keys_max,
+        };
+        if self.locks().count() < keys_max || !keys.is_sorted() {
             return Ok(false);
         }
         let wanted = WantedRange { keys, mode, state };
@@ -161,7 +150,8 @@ impl Transaction {
     pub async fn lock_newest(&self, keys: &[Vec<u8>], mode: LockMode) -> Result<LockedValues> {
         let mut locked = self.ask(keys, mode, LockWait::Block, true).await?;
         locked.changed.retain(|at| !self.is_known(&keys[*at]));
-        self.locks().note_read(keys.iter().map(Vec::as_slice));
+        self.locks()
+            .note_read(keys.iter().map(|key| (key.as_slice(), false)));
         let mut values = self.with_own(keys, locked.values);
         let over = self.visibility.keep_seen(keys, &mut values)?;
         Ok(LockedValues {

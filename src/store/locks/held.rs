@@ -89,6 +89,17 @@ pub struct WantedRange<'a> {
     pub state: RangeState,
 }
 
+impl WantedRange<'_> {
+    /// All of it; `None`: it is of no key.
+    pub fn range(&self) -> Option<KeyRange> {
+        let (first, last) = (self.keys.first()?, self.keys.last()?);
+        Some(KeyRange {
+            start: first.clone(),
+            end: Some(successor(last)),
+        })
+    }
+}
+
 /// How a range is that a transaction locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeState {
@@ -191,10 +202,8 @@ impl HeldLocks {
     /// does not wait. Errors: 53200.
     pub fn acquire_range(&self, wanted: WantedRange<'_>) -> Result<bool> {
         let WantedRange { keys, mode, .. } = wanted;
-        let [first, .., last] = keys else { return Ok(false) };
-        let range = KeyRange {
-            start: first.clone(),
-            end: Some(successor(last)),
+        let Some(range) = wanted.range() else {
+            return Ok(false);
         };
         let mut held = self.lock();
         let mut are_held = keys.iter().map(|key| held.get(self.table.hashed(key)));
@@ -207,8 +216,9 @@ impl HeldLocks {
         {
             return Ok(false);
         }
-        held.journal.push(Taken::Range(Box::from(first.as_slice()), mode));
-        held.bytes += bytes_of(first) + last.len();
+        held.journal
+            .push(Taken::Range(Box::from(range.start.as_slice()), mode));
+        held.bytes += bytes_of_range(&range.start, range.end.as_deref());
         held.ranges.insert(mode, range, false);
         let bytes = held.bytes;
         held.counted.resize(bytes)?;
@@ -265,21 +275,14 @@ impl HeldLocks {
         }
     }
 
-    /// What is committed under these keys the transaction has seen; it has not changed since.
-    pub fn note_seen<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
+    /// The transaction has read what is committed under these keys. They come with whether it saw a value there that has not changed since.
+    pub fn note_read<'a>(&self, keys: impl Iterator<Item = (&'a [u8], bool)>) {
         let mut held = self.lock();
-        for key in keys {
+        for (key, is_seen) in keys {
             if let Some(key) = held.keys.get_mut(self.table.hashed(key)) {
-                key.is_there.get_or_insert(true);
-            }
-        }
-    }
-
-    /// The transaction has read what is committed under these keys.
-    pub fn note_read<'a>(&self, keys: impl Iterator<Item = &'a [u8]>) {
-        let mut held = self.lock();
-        for key in keys {
-            if let Some(key) = held.keys.get_mut(self.table.hashed(key)) {
+                if is_seen {
+                    key.is_there.get_or_insert(true);
+                }
                 key.note_read();
             }
         }
@@ -379,7 +382,7 @@ impl Held {
             Taken::Range(start, mode) => {
                 table.release_range(owner, &start, mode, |key: HashedKey<'_>| self.modes_alone(key));
                 if let Some((end, _)) = self.ranges.remove(mode, &start) {
-                    self.resize(self.bytes - bytes_of(&start) - end.map_or(0, |end| end.len() - 1));
+                    self.resize(self.bytes - bytes_of_range(&start, end.as_deref()));
                 }
             }
         }
@@ -418,4 +421,8 @@ impl Drop for HeldLocks {
 
 fn bytes_of(key: &[u8]) -> usize {
     key.len() + LOCK_OVERHEAD_BYTES
+}
+
+fn bytes_of_range(start: &[u8], end: Option<&[u8]>) -> usize {
+    bytes_of(start) + end.map_or(0, <[u8]>::len)
 }

@@ -282,10 +282,19 @@ impl Lock {
 
     /// Whether nobody is in the way of a request before which so many wait.
     fn is_free(&self, owner: LockOwner, mode: LockMode, before: usize) -> bool {
-        let is_held = |held: &Held| held.owner != owner && held.modes.conflict(mode);
-        let is_wanted = |waiter: &Waiter| waiter.owner != owner && waiter.mode.conflicts(mode);
-        !self.held.iter().any(is_held)
-            && (self.holds(owner) || !self.waiting.iter().take(before).any(is_wanted))
+        !self.is_held_against(owner, mode)
+            && (self.holds(owner) || !self.is_awaited_against(owner, mode, before))
+    }
+
+    fn is_held_against(&self, owner: LockOwner, mode: LockMode) -> bool {
+        let mut others = self.held.iter().filter(|held| held.owner != owner);
+        others.any(|held| held.modes.conflict(mode))
+    }
+
+    /// Whether one of the first who wait is in the way.
+    fn is_awaited_against(&self, owner: LockOwner, mode: LockMode, first: usize) -> bool {
+        let mut waiting = self.waiting.iter().take(first);
+        waiting.any(|waiter| waiter.owner != owner && waiter.mode.conflicts(mode))
     }
 
     /// Whether nobody is in the way of who asks now.
@@ -329,9 +338,7 @@ impl Lock {
 
     /// Whether nobody holds it or waits for it against a range of the owner.
     fn is_free_for_range(&self, owner: LockOwner, mode: LockMode) -> bool {
-        let is_held = |held: &Held| held.owner != owner && held.modes.conflict(mode);
-        let is_wanted = |waiter: &Waiter| waiter.owner != owner && waiter.mode.conflicts(mode);
-        !self.held.iter().any(is_held) && !self.waiting.iter().any(is_wanted)
+        !self.is_held_against(owner, mode) && !self.is_awaited_against(owner, mode, self.waiting.len())
     }
 
     fn grant(&mut self, owner: LockOwner, mode: LockMode) {

@@ -7,6 +7,7 @@ use futures::future::LocalBoxFuture;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
+use super::tests::{keys, wanted};
 use super::*;
 
 const MODES: [LockMode; 6] = [
@@ -17,19 +18,6 @@ const MODES: [LockMode; 6] = [
     LockMode::Insert,
     LockMode::Replace,
 ];
-
-fn keys(names: &[&str]) -> Vec<Vec<u8>> {
-    names.iter().map(|name| name.as_bytes().to_vec()).collect()
-}
-
-fn one(keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'_> {
-    Wanted {
-        keys,
-        mode,
-        wait,
-        policy: LockPolicy::default(),
-    }
-}
 
 fn range(keys: &[Vec<u8>], mode: LockMode) -> WantedRange<'_> {
     WantedRange {
@@ -48,20 +36,20 @@ async fn who_wants_a_key_of_a_range_waits_for_its_owner() {
     assert!(first.includes(b"c", LockMode::Insert) && !first.includes(b"a", LockMode::Insert));
     // Beside it others may do what does not conflict with it, and hold what is not in it.
     second
-        .acquire(one(&inside, LockMode::KeyShare, LockWait::NoWait))
+        .acquire(wanted(&inside, LockMode::KeyShare, LockWait::NoWait))
         .await
         .unwrap();
     second
-        .acquire(one(&outside, LockMode::Insert, LockWait::NoWait))
+        .acquire(wanted(&outside, LockMode::Insert, LockWait::NoWait))
         .await
         .unwrap();
-    let at_once = second.acquire(one(&inside, LockMode::Insert, LockWait::NoWait));
+    let at_once = second.acquire(wanted(&inside, LockMode::Insert, LockWait::NoWait));
     assert_eq!(at_once.await.unwrap().refused, Some(0));
-    let passing = second.acquire(one(&inside, LockMode::Insert, LockWait::SkipLocked));
+    let passing = second.acquire(wanted(&inside, LockMode::Insert, LockWait::SkipLocked));
     assert_eq!(passing.await.unwrap().skipped, [0]);
     assert!(second.would_wait(b"c", LockMode::Replace) && !second.would_wait(b"c", LockMode::Share));
     let mut waits = [&second, &third]
-        .map(|locks| Box::pin(locks.acquire(one(&inside, LockMode::Insert, LockWait::Block))));
+        .map(|locks| Box::pin(locks.acquire(wanted(&inside, LockMode::Insert, LockWait::Block))));
     assert!(waits.iter_mut().all(|wait| wait.now_or_never().is_none()));
     assert_eq!((table.blockers(2), table.blockers(3)), (vec![1], vec![1, 2]));
     first.release_all();
@@ -78,7 +66,7 @@ async fn a_range_is_refused_where_others_are() {
     let [first, second, third] = [1, 2, 3].map(|session| HeldLocks::new(&table, session));
     let (ends, inside) = (keys(&["b", "d"]), keys(&["c"]));
     first
-        .acquire(one(&inside, LockMode::KeyShare, LockWait::Block))
+        .acquire(wanted(&inside, LockMode::KeyShare, LockWait::Block))
         .await
         .unwrap();
     assert!(second.acquire_range(range(&ends, LockMode::Change)).unwrap());
@@ -110,17 +98,17 @@ async fn a_circle_through_a_range_is_a_deadlock() {
     let (ends, inside, other) = (keys(&["b", "d"]), keys(&["c"]), keys(&["x"]));
     assert!(first.acquire_range(range(&ends, LockMode::Insert)).unwrap());
     second
-        .acquire(one(&other, LockMode::Update, LockWait::Block))
+        .acquire(wanted(&other, LockMode::Update, LockWait::Block))
         .await
         .unwrap();
-    let mut wait = Box::pin(second.acquire(one(&inside, LockMode::Insert, LockWait::Block)));
+    let mut wait = Box::pin(second.acquire(wanted(&inside, LockMode::Insert, LockWait::Block)));
     assert!(wait.as_mut().now_or_never().is_none());
     let hasty = Wanted {
         policy: LockPolicy {
             deadlock_after: std::time::Duration::ZERO,
             ..LockPolicy::default()
         },
-        ..one(&other, LockMode::Update, LockWait::Block)
+        ..wanted(&other, LockMode::Update, LockWait::Block)
     };
     assert_eq!(first.acquire(hasty).await.unwrap_err().sqlstate(), "40P01");
 }
@@ -135,10 +123,10 @@ async fn a_key_that_is_given_up_stays_locked_by_its_range() {
     assert_eq!(first.known(b"c"), Some(Some(false)));
     let mark = first.mark();
     first
-        .acquire(one(&inside, LockMode::Replace, LockWait::Block))
+        .acquire(wanted(&inside, LockMode::Replace, LockWait::Block))
         .await
         .unwrap();
-    let mut wait = Box::pin(second.acquire(one(&inside, LockMode::Insert, LockWait::Block)));
+    let mut wait = Box::pin(second.acquire(wanted(&inside, LockMode::Insert, LockWait::Block)));
     assert!(wait.as_mut().now_or_never().is_none());
     first.release_after(mark);
     assert!(wait.as_mut().now_or_never().is_none());
@@ -156,7 +144,7 @@ async fn a_refused_range_gives_up_no_key() {
     let (ends, own, other) = (keys(&["b", "e"]), keys(&["c"]), keys(&["d"]));
     for (locks, key) in [(&first, &own), (&second, &other)] {
         locks
-            .acquire(one(key, LockMode::Change, LockWait::Block))
+            .acquire(wanted(key, LockMode::Change, LockWait::Block))
             .await
             .unwrap();
     }
@@ -164,7 +152,9 @@ async fn a_refused_range_gives_up_no_key() {
         let (table, key) = (Arc::clone(&table), own.clone());
         let waits = tokio::spawn(async move {
             let locks = HeldLocks::new(&table, 3);
-            locks.acquire(one(&key, LockMode::Change, LockWait::Block)).await
+            locks
+                .acquire(wanted(&key, LockMode::Change, LockWait::Block))
+                .await
         });
         for _ in 0..200 {
             assert!(!first.acquire_range(range(&ends, LockMode::Insert)).unwrap());
@@ -206,13 +196,13 @@ async fn random_owners_of_ranges_never_hold_what_conflicts() {
                     ranges += usize::from(owners[at].acquire_range(wanted).unwrap());
                 }
                 4 => {
-                    let wanted = one(&names[from..until], mode, LockWait::SkipLocked);
-                    owners[at].acquire(wanted).await.unwrap();
+                    let keys = wanted(&names[from..until], mode, LockWait::SkipLocked);
+                    owners[at].acquire(keys).await.unwrap();
                 }
                 _ => {
                     waits[at] = Some(
                         owners[at]
-                            .acquire(one(&names[from..=from], mode, LockWait::Block))
+                            .acquire(wanted(&names[from..=from], mode, LockWait::Block))
                             .boxed_local(),
                     )
                 }

@@ -76,7 +76,7 @@ impl Ranges {
         for other in owners.iter_mut().filter(|other| other.owner != owner) {
             let in_the_way = other.ranges.having_mut(key.bytes);
             for (held, awaited) in in_the_way.filter(|(held, _)| held.conflicts(mode)) {
-                if !awaited.iter().any(|known| **known.bytes() == *key.bytes) {
+                if !is_among(awaited, key) {
                     awaited.push(KeptKey::of(key));
                 }
                 holders.push((other.owner, held));
@@ -93,7 +93,7 @@ impl Ranges {
         let owners = lock_of(&self.owners);
         let own = owners.iter().filter(|own| own.owner == owner);
         let having = own.flat_map(|own| own.ranges.having(key.bytes));
-        let awaited = having.filter(|(_, awaited)| awaited.iter().any(|known| **known.bytes() == *key.bytes));
+        let awaited = having.filter(|(_, awaited)| is_among(awaited, key));
         awaited.fold(LockModes::default(), |modes, (mode, _)| modes.with(mode))
     }
 
@@ -135,6 +135,10 @@ impl Ranges {
         self.count.fetch_sub(1, Ordering::SeqCst);
         awaited
     }
+}
+
+fn is_among(keys: &[KeptKey], key: HashedKey<'_>) -> bool {
+    keys.iter().any(|known| **known.bytes() == *key.bytes)
 }
 
 impl LockTable {

@@ -14,11 +14,11 @@ fn table() -> Arc<LockTable> {
     Arc::default()
 }
 
-fn keys(names: &[&str]) -> Vec<Vec<u8>> {
+pub(super) fn keys(names: &[&str]) -> Vec<Vec<u8>> {
     names.iter().map(|name| name.as_bytes().to_vec()).collect()
 }
 
-fn wanted(keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'_> {
+pub(super) fn wanted(keys: &[Vec<u8>], mode: LockMode, wait: LockWait) -> Wanted<'_> {
     Wanted {
         keys,
         mode,

@@ -9,7 +9,6 @@ use super::snapshot::MvccSnapshot;
 use super::state::Shared;
 use super::view::{View, run_blocking};
 use crate::Result;
-use crate::codec::{KeyRange, successor};
 use crate::store::log::Timestamp;
 use crate::store::{HeldLocks, Locked, Page, RangeState, ScanRequest, Snapshot, Values, Wanted, WantedRange};
 
@@ -79,8 +78,7 @@ pub(super) async fn lock_range(
     let has_news = entered > seen.timestamp;
     let is_so = match wanted.state {
         RangeState::Absent => {
-            is_empty(since.as_ref(), wanted.keys).await?
-                && (!has_news || is_empty(&newest(), wanted.keys).await?)
+            is_empty(since.as_ref(), &wanted).await? && (!has_news || is_empty(&newest(), &wanted).await?)
         }
         RangeState::Unchanged => {
             !has_news
@@ -97,18 +95,11 @@ pub(super) async fn lock_range(
     Ok(is_so.then_some(rests_on))
 }
 
-/// Whether a snapshot has nothing from the first to the last of the keys.
-async fn is_empty(snapshot: &dyn Snapshot, keys: &[Vec<u8>]) -> Result<bool> {
-    let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
-        return Ok(true);
-    };
-    let range = KeyRange {
-        start: first.clone(),
-        end: Some(successor(last)),
-    };
+/// Whether a snapshot has nothing in the range.
+async fn is_empty(snapshot: &dyn Snapshot, wanted: &WantedRange<'_>) -> Result<bool> {
     let mut page = Page::default();
     let mut scan = snapshot.scan(ScanRequest {
-        ranges: vec![range],
+        ranges: wanted.range().into_iter().collect(),
         reverse: false,
         keys_only: true,
         read_ahead: false,
