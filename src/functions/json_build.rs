@@ -1,10 +1,10 @@
 //! json and jsonb made of SQL values. json inside json stays as it was written.
 
 use arrow::array::ArrayRef;
-use serde_json::Value as Json;
 
 use super::cast::{output_text, text_of};
 use super::json::document;
+use super::json_piece::quoted;
 use super::{Batch, FunctionDef, T, mismatched_types};
 use crate::types::{DateStyle, FormatSettings, SqlType, Value, element_type};
 use crate::{Error, Result};
@@ -78,10 +78,6 @@ fn iso(settings: &FormatSettings) -> FormatSettings {
         date_style: DateStyle::default(),
         ..settings.clone()
     }
-}
-
-pub(super) fn quoted(text: String) -> String {
-    Json::String(text).to_string()
 }
 
 fn array_text(items: &[Value], item_type: &SqlType, settings: &FormatSettings, separator: &str) -> String {

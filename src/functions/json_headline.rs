@@ -1,8 +1,7 @@
 //! `ts_headline` of documents of JSON: each of their strings, at any depth, becomes the headline of itself; keys and all else stay.
 
 use super::json::document;
-use super::json_build::quoted;
-use super::json_piece::{Kind, Piece};
+use super::json_piece::{Kind, Piece, quoted};
 use super::text_configuration::Configuration;
 use super::text_headline::Headlines;
 use super::text_search_documents::current;
@@ -56,22 +55,9 @@ fn shown(
     options: &str,
 ) -> Result<String> {
     let headlines = Headlines::new(configuration, query, options, batch.limits())?;
-    document(&with_headlines(whole, &headlines)?, batch)
-}
-
-fn with_headlines(piece: Piece<'_>, headlines: &Headlines) -> Result<String> {
-    Ok(match piece.kind() {
-        Kind::Object => {
-            let members = piece
-                .members()
-                .map(|(key, value)| Ok(format!("{}:{}", quoted(key), with_headlines(value, headlines)?)));
-            format!("{{{}}}", members.collect::<Result<Vec<_>>>()?.join(","))
-        }
-        Kind::Array => {
-            let items = piece.items().map(|item| with_headlines(item, headlines));
-            format!("[{}]", items.collect::<Result<Vec<_>>>()?.join(","))
-        }
-        Kind::String => quoted(headlines.of(&piece.string().unwrap_or_default())?),
-        _ => piece.text().to_string(),
-    })
+    let shown = |value: Piece<'_>| match value.kind() {
+        Kind::String => Ok(quoted(headlines.of(&value.string().unwrap_or_default())?)),
+        _ => Ok(value.text().to_string()),
+    };
+    document(&whole.rebuilt(&|_| true, &shown)?, batch)
 }

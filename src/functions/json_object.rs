@@ -3,8 +3,7 @@
 use std::borrow::Cow;
 
 use super::json::{document, refuse};
-use super::json_build::quoted;
-use super::json_piece::{Kind, Piece};
+use super::json_piece::{Kind, Piece, quoted};
 use super::{Batch, FunctionDef, T};
 use crate::{Error, Result};
 
@@ -119,21 +118,7 @@ fn object<'t>(
 }
 
 fn without_nulls(batch: &Batch) -> Result<arrow::array::ArrayRef> {
-    batch.map1(|whole: Piece| document(&stripped(whole), batch))
-}
-
-/// The text without the members that are null, at any depth.
-fn stripped(piece: Piece) -> String {
-    match piece.kind() {
-        Kind::Object => {
-            let kept = piece.members().filter(|(_, value)| value.kind() != Kind::Null);
-            let kept = kept.map(|(key, value)| format!("{}:{}", quoted(key), stripped(value)));
-            format!("{{{}}}", kept.collect::<Vec<_>>().join(","))
-        }
-        Kind::Array => {
-            let items = piece.items().map(stripped);
-            format!("[{}]", items.collect::<Vec<_>>().join(","))
-        }
-        _ => piece.text().to_string(),
-    }
+    let counts = |member: Piece<'_>| member.kind() != Kind::Null;
+    let as_written = |value: Piece<'_>| Ok(value.text().to_string());
+    batch.map1(|whole: Piece| document(&whole.rebuilt(&counts, &as_written)?, batch))
 }

@@ -27,6 +27,11 @@ pub(super) enum Kind {
     Object,
 }
 
+/// A text as a string of JSON.
+pub(super) fn quoted(text: String) -> String {
+    serde_json::Value::String(text).to_string()
+}
+
 impl<'a> Piece<'a> {
     /// Of a whole document.
     pub(super) fn new(text: &'a str) -> Piece<'a> {
@@ -74,6 +79,27 @@ impl<'a> Piece<'a> {
     pub(super) fn members(self) -> impl Iterator<Item = (String, Piece<'a>)> {
         let mut parts = self.parts(Kind::Object);
         std::iter::from_fn(move || Some((parts.next()?.string()?, parts.next()?)))
+    }
+
+    /// The same document of its members that count, with each value that is no array or object made anew. Errors: those of the values.
+    pub(super) fn rebuilt(
+        self,
+        counts: &impl Fn(Piece<'_>) -> bool,
+        value: &impl Fn(Piece<'_>) -> Result<String>,
+    ) -> Result<String> {
+        match self.kind() {
+            Kind::Object => {
+                let members = self.members().filter(|(_, member)| counts(*member));
+                let members = members
+                    .map(|(key, member)| Ok(format!("{}:{}", quoted(key), member.rebuilt(counts, value)?)));
+                Ok(format!("{{{}}}", members.collect::<Result<Vec<_>>>()?.join(",")))
+            }
+            Kind::Array => {
+                let items = self.items().map(|item| item.rebuilt(counts, value));
+                Ok(format!("[{}]", items.collect::<Result<Vec<_>>>()?.join(",")))
+            }
+            _ => value(self),
+        }
     }
 
     /// The value of a key.

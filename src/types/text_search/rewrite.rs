@@ -17,7 +17,7 @@ impl TsQuery {
             substitute: substitute.root.clone().map(in_pairs),
         };
         let root = rewrite.part(sorted(root.clone()));
-        TsQuery::new(root.map(Part::into_node).map(in_lists))
+        TsQuery::new(root.map(in_lists))
     }
 }
 
@@ -28,59 +28,40 @@ struct Rewrite {
     substitute: Option<QueryNode>,
 }
 
-/// A part of the query that is rewritten.
-enum Part {
-    /// It is looked at.
-    Old(QueryNode),
-    /// It was put there, and is not.
-    New(QueryNode),
-}
-
-impl Part {
-    fn into_node(self) -> QueryNode {
-        match self {
-            Part::Old(node) | Part::New(node) => node,
-        }
-    }
-}
-
 impl Rewrite {
-    /// `None`: nothing is left of it.
-    fn part(&self, node: QueryNode) -> Option<Part> {
+    /// The part anew; what is put into it is not looked at. `None`: nothing is left of it.
+    fn part(&self, node: QueryNode) -> Option<QueryNode> {
         if compare(&node, &self.target).is_eq() {
-            return self.substitute.clone().map(Part::New);
+            return self.substitute.clone();
         }
-        let parts_of = |list: Vec<QueryNode>, of: Join| {
-            let (list, is_found) = self.without_target(list, of);
-            let mut parts: Vec<Part> = list.into_iter().filter_map(|node| self.part(node)).collect();
-            if is_found {
-                parts.extend(self.substitute.clone().map(sorted).map(Part::New));
-            }
-            let mut nodes: Vec<QueryNode> = parts.into_iter().map(Part::into_node).collect();
-            if is_found {
-                nodes.sort_by(compare);
-            }
-            one_of(nodes, of)
-        };
-        let node = match node {
-            QueryNode::And(list) => parts_of(list, QueryNode::And)?,
-            QueryNode::Or(list) => parts_of(list, QueryNode::Or)?,
-            QueryNode::Not(inner) => QueryNode::Not(Box::new(self.part(*inner)?.into_node())),
-            QueryNode::Phrase(left, right, distance) => {
-                let sides = (self.part(*left), self.part(*right));
-                match (sides.0.map(Part::into_node), sides.1.map(Part::into_node)) {
-                    (Some(left), Some(right)) => QueryNode::phrase(left, right, distance),
-                    (left, right) => left.or(right)?,
-                }
-            }
+        Some(match node {
+            QueryNode::And(list) => self.operands(list, QueryNode::And)?,
+            QueryNode::Or(list) => self.operands(list, QueryNode::Or)?,
+            QueryNode::Not(inner) => QueryNode::Not(Box::new(self.part(*inner)?)),
+            QueryNode::Phrase(left, right, distance) => match (self.part(*left), self.part(*right)) {
+                (Some(left), Some(right)) => QueryNode::phrase(left, right, distance),
+                (left, right) => left.or(right)?,
+            },
             word => word,
-        };
-        Some(Part::Old(node))
+        })
+    }
+
+    fn operands(&self, list: Vec<QueryNode>, join: Join) -> Option<QueryNode> {
+        let (list, is_found) = self.without_target(list, join);
+        let mut nodes: Vec<QueryNode> = list.into_iter().filter_map(|node| self.part(node)).collect();
+        if is_found {
+            nodes.extend(self.substitute.clone().map(sorted));
+            nodes.sort_by(compare);
+        }
+        match nodes.len() {
+            0 | 1 => nodes.pop(),
+            _ => Some(join(nodes)),
+        }
     }
 
     /// The operands without those of the target, if all of these are among them. Both are sorted.
-    fn without_target(&self, list: Vec<QueryNode>, of: Join) -> (Vec<QueryNode>, bool) {
-        let wanted = match (&self.target, of(Vec::new())) {
+    fn without_target(&self, list: Vec<QueryNode>, join: Join) -> (Vec<QueryNode>, bool) {
+        let wanted = match (&self.target, join(Vec::new())) {
             (QueryNode::And(wanted), QueryNode::And(_)) | (QueryNode::Or(wanted), QueryNode::Or(_)) => wanted,
             _ => return (list, false),
         };
@@ -99,14 +80,6 @@ impl Rewrite {
                 .collect(),
             true,
         )
-    }
-}
-
-/// The operands joined; a single one is itself.
-fn one_of(mut nodes: Vec<QueryNode>, of: Join) -> Option<QueryNode> {
-    match nodes.len() {
-        0 | 1 => nodes.pop(),
-        _ => Some(of(nodes)),
     }
 }
 
