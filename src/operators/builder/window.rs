@@ -29,14 +29,14 @@ use crate::tree::{
 impl Builder<'_> {
     /// The rows of the input with what the window functions say of each; they share one order.
     pub(super) fn window(&self, window: &Window, input: Operator) -> DataFusionResult<Operator> {
-        let mut computed = Vec::new();
-        for expr in &window.window_expr {
-            let parts_by = called(expr)?.params.partition_by.as_slice();
-            for key in self.partition_keys(parts_by, window.input.schema(), &input)? {
-                // DataFusion knows the order of any column, but not of whatever is computed.
-                if !key.is::<Column>() && !computed.contains(&key) {
-                    computed.push(key);
-                }
+        let calls = window.window_expr.iter();
+        let parts = calls.map(|call| self.partition_keys(call, window.input.schema(), &input));
+        let mut parts = parts.collect::<DataFusionResult<Vec<_>>>()?;
+        let mut computed: Vec<Physical> = Vec::new();
+        for key in parts.iter().flatten() {
+            // DataFusion knows the order of any column, but not of whatever is computed.
+            if !key.is::<Column>() && !computed.contains(key) {
+                computed.push(Arc::clone(key));
             }
         }
         // DataFusion loses the number of rows that have no columns: they are given one.
@@ -44,11 +44,17 @@ impl Builder<'_> {
             computed.push(Arc::new(Literal::new(ScalarValue::Boolean(Some(true)))));
         }
         if computed.is_empty() {
-            return self.window_over(window, input, &[]);
+            return self.window_over(window, input, parts);
         }
         let given = input.schema().fields().len();
         let widened = with_columns(input, &computed)?;
-        let told = with_ordered_inputs(self.window_over(window, widened, &computed)?)?;
+        for key in parts.iter_mut().flatten() {
+            if let Some(at) = computed.iter().position(|known| known == key) {
+                let name = widened.schema().field(given + at).name().clone();
+                *key = Arc::new(Column::new(&name, given + at));
+            }
+        }
+        let told = with_ordered_inputs(self.window_over(window, widened, parts)?)?;
         // Nothing above sees what was computed for it.
         let fields = told.schema();
         let kept = fields.fields().iter().enumerate();
@@ -60,29 +66,28 @@ impl Builder<'_> {
         exprs::projected(columns.collect(), Arc::clone(&told), &window.schema)
     }
 
-    /// What parts the rows: not what is the same in all of them, of which DataFusion cannot always tell that they are in its order.
+    /// What parts the rows for a call: not what is the same in all of them, of which DataFusion cannot always tell that they are in its order.
     fn partition_keys(
         &self,
-        keys: &[Expr],
+        call: &Expr,
         schema: &RowSchema,
         input: &Operator,
     ) -> DataFusionResult<Vec<Physical>> {
-        let mut keys = self.exprs.all(keys, schema)?;
+        let mut keys = self.exprs.all(&called(call)?.params.partition_by, schema)?;
         keys.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
         Ok(keys)
     }
 
-    /// `computed`: what the last columns of the input are.
+    /// `parts`: what parts the rows for each call.
     fn window_over(
         &self,
         window: &Window,
         input: Operator,
-        computed: &[Physical],
+        parts: Vec<Vec<Physical>>,
     ) -> DataFusionResult<Operator> {
-        let calls = window
-            .window_expr
-            .iter()
-            .map(|expr| self.window_call(expr, window.input.schema(), &input, computed));
+        let calls = window.window_expr.iter().zip(parts);
+        let calls = calls
+            .map(|(expr, partition_by)| self.window_call(expr, partition_by, window.input.schema(), &input));
         let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
         Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
@@ -99,21 +104,13 @@ impl Builder<'_> {
     fn window_call(
         &self,
         expr: &Expr,
+        partition_by: Vec<Physical>,
         schema: &RowSchema,
         input: &Operator,
-        computed: &[Physical],
     ) -> DataFusionResult<Arc<dyn WindowExpr>> {
         let name = expr.column_name();
         let WindowFunction { fun, params } = called(expr)?;
         let filter = params.filter.as_ref();
-        let mut partition_by = self.partition_keys(&params.partition_by, schema, input)?;
-        let fields = input.schema();
-        let first = fields.fields().len() - computed.len();
-        for key in &mut partition_by {
-            if let Some(at) = computed.iter().position(|known| known == key) {
-                *key = Arc::new(Column::new(fields.field(first + at).name(), first + at));
-            }
-        }
         let arguments = self.exprs.all(&params.args, schema)?;
         let order_by = self.exprs.order(&params.order_by, schema)?;
         let filter = filter.map(|filter| self.expr(filter, schema)).transpose()?;
