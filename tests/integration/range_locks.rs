@@ -1,31 +1,7 @@
 //! Transactions that lock so many rows that they lock ranges: what others wait for, and what is given up.
 
-use std::time::Duration;
-
-use tokio_postgres::Client;
-
 use crate::server::TestServer;
-
-const STORES: [&str; 3] = ["memory", "sled", "fjall"];
-
-/// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-async fn number(client: &Client, sql: &str) -> i64 {
-    client.query_one(sql, &[]).await.expect("the query runs").get(0)
-}
-
-async fn sqlstate(client: &Client, sql: &str) -> String {
-    let error = client.batch_execute(sql).await.expect_err("the statement fails");
-    error.code().expect("the server answers").code().to_string()
-}
-
-/// Asks until the session waits for a lock.
-async fn until_blocked(watcher: &Client, process_id: i32) {
-    let is_blocked = format!("SELECT cardinality(pg_blocking_pids({process_id}))::bigint");
-    let asked = async { while number(watcher, &is_blocked).await == 0 {} };
-    tokio::time::timeout(PATIENCE, asked).await.expect("it waits");
-}
+use crate::transactions::{STORES, process_id, sqlstate, until_blocked, value};
 
 /// New rows of every second key: whoever would put one between waits, others do not; a savepoint gives the range up.
 #[tokio::test(flavor = "multi_thread")]
@@ -33,11 +9,7 @@ async fn a_load_locks_the_range_of_its_new_rows() {
     for store in STORES {
         let server = TestServer::start(store).await;
         let (loads, other) = (server.connect().await, server.connect().await);
-        let process_id: i32 = other
-            .query_one("SELECT pg_backend_pid()", &[])
-            .await
-            .unwrap()
-            .get(0);
+        let waiter = process_id(&other).await;
         loads
             .batch_execute("CREATE TABLE t (k int PRIMARY KEY, v int UNIQUE); INSERT INTO t VALUES (50000, 0), (90001, -1)")
             .await
@@ -74,7 +46,7 @@ async fn a_load_locks_the_range_of_its_new_rows() {
         let waits = async { sqlstate(&other, "INSERT INTO t VALUES (20000, 2)").await };
         let commits = async {
             let watcher = server.connect().await;
-            until_blocked(&watcher, process_id).await;
+            until_blocked(&watcher, &waiter).await;
             loads.batch_execute("COMMIT").await.unwrap();
         };
         assert_eq!(tokio::join!(waits, commits).0, "23505");
@@ -82,7 +54,10 @@ async fn a_load_locks_the_range_of_its_new_rows() {
             .batch_execute("INSERT INTO t VALUES (20001, 5)")
             .await
             .unwrap();
-        assert_eq!(number(&other, "SELECT count(*) FROM t").await, 12_006);
+        assert_eq!(
+            value(&other, "SELECT count(*) FROM t").await.as_deref(),
+            Some("12006")
+        );
         server.stop().await;
     }
 }
@@ -103,6 +78,7 @@ async fn past_the_bound_rows_are_locked_as_ranges() {
             .await
             .unwrap();
         changes.batch_execute("BEGIN").await.unwrap();
+        let waiter = process_id(&changes).await;
         other
             .batch_execute("BEGIN; SET lock_timeout = '20ms'; UPDATE t SET v = 5 WHERE k = 30000")
             .await
@@ -110,9 +86,7 @@ async fn past_the_bound_rows_are_locked_as_ranges() {
         let update = async { changes.batch_execute("UPDATE t SET v = v + 1").await.unwrap() };
         let commit = async {
             let watcher = server.connect().await;
-            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-            let asked = async { while number(&watcher, waiting).await == 0 {} };
-            tokio::time::timeout(PATIENCE, asked).await.expect("it waits");
+            until_blocked(&watcher, &waiter).await;
             other.batch_execute("COMMIT").await.unwrap();
         };
         tokio::join!(update, commit);
@@ -135,8 +109,14 @@ async fn past_the_bound_rows_are_locked_as_ranges() {
             .batch_execute("INSERT INTO t VALUES (38001, 0)")
             .await
             .unwrap();
-        assert_eq!(number(&other, "SELECT sum(v) FROM t").await, 10_000);
-        assert_eq!(number(&other, "SELECT count(*) FROM t").await, 10_001);
+        assert_eq!(
+            value(&other, "SELECT sum(v) FROM t").await.as_deref(),
+            Some("10000")
+        );
+        assert_eq!(
+            value(&other, "SELECT count(*) FROM t").await.as_deref(),
+            Some("10001")
+        );
         server.stop().await;
     }
 }

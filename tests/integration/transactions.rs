@@ -8,7 +8,7 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 use crate::server::{TestServer, run};
 
 /// Every store: the rules do not depend on the engine.
-const STORES: [&str; 3] = ["memory", "sled", "fjall"];
+pub(crate) const STORES: [&str; 3] = ["memory", "sled", "fjall"];
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const ONE_ROW: &str = "CREATE TABLE t (k int PRIMARY KEY, v int); INSERT INTO t VALUES (1, 10)";
 
 /// The first column of the first row, as text.
-async fn value(client: &Client, sql: &str) -> Option<String> {
+pub(crate) async fn value(client: &Client, sql: &str) -> Option<String> {
     let messages = client.simple_query(sql).await.expect("the query runs");
     messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(str::to_string),
@@ -26,7 +26,7 @@ async fn value(client: &Client, sql: &str) -> Option<String> {
 }
 
 /// The SQLSTATE of a statement that must fail.
-async fn sqlstate(client: &Client, sql: &str) -> String {
+pub(crate) async fn sqlstate(client: &Client, sql: &str) -> String {
     let error = client.batch_execute(sql).await.expect_err("the statement fails");
     error
         .code()
@@ -36,14 +36,14 @@ async fn sqlstate(client: &Client, sql: &str) -> String {
 }
 
 /// The process id of a session, by which another sees it wait.
-async fn process_id(client: &Client) -> String {
+pub(crate) async fn process_id(client: &Client) -> String {
     value(client, "SELECT pg_backend_pid()")
         .await
         .expect("it has one")
 }
 
 /// Asks until the session waits for a lock.
-async fn until_blocked(watcher: &Client, process_id: &str) {
+pub(crate) async fn until_blocked(watcher: &Client, process_id: &str) {
     let is_blocked = format!("SELECT cardinality(pg_blocking_pids({process_id})) > 0");
     let asked = async { while value(watcher, &is_blocked).await.as_deref() != Some("t") {} };
     tokio::time::timeout(PATIENCE, asked).await.expect("it waits");
