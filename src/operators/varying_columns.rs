@@ -1,6 +1,7 @@
 //! `VaryingColumns`: columns that DataFusion takes to be constant and that are not. It believes what is constant in an input of an outer join
-//! to be so in the join's rows, also where NULLs stand beside rows without a partner, and what a volatile function gives for constants. A
-//! sort by such a column, or its groups and partitions, would be left out. Put above outer joins and projections by `builder`.
+//! to be so in the join's rows, also where NULLs stand beside rows without a partner, and what a volatile function gives for constants;
+//! and of the groups of several sets it believes that they come in the order of the keys. A sort by such a column, or its groups and
+//! partitions, would be left out. Put above outer joins, projections and grouping sets by `builder`.
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ use super::order::with_ordered_inputs;
 use super::{Builder, Operator};
 use crate::operators::aggregate_functions::aggregate_call;
 use crate::operators::order_requirements::without_kept_orders;
+use crate::operators::varying_columns::VaryingColumns;
 use crate::tree::{Aggregate, Expr, RowSchema, ScalarValue};
 
 impl Builder<'_> {
@@ -31,7 +32,11 @@ impl Builder<'_> {
             .map(|call| aggregate_call(&self.exprs, call, below, &schema));
         let calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
         let (calls, filters) = calls.into_iter().map(|call| (call.function, call.filter)).unzip();
-        grouped(groups, calls, filters, input)
+        let has_sets = !groups.is_single();
+        let node = grouped(groups, calls, filters, input)?;
+        // DataFusion takes the order of the input's keys, and what is the same in all of them, for that of every set's.
+        let columns = node.schema().fields().len();
+        Ok(VaryingColumns::of(node, (0..columns).map(|_| has_sets)))
     }
 
     fn groups(
@@ -114,8 +119,11 @@ fn with_ordered_calls(node: &AggregateExec) -> DataFusionResult<Operator> {
     let input = without_kept_orders(node.input())?;
     let keys = node.group_expr().input_exprs();
     let ordered = get_ordered_partition_by_indices(&keys, &input)?;
+    // A set that leaves a key out has the rows of all its values in one group.
+    let left_out = |key: usize| node.group_expr().groups().iter().any(|set| set[key]);
     let ordered = ordered
         .into_iter()
+        .filter(|at| !left_out(*at))
         .map(|at| PhysicalSortRequirement::new(Arc::clone(&keys[at]), None));
     let ordered: Vec<PhysicalSortRequirement> = ordered.collect();
     let calls = node.aggr_expr().iter();

@@ -66,7 +66,8 @@ impl Builder<'_> {
         exprs::projected(columns.collect(), Arc::clone(&told), &window.schema)
     }
 
-    /// What parts the rows for a call: not what is the same in all of them, of which DataFusion cannot always tell that they are in its order.
+    /// What parts the rows for a call: not what is the same in all of them, nor what is another key again. Of those DataFusion cannot always
+    /// tell that the rows are in their order.
     fn partition_keys(
         &self,
         call: &Expr,
@@ -74,8 +75,18 @@ impl Builder<'_> {
         input: &Operator,
     ) -> DataFusionResult<Vec<Physical>> {
         let mut keys = self.exprs.all(&called(call)?.params.partition_by, schema)?;
-        keys.retain(|expr| input.equivalence_properties().is_expr_constant(expr).is_none());
-        Ok(keys)
+        let known = input.equivalence_properties();
+        keys.retain(|key| known.is_expr_constant(key).is_none());
+        let mut parting: Vec<Physical> = Vec::new();
+        for key in keys {
+            if !parting
+                .iter()
+                .any(|other| known.eq_group().exprs_equal(other, &key))
+            {
+                parting.push(key);
+            }
+        }
+        Ok(parting)
     }
 
     /// `parts`: what parts the rows for each call.
