@@ -182,6 +182,7 @@ impl Dialect for KeyspanDialect {
         let [first, second] = parser.peek_tokens_ref();
         match &first.token {
             Token::LParen if second.token == Token::LParen => query_operand::parse_set_operation(parser),
+            Token::LParen if query_operand::is_quantified(parser) => query_operand::parse_quantified(parser),
             // The parser would try to read a type first, here and before a name, and throw away the error.
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
                 Some(parser.parse_value().map(Expr::Value))

@@ -1,5 +1,5 @@
-//! A subquery in ROLLUP, CUBE or GROUPING SETS, whose parentheses the parser takes for those of several keys: `ROLLUP ((SELECT 1), a)` becomes
-//! `ROLLUP (((SELECT 1)), a)`. Called by `tokens`.
+//! An element of ROLLUP, CUBE or GROUPING SETS that begins with a parenthesis, which the parser takes for that of several keys: `ROLLUP
+//! ((SELECT 1), (a)::text)` becomes `ROLLUP (((SELECT 1)), ((a)::text))`. Called by `tokens`.
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -11,7 +11,7 @@ pub(super) fn is_begin(keyword: Keyword) -> bool {
     matches!(keyword, Keyword::ROLLUP | Keyword::CUBE | Keyword::SETS)
 }
 
-/// Puts the parentheses around the subqueries.
+/// Puts parentheses around those that are one key.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>) {
     let mut at = 0;
     while at < tokens.len() {
@@ -36,7 +36,8 @@ fn take_in(tokens: &mut Vec<TokenWithSpan>, from: usize, until: usize) {
             keyword_of(tokens.get(from + 1)),
             Keyword::SELECT | Keyword::WITH | Keyword::VALUES
         );
-        let is_wrapped = tokens[from].token == Token::LParen && is_query;
+        let goes_on = || closing(tokens, from).is_some_and(|close| close + 1 < end);
+        let is_wrapped = tokens[from].token == Token::LParen && (is_query || goes_on());
         if is_wrapped {
             let span = tokens[from].span;
             let around = |token| TokenWithSpan { token, span };

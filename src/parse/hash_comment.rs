@@ -1,5 +1,6 @@
 //! `#` comments of CREATE TABLE statements, and between statements, as wide-table documentation writes them. PostgreSQL has
-//! an operator `#`, so they are comments there only: no statement begins with it.
+//! an operator `#`, so they are comments there only, for no statement begins with it; and not in a query, nor behind an operand of an
+//! expression whose parenthesis ends in the same line.
 
 use std::borrow::Cow;
 
@@ -17,8 +18,8 @@ pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
     while let Some(first) = rest.chars().next() {
         let length = token_length(rest, first);
         let (token, after) = rest.split_at(length);
-        if first == '#' && (scanner.is_between() || scanner.in_create_table()) {
-            let end = rest.find('\n').unwrap_or(rest.len());
+        let end = rest.find('\n').unwrap_or(rest.len());
+        if first == '#' && scanner.begins_comment(&rest[1..end.max(1)]) {
             out.extend(rest[..end].chars().map(|_| ' '));
             rest = &rest[end..];
             continue;
@@ -35,15 +36,41 @@ pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
 struct Scanner {
     /// The first words of the statement, at most four (`CREATE`, then `TABLE` or one of its adjectives).
     words: Vec<String>,
+    /// Whether the statement has come to a query.
+    in_query: bool,
+    /// Parentheses that are open.
+    depth: usize,
+    /// Whether the last token may be an operand.
+    behind_operand: bool,
 }
 
 impl Scanner {
     fn read(&mut self, token: &str, first: char) {
-        if first == ';' {
-            self.words.clear();
-        } else if (first.is_alphabetic() || first == '_') && self.words.len() < 4 {
-            self.words.push(token.to_ascii_uppercase());
+        match first {
+            ';' => *self = Scanner::default(),
+            '(' => self.depth += 1,
+            ')' => self.depth = self.depth.saturating_sub(1),
+            _ => {}
         }
+        if first.is_alphabetic() || first == '_' {
+            self.in_query |= token.eq_ignore_ascii_case("SELECT");
+            if self.words.len() < 4 {
+                self.words.push(token.to_ascii_uppercase());
+            }
+        }
+        if !first.is_whitespace() {
+            self.behind_operand = !matches!(first, '(' | ',' | ';');
+        }
+    }
+
+    /// Whether `#` before this rest of a line begins a comment.
+    fn begins_comment(&self, line: &str) -> bool {
+        self.is_between() || self.in_create_table() && !self.in_query && !self.is_operator(line)
+    }
+
+    /// Whether it stands between operands: in parentheses within those of the columns, which end in the line.
+    fn is_operator(&self, line: &str) -> bool {
+        self.depth > 1 && self.behind_operand && line.contains(')')
     }
 
     /// Whether no word of a statement has come yet.
@@ -67,6 +94,8 @@ mod tests {
             "select 5 # 3",
             "select '#'; create view v as select 1 # 2",
             "insert into t values ('# x')",
+            "create table t (a int, b int generated always as (a # 1) stored, check ((a # b) > 0))",
+            "create table t as select 5 # 3",
         ];
         for text in same {
             assert_eq!(blank_hash_comments(text), text);
@@ -80,6 +109,10 @@ mod tests {
         assert_eq!(
             blank_hash_comments("CREATE TABLE t (a int); # why; so\nSELECT 5 # 3; # x"),
             "CREATE TABLE t (a int);          \nSELECT 5 # 3;    "
+        );
+        assert_eq!(
+            blank_hash_comments("CREATE TABLE t (a int, PRIMARY KEY (a # the (first)\n))"),
+            "CREATE TABLE t (a int, PRIMARY KEY (a             \n))"
         );
         assert_eq!(blank_hash_comments(" # a\nSELECT 1 # 2"), "    \nSELECT 1 # 2");
         assert_eq!(

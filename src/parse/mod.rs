@@ -31,7 +31,7 @@ pub(crate) mod from_forms;
 pub mod grant;
 mod grant_reader;
 pub(crate) mod group_distinct;
-mod grouping_subquery;
+mod grouping_element;
 mod habit_rows;
 mod habits;
 mod hash_comment;

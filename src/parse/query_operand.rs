@@ -21,20 +21,31 @@ pub(super) fn parse_set_operation(parser: &mut Parser) -> Option<Result<Expr, Pa
         return None;
     }
     let read = parser.maybe_parse(|parser| {
-        let read = parse_query(parser)?;
-        let is_it =
-            matches!(&read, Expr::Subquery(query) if matches!(*query.body, SetExpr::SetOperation { .. }));
-        match is_it {
-            true => Ok(read),
-            false => Err(ParserError::ParserError("no set operation".to_string())),
-        }
+        parser.expect_token(&Token::LParen)?;
+        let query = parse_operation(parser)?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(query)
     });
     read.transpose()
 }
 
-fn parse_query(parser: &mut Parser) -> Result<Expr, ParserError> {
-    parser.expect_token(&Token::LParen)?;
+/// Whether the parenthesis behind ANY, SOME or ALL was read last.
+pub(super) fn is_quantified(parser: &Parser) -> bool {
+    let quantifier = keyword_of(Some(parser.get_previous_token()));
+    parser.get_current_token().token == Token::LParen
+        && matches!(quantifier, Keyword::ANY | Keyword::SOME | Keyword::ALL)
+}
+
+/// A set operation behind that parenthesis whose first side is in parentheses; `None`: it is something else.
+pub(super) fn parse_quantified(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    parser.maybe_parse(parse_operation).transpose()
+}
+
+/// A query that is a set operation. Errors: it is another.
+fn parse_operation(parser: &mut Parser) -> Result<Expr, ParserError> {
     let query = parser.parse_query()?;
-    parser.expect_token(&Token::RParen)?;
-    Ok(Expr::Subquery(query))
+    match *query.body {
+        SetExpr::SetOperation { .. } => Ok(Expr::Subquery(query)),
+        _ => Err(ParserError::ParserError("no set operation".to_string())),
+    }
 }

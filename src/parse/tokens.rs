@@ -44,7 +44,7 @@ use super::escape_words;
 use super::fetch_first;
 use super::from_forms;
 use super::group_distinct;
-use super::grouping_subquery;
+use super::grouping_element;
 use super::hints::{Hints, VERSION_TIME_END, Verb, misplaced};
 use super::identity_options;
 use super::inert;
@@ -344,7 +344,7 @@ impl<'t> Reader<'t> {
             keyword == Keyword::VALUES && self.tokens.last().is_some_and(|last| last.token == Token::LParen);
         self.has_from_forms |= keyword == Keyword::USING
             || keyword == Keyword::FROM && keyword_of(self.tokens.last()) == Keyword::ROWS;
-        self.has_grouping |= grouping_subquery::is_begin(keyword)
+        self.has_grouping |= grouping_element::is_begin(keyword)
             || matches!(keyword, Keyword::DISTINCT | Keyword::ALL)
                 && group_distinct::is_behind_group_by(&self.tokens);
         self.has_search |= is_named(token, "SEARCH") || matches!(keyword, Keyword::SEARCH | Keyword::CYCLE);
@@ -564,7 +564,7 @@ impl<'t> Reader<'t> {
         }
         if self.has_grouping {
             group_distinct::take(&mut self.tokens);
-            grouping_subquery::take(&mut self.tokens);
+            grouping_element::take(&mut self.tokens);
         }
         if self.has_search {
             search_cycle::take(&mut self.tokens);

@@ -9,6 +9,7 @@ use sqlparser::ast;
 pub(super) use super::bound::Bound;
 use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
+use super::grouped_subqueries::GroupedSubqueries;
 use super::lock_scope::LockScope;
 use super::moment::Past;
 use super::scope::{Outer, Scope};
@@ -92,6 +93,8 @@ pub(super) struct Binder<'c> {
     pub(super) search_path: Vec<String>,
     /// The types of GROUP BY's expressions whose equal values may differ; not every expression says its own.
     pub(super) group_types: Vec<(Expr, SqlType)>,
+    /// The subqueries of the GROUP BY of the SELECT at hand.
+    pub(super) grouped_subqueries: GroupedSubqueries,
     /// Nesting of expressions, queries and views.
     pub(super) depth: usize,
     /// The first error that binding met and where in the statement it stands.
@@ -132,6 +135,7 @@ impl<'c> Binder<'c> {
             common_tables: Vec::new(),
             search_path: ctx.settings.search_path.clone(),
             group_types: Vec::new(),
+            grouped_subqueries: GroupedSubqueries::default(),
             depth: 0,
             fault: None,
             unread: None,

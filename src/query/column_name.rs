@@ -13,6 +13,11 @@ pub(super) fn column_name(expr: &ast::Expr) -> String {
         .unwrap_or_else(|| "?column?".to_string())
 }
 
+/// What an index over an expression is named after (`FigureIndexColname`).
+pub(crate) fn index_column_name(expr: &ast::Expr) -> String {
+    figure(expr).map_or_else(|| "expr".to_string(), |(name, _)| name)
+}
+
 /// A name and how strong it is: a cast's own type name gives way to a column's or function's.
 fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
     use ast::Expr as E;

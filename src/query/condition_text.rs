@@ -333,7 +333,9 @@ impl Printer<'_, '_> {
             });
             named.is_continue()
         };
-        if list.len() < 2 || !list.iter().all(is_constant) {
+        // There is no array of arrays.
+        let is_array = matches!(self.type_of(value), SqlType::Array(_));
+        if is_array || list.len() < 2 || !list.iter().all(is_constant) {
             let compare = |item| self.infix(value, (symbol, symbol), item, Shape::Operator);
             let parts: Vec<Printed> = list.iter().map(compare).collect();
             return connected(&parts, not);
@@ -479,6 +481,7 @@ impl Printer<'_, '_> {
             .enumerate()
             .map(|(at, (argument, ty))| match &argument.untyped {
                 Some(text) if takes_any(&name, at) => Printed::word(quoted(text), ty),
+                None if takes_padded(&name) && matches!(argument.ty, SqlType::Char(_)) => argument,
                 _ => argument.into_type(&ty),
             })
             .collect();
@@ -515,6 +518,14 @@ fn takes_any(name: &str, at: usize) -> bool {
         "concat_ws" | "format" => at > 0,
         _ => false,
     }
+}
+
+/// Whether PostgreSQL has the function for character(n), too.
+fn takes_padded(name: &str) -> bool {
+    matches!(
+        name,
+        "length" | "char_length" | "character_length" | "octet_length"
+    )
 }
 
 pub(super) fn negated(inner: Printed) -> Printed {

@@ -23,11 +23,17 @@ impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         check_left()?;
+        if let Some(known) = self.known_subquery(expr) {
+            return Ok(known);
+        }
         let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
         let bound = match place.clause {
             Clause::Where | Clause::JoinOn => bound.map(|bound| as_indexed(bound, place.scope)),
             _ => bound,
         };
+        if let Ok(bound) = &bound {
+            self.note_subquery(expr, bound);
+        }
         self.note_expression(bound, expr)
     }
 
@@ -334,7 +340,7 @@ impl Binder<'_> {
         let is_array = |ty: &S| ty.item_type().is_some();
         let special = |ty: &S| is_array(ty) || matches!(ty, S::Bytea | S::Jsonb | S::TsVector | S::TsQuery);
         // Beside a text they are joined as texts.
-        let is_text = |ty: &S| ty.is_string() && *ty != S::Unknown;
+        let is_text = |ty: &S| ty.is_string() && *ty != S::Unknown || *ty == S::InternalChar;
         let joins_text = (is_text(&a) || is_text(&b)) && !is_array(&a) && !is_array(&b);
         if (special(&a) || special(&b)) && !joins_text {
             return self.operator_function("||", left, right);
@@ -344,7 +350,7 @@ impl Binder<'_> {
             let right = self.convert(right, &S::VarBit(None), CastContext::Implicit)?;
             return self.operator_function("||", left, right);
         }
-        let stringy = |ty: &S| ty.is_string() || matches!(ty, S::Unknown | S::Void);
+        let stringy = |ty: &S| ty.is_string() || matches!(ty, S::Unknown | S::Void | S::InternalChar);
         if !stringy(&a) && !stringy(&b) {
             return Err(no_operator("||", &a, &b));
         }

@@ -2,8 +2,7 @@
 
 use sqlparser::ast;
 
-use super::binder::{Binder, Bound, Place, fault, fold, name_parts};
-use super::decorrelation::has_subquery;
+use super::binder::{Binder, Bound, Clause, Place, fault, fold, name_parts};
 use super::expression::row_items;
 use super::grouping::Grouped;
 use super::outer_aggregate::has_aggregate;
@@ -115,15 +114,9 @@ impl Binder<'_> {
                 return self.group_output(item);
             }
         }
-        // A subquery that is bound twice is not the same.
-        if let Some(item) =
-            written_alike(expr, projection, items).filter(|item| has_subquery(&item.bound.expr))
-        {
-            return self.group_output(item);
-        }
         let bound = self.expression(expr, place)?;
         let bound = self.with_decided_type(bound)?;
-        Ok(self.group_key(bound))
+        self.group_key(bound)
     }
 
     /// What groups by an output column. Errors: 42803, 42P20.
@@ -138,51 +131,18 @@ impl Binder<'_> {
                 "window functions are not allowed in GROUP BY",
             ));
         }
-        if has_aggregate(&item.bound.expr) {
-            return Err(fault(
-                StatementFault::Grouping,
-                "aggregate functions are not allowed in GROUP BY",
-            ));
-        }
-        Ok(self.group_key(item.bound.clone()))
+        self.group_key(item.bound.clone())
     }
 
-    /// The expression to group by, its type noted.
-    fn group_key(&mut self, bound: Bound) -> Expr {
+    /// The expression to group by, its type noted. Errors: 42803.
+    fn group_key(&mut self, bound: Bound) -> Result<Expr> {
+        if has_aggregate(&bound.expr) {
+            return Err(Clause::GroupBy.refuse_aggregate(""));
+        }
         if has_unlike_equals(&bound.ty) {
             self.group_types.push((bound.expr.clone(), bound.ty));
         }
-        bound.expr
-    }
-}
-
-/// The item of the select list that is written as an expression is.
-fn written_alike<'a>(
-    expr: &ast::Expr,
-    projection: &[ast::SelectItem],
-    items: &'a [BoundItem],
-) -> Option<&'a BoundItem> {
-    let is_alike = |item: &ast::SelectItem| match item {
-        ast::SelectItem::UnnamedExpr(written) | ast::SelectItem::ExprWithAlias { expr: written, .. } => {
-            written == expr
-        }
-        _ => false,
-    };
-    let at = projection.iter().position(is_alike)?;
-    // What stands for all columns is several items.
-    let is_one = |item: &ast::SelectItem| {
-        matches!(
-            item,
-            ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. }
-        )
-    };
-    match (
-        projection[..at].iter().all(is_one),
-        projection[at..].iter().all(is_one),
-    ) {
-        (true, _) => items.get(at),
-        (false, true) => items.get(items.len().checked_sub(projection.len() - at)?),
-        (false, false) => None,
+        Ok(bound.expr)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `Printed`: an expression as SQL text in two forms, plain and pretty, with what decides where parentheses stand.
 
+use super::coercion::promote;
 use crate::types::{FormatSettings, SqlType, Value};
 
 /// An expression as text.
@@ -156,31 +157,41 @@ fn is_alike(a: &SqlType, b: &SqlType) -> bool {
     std::mem::discriminant(a) == std::mem::discriminant(b) && !matches!(a, SqlType::Array(_))
 }
 
-/// A number as a constant of its type.
+/// A number as a constant of its type: bare where it reads as one of that type.
 pub(super) fn number(digits: &str, ty: &SqlType) -> Printed {
-    let is_bare = matches!(ty, SqlType::Int4 | SqlType::Numeric(_)) && !digits.starts_with('-');
-    let ty = &match ty {
-        SqlType::Numeric(_) => SqlType::Numeric(None),
-        ty => ty.clone(),
+    let settings = FormatSettings::default();
+    let (ty, digits) = match ty {
+        SqlType::Numeric(_) => {
+            let ty = SqlType::Numeric(None);
+            let value = Value::parse(digits, &ty, &settings).map(|value| value.to_text(&settings));
+            (ty, value.unwrap_or_else(|_| digits.to_string()))
+        }
+        ty => (ty.clone(), digits.to_string()),
     };
+    let is_bare = digits.starts_with(|first: char| first.is_ascii_digit())
+        && match ty {
+            SqlType::Int4 => true,
+            SqlType::Numeric(_) => digits.contains('.'),
+            _ => false,
+        };
     match is_bare {
-        true => Printed::word(digits, ty.clone()),
-        false => Printed::word(format!("'{digits}'::{ty}"), ty.clone()),
+        true => Printed::word(digits, ty),
+        false => Printed::word(format!("'{digits}'::{ty}"), ty),
     }
 }
 
 /// A string literal as a constant of a type, in the type's own words.
 pub(super) fn literal(text: &str, ty: &SqlType) -> Printed {
+    // Blanks at its end stay.
+    if matches!(ty, SqlType::Char(_)) {
+        return Printed::word(format!("{}::bpchar", quoted(text)), ty.clone());
+    }
     let settings = FormatSettings::default();
     let parsed = Value::parse(text, ty, &settings).map(|value| value.to_text(&settings));
     let text = parsed.unwrap_or_else(|_| text.to_string());
     match ty {
         SqlType::Bool => Printed::word(if text == "t" { "true" } else { "false" }, ty.clone()),
         SqlType::Int4 | SqlType::Numeric(_) => number(&text, ty),
-        SqlType::Char(_) => Printed::word(
-            format!("{}::bpchar", quoted(text.trim_end_matches(' '))),
-            ty.clone(),
-        ),
         _ => Printed::word(format!("{}::{ty}", quoted(&text)), ty.clone()),
     }
 }
@@ -216,6 +227,10 @@ fn wanted(symbol: &str, operand: &Printed, other: &Printed) -> SqlType {
         },
         (Varchar(_), _) => Text,
         (Char(_), Text | Varchar(_)) if !is_pattern && other.untyped.is_none() => Text,
+        // These are there for two of a kind alone.
+        (ty, other) if ty.is_integer() && other.is_integer() && matches!(symbol, "%" | "#" | "&" | "|") => {
+            promote(ty, other).unwrap_or_else(|| ty.clone())
+        }
         (ty, other) if ty.is_integer() && is_numeric(other) => Numeric(Default::default()),
         (ty, other) if (ty.is_integer() || is_numeric(ty)) && is_float(other) => Float8,
         (ty, _) => ty.clone(),

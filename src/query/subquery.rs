@@ -34,7 +34,10 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<(BoundQuery, Subquery)> {
         let outer = Outer::new(place.scope, place.outer, Some(place.clause));
-        let bound = self.query(query, Some(&outer))?;
+        let around = std::mem::take(&mut self.grouped_subqueries);
+        let bound = self.query(query, Some(&outer));
+        self.grouped_subqueries = around;
+        let bound = bound?;
         let marker = Subquery {
             subquery: Arc::new(bound.plan.clone()),
             // The alias keeps the column's name inside the subquery while the expression may be mapped.
