@@ -1,22 +1,22 @@
 //! CREATE TABLE: columns and constraints as they are written, and the table that they become.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
+use super::described_index::{DescribedIndex, described_indexes, without_repeated};
 use super::foreign_key::{self, NewForeignKey};
-use super::key::{self, KeyKind, NewUnique};
+use super::key::{self, NewUnique};
 use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{advice, expiry, generation, options, region, sequence, storage, versions, wildcard};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, Deferral, Expiry, FIRST_OID, IndexDef, KeyColumn, OnCommit, StoredQuery,
-    TableCache, TableDef, TableOptions, Versions,
+    CatalogWriter, ColumnDef, Expiry, FIRST_OID, KeyColumn, OnCommit, StoredQuery, TableCache, TableDef,
+    TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -30,38 +30,6 @@ use crate::{Error, Result};
 /// The first column's id; ids are attribute numbers in the catalogs, which start at 1.
 pub(super) const FIRST_COLUMN_ID: ColumnId = 1;
 
-/// An index as the statement of its table describes it.
-struct NewIndex {
-    /// Its name, if given.
-    name: Option<String>,
-    columns: Vec<KeyColumn>,
-    include: Vec<ColumnId>,
-    unique: bool,
-    nulls_not_distinct: bool,
-    constraint: bool,
-    deferral: Option<Deferral>,
-    comment: Option<String>,
-    /// Options that are only told.
-    options: BTreeMap<String, String>,
-}
-
-impl NewIndex {
-    /// That of a primary key; `declared`: the statement declares it.
-    fn primary(columns: Vec<KeyColumn>, include: Vec<ColumnId>, declared: bool) -> NewIndex {
-        NewIndex {
-            name: None,
-            columns,
-            include,
-            unique: true,
-            nulls_not_distinct: false,
-            constraint: declared,
-            deferral: None,
-            comment: None,
-            options: BTreeMap::new(),
-        }
-    }
-}
-
 /// A table as its statement describes it, before it has an id.
 #[derive(Default)]
 pub(super) struct Description {
@@ -69,7 +37,7 @@ pub(super) struct Description {
     primary_key: Option<(Option<String>, Vec<KeyColumn>)>,
     /// INCLUDE of the primary key: under it stands the whole row, so that it is only told.
     primary_include: Vec<ColumnId>,
-    indexes: Vec<NewIndex>,
+    indexes: Vec<DescribedIndex>,
     /// Those of LIKE over columns that are computed for them.
     computed_indexes: Vec<LikeIndex>,
     checks: Vec<NewCheck>,
@@ -331,38 +299,6 @@ impl Parts {
     }
 }
 
-fn described_indexes(
-    unique: Vec<NewUnique>,
-    like_indexes: Vec<LikeIndex>,
-    columns: &[ColumnDef],
-) -> Result<Vec<NewIndex>> {
-    let mut indexes = Vec::with_capacity(unique.len() + like_indexes.len());
-    for NewUnique {
-        name,
-        columns: written,
-        include,
-        deferral,
-        nulls_not_distinct,
-    } in unique
-    {
-        indexes.push(NewIndex {
-            name,
-            columns: key::key_columns(KeyKind::Unique, &written, columns)?,
-            include: key::included_columns(&include, columns)?,
-            unique: deferral.is_none(),
-            nulls_not_distinct,
-            constraint: true,
-            deferral,
-            comment: None,
-            options: BTreeMap::new(),
-        });
-    }
-    for index in like_indexes {
-        indexes.push(like_index(index, columns)?);
-    }
-    Ok(indexes)
-}
-
 /// Reads a constraint of the table; answers one that is UNIQUE. Errors: 42P16, 0A000.
 fn read_constraint(
     table: &str,
@@ -379,27 +315,6 @@ fn read_constraint(
         TableConstraint::Unique(constraint) => key::read_unique(constraint).map(Some),
         other => Err(Error::unsupported(format!("the table constraint {other}"), None)),
     }
-}
-
-fn like_index(index: LikeIndex, columns: &[ColumnDef]) -> Result<NewIndex> {
-    let kind = if index.constraint {
-        KeyKind::Unique
-    } else {
-        KeyKind::Index
-    };
-    let included = index.include.iter();
-    let included = included.filter_map(|name| columns.iter().find(|column| column.name == *name));
-    Ok(NewIndex {
-        name: index.name,
-        columns: key::key_columns(kind, &index.columns, columns)?,
-        include: included.map(|column| column.id).collect(),
-        unique: index.unique,
-        nulls_not_distinct: index.nulls_not_distinct,
-        constraint: index.constraint,
-        deferral: index.deferral,
-        comment: index.comment,
-        options: index.options,
-    })
 }
 
 /// A key as it is written: the name of its constraint, if it has one, and its parts.
@@ -470,11 +385,14 @@ pub(super) async fn create_described(
             (None, vec![rising(next_column_id - 1)])
         }
     };
+    let mut primary = DescribedIndex::primary(key_columns, description.primary_include, has_primary);
+    primary.name = key_name;
+    description.indexes = without_repeated(&mut primary, description.indexes);
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
+    let key_name = primary.name.take();
     let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
-    let primary_key = NewIndex::primary(key_columns, description.primary_include, has_primary);
-    let primary_key = index_def((0, numbers.take_oid().await?), key_name, primary_key);
+    let primary_key = primary.into_def((0, numbers.take_oid().await?), key_name);
     let mut indexes = Vec::with_capacity(description.indexes.len());
     for (at, new) in description.indexes.into_iter().enumerate() {
         let keys = new.columns.iter().map(|key| key.column);
@@ -483,7 +401,7 @@ pub(super) async fn create_described(
         let base = key::default_name(&name, ids, &description.columns, suffix);
         let oid = numbers.take_oid().await?;
         let index_name = index_name(ctx, &schema, new.name.clone(), base, &mut taken)?;
-        indexes.push(index_def((at as IndexId + 1, oid), index_name, new));
+        indexes.push(new.into_def((at as IndexId + 1, oid), index_name));
     }
     let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
     let columns = (
@@ -535,30 +453,6 @@ pub(super) async fn create_described(
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;
     Ok(table)
-}
-
-fn index_def((id, oid): (IndexId, u32), name: String, new: NewIndex) -> IndexDef {
-    IndexDef {
-        id,
-        oid,
-        name,
-        columns: new.columns,
-        include: new.include,
-        unique: new.unique,
-        nulls_not_distinct: new.nulls_not_distinct,
-        constraint: new.constraint,
-        deferral: new.deferral,
-        built: true,
-        building: false,
-        invalid: false,
-        inactive: false,
-        options: new.options,
-        comment: new.comment,
-        constraint_comment: None,
-        expressions: Vec::new(),
-        buckets: None,
-        predicate: None,
-    }
 }
 
 /// Adds the constraints that are no indexes.

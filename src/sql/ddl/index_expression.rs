@@ -23,7 +23,6 @@ use crate::catalog::{
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
-use crate::parse::names;
 use crate::parse::quoting::quote_ident;
 use crate::query::{self, Clause};
 use crate::sql::dml;
@@ -79,7 +78,7 @@ pub(super) fn key(
         check_key_type(ty, &column.pretty_text)?;
         key::check_operator_class(part, ty)?;
         key.columns.push(key::key_column(column.column, part));
-        key.names.push(name_of(expr));
+        key.names.push(name_among(&key.names, expr));
         key.expressions.push(column);
     }
     if let Some(count) = buckets {
@@ -155,15 +154,12 @@ fn without_parentheses(part: &IndexColumn) -> IndexColumn {
     part
 }
 
-/// What PostgreSQL names an index after.
-fn name_of(expr: &Expr) -> String {
-    match expr {
-        Expr::Function(call) => {
-            let name = call.name.0.last().and_then(|part| part.as_ident());
-            name.map_or_else(|| "expr".to_string(), names::fold)
-        }
-        _ => "expr".to_string(),
-    }
+/// What an index is named after for a part, which differs from the names of those before it: `expr`, `expr1`.
+fn name_among(names: &[String], expr: &Expr) -> String {
+    let base = query::index_column_name(expr);
+    let numbered = (1..).map(|number| format!("{base}{number}"));
+    let mut candidates = std::iter::once(base.clone()).chain(numbered);
+    candidates.find(|name| !names.contains(name)).unwrap_or(base)
 }
 
 /// The hidden column of an expression: one that the table has, or a new one.
@@ -195,7 +191,16 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
         column,
         text,
         pretty_text,
-        is_call: matches!(expr, Expr::Function(_)),
+        is_call: matches!(
+            expr,
+            Expr::Function(_)
+                | Expr::Substring { .. }
+                | Expr::Overlay { .. }
+                | Expr::Position { .. }
+                | Expr::Extract { .. }
+                | Expr::Ceil { .. }
+                | Expr::Floor { .. }
+        ),
     })
 }
 

@@ -23,6 +23,7 @@ mod create_table;
 mod create_table_as;
 mod default;
 mod default_dependents;
+mod described_index;
 mod domain;
 mod drop;
 mod drop_column;

@@ -4,7 +4,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use sqlparser::ast::{Expr, MergeAction, MergeInsertExpr, MergeInsertKind, MergeUpdateExpr, SelectItem};
 
 use super::assign::{assign_array, check_assignable};
-use super::cell::{decide_parameter, is_default};
+use super::cell::{Cell, decide_parameter, is_default};
 use super::generated_columns::{Writing, check_writable, is_left_out};
 use super::insert_target::columns_named;
 use super::new_rows::NewRows;
@@ -15,7 +15,7 @@ use super::values::check_width;
 use crate::Result;
 use crate::catalog::NewDynamicColumn;
 use crate::parse::unread_words::{self, InsertColumns};
-use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
+use crate::query::{Clause, RowQuery, RowRelation, literal, plan_row_query};
 use crate::system::StatementContext;
 use crate::types::SqlType;
 
@@ -214,6 +214,10 @@ impl ActionInsert {
             check_writable(column, Writing::Insert(overriding))?;
             if !is_left_out(column, overriding) {
                 decide_parameter(expr, &column.ty, types);
+                // What is no value of the column's type is so without a row, too.
+                if let Some(constant) = literal(expr)? {
+                    Cell::Constant(constant).for_column(expr, column, types, &ctx.format_settings())?;
+                }
                 positions.push(position);
                 items.push(SelectItem::UnnamedExpr(expr.clone()));
             }
