@@ -190,6 +190,12 @@ fn float4(op: ArithmeticOp, a: f32, b: f32) -> Result<f32> {
             detail: None,
         });
     }
+    if result == 0.0 && wide != 0.0 {
+        return Err(Error::NumericOutOfRange {
+            message: "value out of range: underflow".to_string(),
+            detail: None,
+        });
+    }
     Ok(result)
 }
 

@@ -183,8 +183,8 @@ fn changed(
         Json::Array(items) => items.is_empty(),
         _ => false,
     };
-    // Of an empty document nothing is taken away, whatever the path says.
-    if change != Change::Remove || !is_empty {
+    // In an empty document nothing is taken away or replaced, whatever the path says.
+    if !is_empty || !matches!(change, Change::Remove | Change::Replace) {
         put(&mut json, &path, 1, value, change)?;
     }
     document(&json.to_string(), batch)

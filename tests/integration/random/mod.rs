@@ -8,8 +8,11 @@
 mod cursors;
 mod expression;
 mod from;
+mod functions;
 mod many_rows;
+mod nested;
 mod query;
+mod scripts;
 mod statement;
 
 use rand::SeedableRng;
