@@ -39,6 +39,8 @@ pub(super) fn key_types() -> Vec<SqlType> {
         SqlType::Packed(PackedKind::TimeTz),
         SqlType::Bit(Some(9)),
         SqlType::VarBit(None),
+        SqlType::Numeric(None),
+        SqlType::numeric(60, 20),
     ]
 }
 
@@ -46,8 +48,6 @@ pub(super) fn key_types() -> Vec<SqlType> {
 pub(super) fn column_types() -> Vec<SqlType> {
     let mut types = key_types();
     types.extend([
-        SqlType::Numeric(None),
-        SqlType::numeric(60, 20),
         SqlType::Numeric(Some(NumericSize {
             precision: 3,
             scale: -2,

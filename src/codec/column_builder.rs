@@ -249,12 +249,14 @@ impl ColumnBuilder {
                 append_checked(builder, ty, value)?;
                 Ok(length)
             }
-            Kind::Numeric(_)
-            | Kind::Interval(_)
-            | Kind::Checked(..)
-            | Kind::Record(_)
-            | Kind::List(_)
-            | Kind::Void(_) => Err(damaged(&format!("a key column of type {}", field.ty))),
+            Kind::Numeric(builder) => {
+                let (number, length) = key::read_numeric(bytes, field)?;
+                append_number(builder, &mut self.scratch, &number);
+                Ok(length)
+            }
+            Kind::Interval(_) | Kind::Checked(..) | Kind::Record(_) | Kind::List(_) | Kind::Void(_) => {
+                Err(damaged(&format!("a key column of type {}", field.ty)))
+            }
         }
     }
 

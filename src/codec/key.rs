@@ -12,7 +12,7 @@ use arrow::datatypes::{
 
 pub use super::key_type::{check_key_type, tells_value};
 use crate::types::{
-    CatalogType, EnumValue, Numeric, NumericSize, PackedValue, SqlType, Value, comparable_text,
+    CatalogType, EnumValue, Numeric, NumericSize, PackedValue, SqlType, Value, comparable_text, numeric_key,
 };
 use crate::{Error, Result};
 
@@ -32,6 +32,7 @@ const TAG_BOOL: u8 = 0x10;
 const TAG_INT: u8 = 0x20;
 const TAG_DECIMAL_8: u8 = 0x30;
 const TAG_DECIMAL_16: u8 = 0x34;
+const TAG_NUMERIC: u8 = 0x38;
 const TAG_FLOAT4: u8 = 0x40;
 const TAG_FLOAT8: u8 = 0x44;
 const TAG_DATE: u8 = 0x50;
@@ -62,8 +63,11 @@ pub fn tag(ty: &SqlType) -> u8 {
         | SqlType::Regclass
         | SqlType::Catalog(CatalogType::Xid8)
         | SqlType::Enum(_) => TAG_INT,
-        SqlType::Numeric(Some(size)) if is_decimal_8(size) => TAG_DECIMAL_8,
-        SqlType::Numeric(_) => TAG_DECIMAL_16,
+        SqlType::Numeric(Some(size)) if size.is_fixed() => match is_decimal_8(size) {
+            true => TAG_DECIMAL_8,
+            false => TAG_DECIMAL_16,
+        },
+        SqlType::Numeric(_) => TAG_NUMERIC,
         SqlType::Float4 => TAG_FLOAT4,
         SqlType::Float8 => TAG_FLOAT8,
         SqlType::Date => TAG_DATE,
@@ -108,8 +112,13 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
         (Value::Enum(value), _) => put_i64(out, TAG_INT, value.position),
         (Value::Float4(value), _) => put_f32(out, *value),
         (Value::Float8(value), _) => put_f64(out, *value),
-        (Value::Numeric(value), SqlType::Numeric(Some(size))) => {
+        (Value::Numeric(value), SqlType::Numeric(Some(size))) if size.is_fixed() => {
             put_decimal(out, size, unscaled(value, size))
+        }
+        (Value::Numeric(value), _) => {
+            let mut bytes = Vec::new();
+            value.put_bytes(&mut bytes);
+            put_escaped(out, TAG_NUMERIC, numeric_key(&bytes));
         }
         (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
         (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
@@ -161,6 +170,10 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Numeric(Some(size)) if size.is_fixed() => {
             put_decimal(out, size, array.as_primitive::<Decimal128Type>().value(row))
         }
+        SqlType::Numeric(_) => {
+            let bytes = array.as_binary::<i32>().value(row);
+            put_escaped(out, TAG_NUMERIC, numeric_key(bytes));
+        }
         SqlType::Date => put_i32(out, TAG_DATE, array.as_primitive::<Date32Type>().value(row)),
         SqlType::Time(_) => put_i64(
             out,
@@ -184,8 +197,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         | SqlType::Name
         | SqlType::InternalChar
         | SqlType::Unknown => put_text(out, array.as_string::<i32>().value(row), &field.ty),
-        SqlType::Numeric(_)
-        | SqlType::Interval(_)
+        SqlType::Interval(_)
         | SqlType::Json
         | SqlType::Jsonb
         | SqlType::TsVector
@@ -210,7 +222,7 @@ pub fn field_length(bytes: &[u8], field: &KeyField) -> Result<usize> {
         TAG_BOOL => 2,
         TAG_FLOAT4 | TAG_DATE => 5,
         TAG_DECIMAL_16 | TAG_UUID => 17,
-        TAG_TEXT | TAG_BYTEA => return escaped_length(bytes, field.descending),
+        TAG_TEXT | TAG_BYTEA | TAG_NUMERIC => return escaped_length(bytes, field.descending),
         _ => 9,
     };
     if bytes.len() < length {
@@ -237,7 +249,7 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
             let (ty, position) = (Arc::clone(ty), read_i64(bytes, field)?);
             (Value::Enum(EnumValue { ty, position }), 9)
         }
-        SqlType::Numeric(Some(size)) => {
+        SqlType::Numeric(Some(size)) if size.is_fixed() => {
             let (unscaled, length) = read_decimal(bytes, size, field)?;
             (
                 Value::Numeric(Numeric::from_i128(unscaled, size.shown_scale())),
@@ -256,6 +268,10 @@ pub fn decode_value(bytes: &[u8], field: &KeyField) -> Result<(Value, usize)> {
             let mut value = Vec::new();
             let length = read_escaped(bytes, field, &mut value)?;
             (Value::Bytes(value), length)
+        }
+        SqlType::Numeric(_) => {
+            let (number, length) = read_numeric(bytes, field)?;
+            (Value::Numeric(number), length)
         }
         SqlType::Packed(kind) => {
             let mut value = Vec::new();
@@ -325,6 +341,14 @@ pub(super) fn read_decimal(bytes: &[u8], size: &NumericSize, field: &KeyField) -
         return Ok((i128::from(read_i64(bytes, field)?), 9));
     }
     Ok((i128::from_be_bytes(read_fixed(bytes, field)?) ^ i128::MIN, 17))
+}
+
+/// Of the numbers that a field of a numeric without a fixed size stands for the one with the fewest digits, and the field's length.
+pub(super) fn read_numeric(bytes: &[u8], field: &KeyField) -> Result<(Numeric, usize)> {
+    let mut key = Vec::new();
+    let length = read_escaped(bytes, field, &mut key)?;
+    let number = Numeric::from_key(&key).ok_or_else(|| damaged("it holds no number"))?;
+    Ok((number, length))
 }
 
 /// The real of a field.

@@ -3,7 +3,7 @@
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
-/// Whether a column of this type may stand in a key. Errors: 0A000 with the reason (interval, json, bare numeric …).
+/// Whether a column of this type may stand in a key. Errors: 0A000 with the reason (interval, json, arrays …).
 pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     let reason = match ty {
         SqlType::Bool
@@ -28,12 +28,8 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         | SqlType::Uuid
         | SqlType::Packed(_)
         | SqlType::Oid
+        | SqlType::Numeric(_)
         | SqlType::Enum(_) => return Ok(()),
-        SqlType::Numeric(Some(size)) if size.is_fixed() => return Ok(()),
-        SqlType::Numeric(_) => {
-            "1.5 and 1.50 are equal and would be one key, which does not keep their digits; declare numeric(p,s) of at most \
-             38 digits"
-        }
         SqlType::Interval(_) => "equal intervals can be written in different units; use bigint microseconds",
         SqlType::Json | SqlType::Jsonb => "documents have no order that a key range could follow; use text",
         SqlType::TsVector | SqlType::TsQuery => {
@@ -60,8 +56,8 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
     })
 }
 
-/// Whether a field tells which value it is of: all do but those of citext, which say it in lower case. The value itself then stands
-/// in what is under the key.
+/// Whether a field tells which value it is of: all do but those of citext, which say it in lower case, and of numerics without a fixed
+/// size, where 1.5 and 1.50 are one. The value itself then stands in what is under the key.
 pub fn tells_value(ty: &SqlType) -> bool {
-    *ty != SqlType::Citext
+    *ty != SqlType::Citext && !ty.is_variable_numeric()
 }

@@ -52,6 +52,8 @@
 //! enum                              20  8 bytes, the label's position, sign bit flipped
 //! numeric(p<=18,s)                  30  8 bytes, unscaled value, sign bit flipped
 //! numeric(p<=38,s)                  34  16 bytes, the same
+//! numeric, any other numeric(p,s)   38  bytes that compare as the numbers do, of equal ones the same; 00 as in text, then 00 01: the value
+//!                                       itself, with its digits, stands under the key
 //! real                              40  4 bytes, IEEE: sign bit set -> all bits flipped, else sign bit flipped
 //! double precision                  44  8 bytes, the same
 //! date                              50  4 bytes, days since 1970-01-01, sign bit flipped

@@ -113,10 +113,16 @@ pub fn key_scalar<'a>(
         SqlType::Money => Scalar::Money(key::read_i64(bytes, field)?),
         SqlType::Float4 => Scalar::Float4(key::read_f32(bytes, field)?),
         SqlType::Float8 => Scalar::Float8(key::read_f64(bytes, field)?),
-        SqlType::Numeric(Some(size)) => Scalar::Decimal128 {
+        SqlType::Numeric(Some(size)) if size.is_fixed() => Scalar::Decimal128 {
             unscaled: key::read_decimal(bytes, size, field)?.0,
             scale: size.scale as u8,
         },
+        SqlType::Numeric(_) => {
+            scratch.clear();
+            key::read_numeric(bytes, field)?.0.put_bytes(scratch);
+            let number = NumericBytes::read(scratch);
+            Scalar::Numeric(number.ok_or_else(|| damaged("bytes that are no numeric"))?)
+        }
         SqlType::Date => Scalar::Date(key::read_i32(bytes, field)?),
         SqlType::Time(_) => Scalar::Time(key::read_i64(bytes, field)?),
         SqlType::Timestamp(_) => Scalar::Timestamp(key::read_i64(bytes, field)?),

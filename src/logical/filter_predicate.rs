@@ -435,6 +435,8 @@ impl Operand<'_> {
             _ => None,
         };
         let value = match value_of(literal(folded.as_ref().unwrap_or(expr))?)? {
+            // The example of an outer value is no number's key.
+            Value::Bytes(key) if self.keyed && key.is_empty() => Value::Numeric(Numeric::from_i64(0)),
             Value::Bytes(key) if self.keyed => Value::Numeric(Numeric::from_key(&key)?),
             value => value,
         };

@@ -14,7 +14,7 @@ use datafusion_physical_plan::{
     Distribution, ExecutionPlan, ExecutionPlanProperties, replace_children_if_necessary,
 };
 
-use crate::functions::compare::FLOAT_ORDER_NAME;
+use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME};
 
 /// Aggregates whose answer tells in which order the rows of a group came, without an ORDER BY of their own.
 const ORDERED_AGGREGATES: [&str; 4] = ["array_agg", "first_value", "last_value", "nth_value"];
@@ -72,10 +72,11 @@ pub(super) fn sees_order(aggregate: &AggregateExec) -> bool {
     calls.any(|call| !call.order_bys().is_empty() || ORDERED_AGGREGATES.contains(&call.fun().name()))
 }
 
-/// The column that a sort key is; `None` for any other expression. Stored keys are in PostgreSQL's order, which comparisons give to floats.
+/// The column that a sort key is; `None` for any other expression. Stored keys are in PostgreSQL's order, which comparisons give to
+/// floats, numerics and citext.
 pub(crate) fn ordered_column(key: &Arc<dyn PhysicalExpr>) -> Option<usize> {
     if let Some(call) = key.downcast_ref::<ScalarFunctionExpr>()
-        && call.name() == FLOAT_ORDER_NAME
+        && [FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, CITEXT_KEY_NAME].contains(&call.name())
     {
         return ordered_column(call.args().first()?);
     }

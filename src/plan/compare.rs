@@ -57,7 +57,13 @@ pub(crate) fn reduce(ty: &SqlType, constant: &Value) -> Value {
         SqlType::Int2 | SqlType::Int4 | SqlType::Int8 | SqlType::Oid => reduce_to_int(constant),
         SqlType::Float8 => as_float(constant).map(Value::Float8),
         SqlType::Float4 => as_float(constant).and_then(reduce_to_float4),
-        SqlType::Numeric(_) => ty.fixed_size().and_then(|size| reduce_to_numeric(constant, size)),
+        SqlType::Numeric(_) => match ty.fixed_size() {
+            Some(size) => reduce_to_numeric(constant, size),
+            None => match constant {
+                Value::Int(number) => Some(Value::Numeric(Numeric::from_i64(*number))),
+                _ => None,
+            },
+        },
         SqlType::Date => reduce_to_date(constant),
         SqlType::Timestamp(_) => reduce_to_timestamp(constant),
         SqlType::Text

@@ -373,6 +373,9 @@ fn extremes(ty: &SqlType) -> Option<(Value, Option<Value>)> {
         SqlType::Oid => both(Value::Int(0), Value::Int(u32::MAX.into())),
         SqlType::Float4 => both(Value::Float4(f32::NEG_INFINITY), Value::Float4(f32::NAN)),
         SqlType::Float8 => both(Value::Float8(f64::NEG_INFINITY), Value::Float8(f64::NAN)),
+        SqlType::Numeric(_) if ty.is_variable_numeric() => {
+            Some((Value::Numeric(Numeric::NegativeInfinity), None))
+        }
         SqlType::Numeric(_) => {
             let size = ty.fixed_size()?;
             let largest = power_of_ten(size.precision)? - 1;

@@ -3,6 +3,7 @@
 
 use arrow::datatypes::DataType;
 
+use crate::functions::compare::{CITEXT_KEY_NAME, NUMERIC_KEY_NAME};
 use crate::logical::equality;
 use crate::logical::evaluable::is_computable;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
@@ -91,13 +92,30 @@ pub(crate) fn with_outer_columns(condition: Expr, outer: &RowSchema) -> Option<E
 
 /// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
 fn key_value(condition: &Expr, column: &Expr, schema: &RowSchema, ty: &DataType) -> Option<Expr> {
-    let mut sides = equality(condition)?.into_iter();
+    let sides =
+        equality(condition)?.map(
+            |(own, value)| match (compared_as_key(own), compared_as_key(value)) {
+                (Some(own), Some(value)) => (own, value),
+                _ => (own, value),
+            },
+        );
+    let mut sides = sides.into_iter();
     let (_, value) = sides.find(|(own, value)| *own == column && *value != column)?;
     // Floats that are equal need not be alike.
     let is_same = is_over(value, &[schema])
         && !ty.is_floating()
         && value.get_type(schema).is_ok_and(|found| found == *ty);
     (is_same && is_computable(value, schema)).then(|| value.clone())
+}
+
+/// Of what a value compares by, as which it stands in keys, the value.
+fn compared_as_key(expr: &Expr) -> Option<&Expr> {
+    match expr {
+        Expr::ScalarFunction(call) if matches!(call.name(), NUMERIC_KEY_NAME | CITEXT_KEY_NAME) => {
+            call.args.first()
+        }
+        _ => None,
+    }
 }
 
 /// Whether each column of an expression is in one of the schemas.

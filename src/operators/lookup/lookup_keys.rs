@@ -145,13 +145,14 @@ impl RowKeys {
 
 /// Whether values that are equal have the same bytes in the arrays that carry them, and every value can stand in a key.
 fn is_key_as_it_is(ty: &SqlType) -> bool {
-    matches!(
+    let is_plain = matches!(
         ty,
         SqlType::Bool
             | SqlType::Int2
             | SqlType::Int4
             | SqlType::Int8
             | SqlType::Text
+            | SqlType::Citext
             | SqlType::Varchar(_)
             | SqlType::Bytea
             | SqlType::Date
@@ -160,5 +161,6 @@ fn is_key_as_it_is(ty: &SqlType) -> bool {
             | SqlType::Uuid
             | SqlType::Packed(_)
             | SqlType::Enum(_)
-    )
+    );
+    is_plain || ty.is_variable_numeric()
 }

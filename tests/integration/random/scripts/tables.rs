@@ -25,7 +25,7 @@ const COMPARED: [&str; 7] = [
 ];
 
 /// The types of columns; the first are of keys as well.
-pub(super) const KINDS: [Kind; 16] = [
+pub(super) const KINDS: [Kind; 17] = [
     Kind {
         name: "integer",
         values: &["0", "1", "2", "3", "4", "5", "-1", "7", "1000", "2147483647"],
@@ -64,6 +64,14 @@ pub(super) const KINDS: [Kind; 16] = [
             "{} ~ '^[ab]'",
             "{} ILIKE '_b%'",
         ],
+    },
+    Kind {
+        name: "numeric",
+        values: &[
+            "0", "1.5", "1.50", "2", "2.000", "-3.25", "1e20", "'NaN'", "0.001",
+        ],
+        over: &["{} * 2", "{} + 0.5", "-{}", "trunc({}, 1)", "coalesce({}, 7)"],
+        conditions: &["{} > $", "{} BETWEEN $ AND $", "{} < $ OR {} = $", "{} <= 2"],
     },
     Kind {
         name: "date",
@@ -172,7 +180,7 @@ pub(super) const KINDS: [Kind; 16] = [
 ];
 
 /// How many of the types stand in keys.
-const KINDS_OF_KEYS: usize = 7;
+const KINDS_OF_KEYS: usize = 8;
 
 #[derive(Debug, Clone)]
 pub(super) struct Column {
