@@ -118,7 +118,7 @@ pub fn encode_value(out: &mut Vec<u8>, value: &Value, field: &KeyField) {
         (Value::Numeric(value), _) => {
             let mut bytes = Vec::new();
             value.put_bytes(&mut bytes);
-            put_escaped(out, TAG_NUMERIC, numeric_key(&bytes));
+            put_numeric(out, &bytes);
         }
         (Value::Text(value) | Value::Unknown(value), ty) => put_text(out, value, ty),
         (Value::Bytes(value), _) => put_escaped(out, TAG_BYTEA, value),
@@ -170,10 +170,7 @@ pub fn encode_array(out: &mut Vec<u8>, array: &ArrayRef, row: usize, field: &Key
         SqlType::Numeric(Some(size)) if size.is_fixed() => {
             put_decimal(out, size, array.as_primitive::<Decimal128Type>().value(row))
         }
-        SqlType::Numeric(_) => {
-            let bytes = array.as_binary::<i32>().value(row);
-            put_escaped(out, TAG_NUMERIC, numeric_key(bytes));
-        }
+        SqlType::Numeric(_) => put_numeric(out, array.as_binary::<i32>().value(row)),
         SqlType::Date => put_i32(out, TAG_DATE, array.as_primitive::<Date32Type>().value(row)),
         SqlType::Time(_) => put_i64(
             out,
@@ -511,6 +508,11 @@ fn put_decimal(out: &mut Vec<u8>, size: &NumericSize, unscaled: i128) {
     } else {
         put(out, TAG_DECIMAL_16, &(unscaled ^ i128::MIN).to_be_bytes());
     }
+}
+
+/// A numeric without a fixed size, as a row holds it.
+fn put_numeric(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_escaped(out, TAG_NUMERIC, numeric_key(bytes));
 }
 
 fn put_f32(out: &mut Vec<u8>, value: f32) {

@@ -70,7 +70,7 @@ impl Scanner {
 
     /// Whether it stands between operands: in parentheses within those of the columns, which end in the line.
     fn is_operator(&self, line: &str) -> bool {
-        self.depth > 1 && self.behind_operand && line.contains(')')
+        self.depth > 1 && self.behind_operand && closes(line)
     }
 
     /// Whether no word of a statement has come yet.
@@ -82,6 +82,19 @@ impl Scanner {
         self.words.first().is_some_and(|word| word == "CREATE")
             && self.words.iter().any(|word| word == "TABLE")
     }
+}
+
+/// Whether a parenthesis ends there that does not begin there.
+fn closes(line: &str) -> bool {
+    let mut open = 0;
+    line.chars().any(|char| {
+        open += match char {
+            '(' => 1,
+            ')' => -1,
+            _ => 0,
+        };
+        open < 0
+    })
 }
 
 #[cfg(test)]
@@ -112,7 +125,7 @@ mod tests {
         );
         assert_eq!(
             blank_hash_comments("CREATE TABLE t (a int, PRIMARY KEY (a # the (first)\n))"),
-            "CREATE TABLE t (a int, PRIMARY KEY (a             \n))"
+            "CREATE TABLE t (a int, PRIMARY KEY (a              \n))"
         );
         assert_eq!(blank_hash_comments(" # a\nSELECT 1 # 2"), "    \nSELECT 1 # 2");
         assert_eq!(

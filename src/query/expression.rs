@@ -23,7 +23,7 @@ impl Binder<'_> {
     /// Binds any expression.
     pub(super) fn expression(&mut self, expr: &ast::Expr, place: Place<'_>) -> Result<Bound> {
         check_left()?;
-        if let Some(known) = self.known_subquery(expr) {
+        if let Some(known) = self.grouped_subqueries.get(expr) {
             return Ok(known);
         }
         let bound = self.one_level_deeper(|binder| binder.expression_here(expr, place));
@@ -31,9 +31,7 @@ impl Binder<'_> {
             Clause::Where | Clause::JoinOn => bound.map(|bound| as_indexed(bound, place.scope)),
             _ => bound,
         };
-        if let Ok(bound) = &bound {
-            self.note_subquery(expr, bound);
-        }
+        self.grouped_subqueries.note(expr, &bound);
         self.note_expression(bound, expr)
     }
 

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{self, Visit, Visitor};
 
-use super::binder::{Binder, Bound};
+use super::bound::Bound;
+use crate::Result;
 
 /// Subqueries as they are written, with what they were bound to, once they were.
 #[derive(Default)]
@@ -19,6 +20,20 @@ impl GroupedSubqueries {
             let _ = exprs.visit(&mut found);
         }
         GroupedSubqueries(found.0)
+    }
+
+    /// What the subquery was bound to for another place of the SELECT.
+    pub(super) fn get(&self, expr: &ast::Expr) -> Option<Bound> {
+        let mut known = self.0.iter();
+        known.find(|(known, _)| known == expr)?.1.clone()
+    }
+
+    /// Notes what an expression was bound to, if it is such a subquery.
+    pub(super) fn note(&mut self, expr: &ast::Expr, bound: &Result<Bound>) {
+        let place = self.0.iter_mut().find(|(known, _)| known == expr);
+        if let (Some((_, place)), Ok(bound)) = (place, bound) {
+            *place = Some(bound.clone());
+        }
     }
 }
 
@@ -43,21 +58,5 @@ fn is_subquery(expr: &ast::Expr) -> bool {
         E::AnyOp { right, .. } | E::AllOp { right, .. } => matches!(right.as_ref(), E::Subquery(_)),
         E::Function(function) => matches!(function.args, ast::FunctionArguments::Subquery(_)),
         _ => false,
-    }
-}
-
-impl Binder<'_> {
-    /// What the subquery was bound to for another place of the SELECT at hand.
-    pub(super) fn known_subquery(&self, expr: &ast::Expr) -> Option<Bound> {
-        let mut known = self.grouped_subqueries.0.iter();
-        known.find(|(known, _)| known == expr)?.1.clone()
-    }
-
-    /// Notes what an expression was bound to, if it is such a subquery.
-    pub(super) fn note_subquery(&mut self, expr: &ast::Expr, bound: &Bound) {
-        let mut known = self.grouped_subqueries.0.iter_mut();
-        if let Some((_, place)) = known.find(|(known, _)| known == expr) {
-            *place = Some(bound.clone());
-        }
     }
 }

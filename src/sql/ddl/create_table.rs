@@ -365,6 +365,24 @@ fn set_primary(
     Ok(())
 }
 
+/// The index of the primary key, which without a declared one is over the numbers of rows. Indexes that repeat it are left out.
+fn primary_index(description: &mut Description, next_column_id: &mut ColumnId) -> DescribedIndex {
+    let has_primary = description.primary_key.is_some();
+    let (key_name, key_columns) = match description.primary_key.take() {
+        Some(primary) => primary,
+        None => {
+            description.columns.push(row_id_column(*next_column_id));
+            *next_column_id += 1;
+            (None, vec![rising(*next_column_id - 1)])
+        }
+    };
+    let include = std::mem::take(&mut description.primary_include);
+    let mut primary = DescribedIndex::primary(key_columns, include, has_primary);
+    primary.name = key_name;
+    description.indexes = without_repeated(&mut primary, std::mem::take(&mut description.indexes));
+    primary
+}
+
 /// Gives a described table its ids and writes it.
 pub(super) async fn create_described(
     ctx: &StatementContext,
@@ -376,18 +394,7 @@ pub(super) async fn create_described(
     let numbers = ctx.sequences.object_ids();
     let id = numbers.take().await?;
     let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
-    let has_primary = description.primary_key.is_some();
-    let (key_name, key_columns) = match description.primary_key {
-        Some(primary) => primary,
-        None => {
-            description.columns.push(row_id_column(next_column_id));
-            next_column_id += 1;
-            (None, vec![rising(next_column_id - 1)])
-        }
-    };
-    let mut primary = DescribedIndex::primary(key_columns, description.primary_include, has_primary);
-    primary.name = key_name;
-    description.indexes = without_repeated(&mut primary, description.indexes);
+    let mut primary = primary_index(&mut description, &mut next_column_id);
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
     let key_name = primary.name.take();

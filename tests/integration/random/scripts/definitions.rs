@@ -152,14 +152,8 @@ impl Script {
             2 => {
                 let columns = self.some_columns(table, 2);
                 let words = self.unique_words();
-                let nulls = words
-                    .contains("NULLS")
-                    .then_some(" NULLS NOT DISTINCT")
-                    .unwrap_or_default();
-                let deferred = words
-                    .contains("DEFERRABLE")
-                    .then_some(" DEFERRABLE")
-                    .unwrap_or_default();
+                let word = |word: &'static str| if words.contains(word) { word } else { "" };
+                let (nulls, deferred) = (word(" NULLS NOT DISTINCT"), word(" DEFERRABLE"));
                 let list = names(&columns);
                 if deferred.is_empty() {
                     let columns = columns.into_iter().map(|column| column.name);
