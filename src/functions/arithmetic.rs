@@ -5,6 +5,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, ArrowPrimitiveType, AsArray, PrimitiveArray};
 use arrow::datatypes::{DataType, Decimal128Type, Float32Type, Float64Type, Int16Type, Int32Type, Int64Type};
 
+use super::float::out_of_range;
 use super::{Batch, Body};
 use crate::functions::value_array::array_of;
 use crate::types::value_at;
@@ -158,10 +159,7 @@ fn float8(op: ArithmeticOp, a: f64, b: f64) -> Result<f64> {
         ArithmeticOp::Modulo => return Err(Error::internal("no modulo of floats")),
     };
     if result.is_infinite() && !a.is_infinite() && !b.is_infinite() {
-        return Err(Error::NumericOutOfRange {
-            message: "value out of range: overflow".to_string(),
-            detail: None,
-        });
+        return Err(out_of_range("value out of range: overflow"));
     }
     let vanishing = match op {
         ArithmeticOp::Multiply => a != 0.0 && b != 0.0,
@@ -169,10 +167,7 @@ fn float8(op: ArithmeticOp, a: f64, b: f64) -> Result<f64> {
         _ => false,
     };
     if result == 0.0 && vanishing {
-        return Err(Error::NumericOutOfRange {
-            message: "value out of range: underflow".to_string(),
-            detail: None,
-        });
+        return Err(out_of_range("value out of range: underflow"));
     }
     Ok(result)
 }
@@ -185,16 +180,10 @@ fn float4(op: ArithmeticOp, a: f32, b: f32) -> Result<f32> {
     )]
     let result = wide as f32;
     if result.is_infinite() && wide.is_finite() {
-        return Err(Error::NumericOutOfRange {
-            message: "value out of range: overflow".to_string(),
-            detail: None,
-        });
+        return Err(out_of_range("value out of range: overflow"));
     }
     if result == 0.0 && wide != 0.0 {
-        return Err(Error::NumericOutOfRange {
-            message: "value out of range: underflow".to_string(),
-            detail: None,
-        });
+        return Err(out_of_range("value out of range: underflow"));
     }
     Ok(result)
 }

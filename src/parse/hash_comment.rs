@@ -18,11 +18,13 @@ pub(crate) fn blank_hash_comments(text: &str) -> Cow<'_, str> {
     while let Some(first) = rest.chars().next() {
         let length = token_length(rest, first);
         let (token, after) = rest.split_at(length);
-        let end = rest.find('\n').unwrap_or(rest.len());
-        if first == '#' && scanner.begins_comment(&rest[1..end.max(1)]) {
-            out.extend(rest[..end].chars().map(|_| ' '));
-            rest = &rest[end..];
-            continue;
+        if first == '#' {
+            let (line, after) = rest.split_at(rest.find('\n').unwrap_or(rest.len()));
+            if scanner.begins_comment(line) {
+                out.extend(line.chars().map(|_| ' '));
+                rest = after;
+                continue;
+            }
         }
         scanner.read(token, first);
         out.push_str(token);
@@ -63,7 +65,7 @@ impl Scanner {
         }
     }
 
-    /// Whether `#` before this rest of a line begins a comment.
+    /// Whether `#`, with which this rest of a line begins, begins a comment.
     fn begins_comment(&self, line: &str) -> bool {
         self.is_between() || self.in_create_table() && !self.in_query && !self.is_operator(line)
     }

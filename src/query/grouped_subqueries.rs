@@ -15,11 +15,11 @@ pub(super) struct GroupedSubqueries(Vec<(ast::Expr, Option<Bound>)>);
 impl GroupedSubqueries {
     /// Those of a SELECT's GROUP BY.
     pub(super) fn of(group_by: &ast::GroupByExpr) -> GroupedSubqueries {
-        let mut found = Found::default();
+        let mut found = GroupedSubqueries::default();
         if let ast::GroupByExpr::Expressions(exprs, _) = group_by {
             let _ = exprs.visit(&mut found);
         }
-        GroupedSubqueries(found.0)
+        found
     }
 
     /// What the subquery was bound to for another place of the SELECT.
@@ -37,10 +37,7 @@ impl GroupedSubqueries {
     }
 }
 
-#[derive(Default)]
-struct Found(Vec<(ast::Expr, Option<Bound>)>);
-
-impl Visitor for Found {
+impl Visitor for GroupedSubqueries {
     type Break = ();
 
     fn pre_visit_expr(&mut self, expr: &ast::Expr) -> ControlFlow<()> {

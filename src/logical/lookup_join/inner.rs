@@ -92,13 +92,10 @@ pub(crate) fn with_outer_columns(condition: Expr, outer: &RowSchema) -> Option<E
 
 /// What a condition `column = value`, either way round, says that the column is: something over `schema` of its own type.
 fn key_value(condition: &Expr, column: &Expr, schema: &RowSchema, ty: &DataType) -> Option<Expr> {
-    let sides =
-        equality(condition)?.map(
-            |(own, value)| match (compared_as_key(own), compared_as_key(value)) {
-                (Some(own), Some(value)) => (own, value),
-                _ => (own, value),
-            },
-        );
+    let sides = equality(condition)?.map(|(own, value)| {
+        let as_keys = compared_as_key(own).zip(compared_as_key(value));
+        as_keys.unwrap_or((own, value))
+    });
     let mut sides = sides.into_iter();
     let (_, value) = sides.find(|(own, value)| *own == column && *value != column)?;
     // Floats that are equal need not be alike.

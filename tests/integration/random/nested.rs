@@ -396,7 +396,7 @@ impl Queries {
             false => String::new(),
         };
         match self.below(10) {
-            0..=2 => self.grouped(&scope, types, depth, &format!("{from}{condition}")),
+            0..=2 => self.grouped(&scope, types, &format!("{from}{condition}")),
             3 => {
                 let items = types
                     .iter()
@@ -416,7 +416,7 @@ impl Queries {
     }
 
     /// A query by groups: its items are keys, aggregates, and what is made of both.
-    fn grouped(&mut self, scope: &Scope, types: &[Type], depth: usize, from: &str) -> String {
+    fn grouped(&mut self, scope: &Scope, types: &[Type], from: &str) -> String {
         let keys: Vec<(String, Type)> = (0..1 + self.below(3))
             .map(|_| {
                 let ty = self.pick(&TYPES);
@@ -447,7 +447,6 @@ impl Queries {
             (_, 2) => format!(" GROUP BY GROUPING SETS (({list}), ({}), ())", keys[0].0),
             _ => format!(" GROUP BY {list}"),
         };
-        let _ = depth;
         format!("SELECT {} FROM {from}{by}{having}", named(&items))
     }
 
@@ -502,8 +501,7 @@ impl Queries {
             Type::Int if self.chance(50) => {
                 format!(
                     "({} OVER ({over}))::int",
-                    self.pick(&["rank()", "dense_rank()", "count(*)", "count(DISTINCT 1)"])
-                        .replace("count(DISTINCT 1)", "sum(1)")
+                    self.pick(&["rank()", "dense_rank()", "count(*)", "sum(1)"])
                 )
             }
             Type::Bool => format!("bool_and({argument}) OVER ({over})"),
