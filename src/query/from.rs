@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::{self, Spanned};
 
 use super::binder::{Binder, Bound, BoundQuery, fold, name_parts};
-use super::from_item::{FromItem, dependent_join, renamed};
+use super::from_item::{FromItem, renamed};
 use super::indexed_expressions;
 use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
@@ -45,7 +45,8 @@ impl Binder<'_> {
                 if captured.is_empty() && !keep_left {
                     return Ok(None);
                 }
-                dependent_join(left, right, (captured, fields), keep_left).map(Some)
+                self.lateral_join(left, right, (captured, fields), keep_left)
+                    .map(Some)
             }
             _ => self.lateral_function(left, factor, keep_left, outer),
         }

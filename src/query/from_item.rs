@@ -1,14 +1,12 @@
 //! `FromItem`: a relation or join of FROM, bound: its plan and what names mean over it.
 
-use std::sync::Arc;
-
 use sqlparser::ast;
 
 use super::binder::{fault, fold};
 use super::scope::{Scope, ScopeColumn};
 use crate::Result;
 use crate::error::StatementFault;
-use crate::tree::{Column, DependentJoin, Expr, Plan, SubPlan, SubPlanKind};
+use crate::tree::Plan;
 
 /// A bound FROM item.
 #[derive(Clone)]
@@ -44,40 +42,4 @@ pub(super) fn renamed(
         column.name = fold(&name.name);
     }
     Ok(columns)
-}
-
-/// For each row of `left` those of `right`, which uses what it has `captured` of that; `keep_left`: one row at least. `name`: what EXPLAIN
-/// calls the right side.
-pub(super) fn dependent_join(
-    left: &FromItem,
-    mut right: FromItem,
-    (captured, name): (Vec<(Column, Expr)>, String),
-    keep_left: bool,
-) -> Result<FromItem> {
-    if keep_left {
-        right.scope.note_may_be_missing();
-    }
-    let sub_plan = SubPlan {
-        kind: SubPlanKind::Rows {
-            keep_left,
-            schema: right.plan.schema().clone(),
-        },
-        plan: Arc::new(right.plan),
-        bindings: captured,
-        asked_when: None,
-        name,
-    };
-    let plan = Plan::DependentJoin(DependentJoin::new(Arc::new(left.plan.clone()), vec![sub_plan]));
-    let mut scope = left.scope.clone();
-    scope.visible.extend(right.scope.visible);
-    scope.add_relations(right.scope.relations)?;
-    Ok(FromItem { plan, scope })
-}
-
-/// What EXPLAIN calls a right side: its first relation.
-pub(super) fn first_relation(plan: &Plan) -> String {
-    match plan.schema().iter().next() {
-        Some((Some(reference), _)) => reference.table().to_string(),
-        _ => String::new(),
-    }
 }

@@ -5,7 +5,8 @@ use sqlparser::ast;
 use super::binder::{Binder, Bound, Clause, Place, fault, name_parts};
 use super::coercion::CastContext;
 use super::decorrelation::has_subquery;
-use super::from_item::{FromItem, dependent_join, first_relation};
+use super::from_item::FromItem;
+use super::lateral_join::first_relation;
 use super::operator::binary;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use crate::error::StatementFault;
@@ -137,7 +138,7 @@ impl Binder<'_> {
         let plan = self.filter(right.plan, condition)?;
         let scope = right.scope;
         let captured = around.captured.into_inner();
-        dependent_join(left, FromItem { plan, scope }, (captured, name), true)
+        self.lateral_join(left, FromItem { plan, scope }, (captured, name), true)
     }
 
     pub(super) fn join_on(

@@ -53,6 +53,7 @@ mod indexed_expressions;
 mod input_order;
 mod join;
 mod join_hint;
+mod lateral_join;
 mod limit;
 mod literal;
 mod lock_scope;

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, BoundQuery, Clause, Place, fold, name_parts};
-use super::from_item::{FromItem, dependent_join, first_relation, renamed};
+use super::from_item::{FromItem, renamed};
+use super::lateral_join::first_relation;
 use super::routine_body::RoutineBody;
 use super::routine_call::{ChosenRoutine, check_callable, concrete, wrong_result};
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
@@ -162,7 +163,7 @@ impl Binder<'_> {
             );
         }
         let name = first_relation(&item.plan);
-        dependent_join(left, item, (captured, name), keep_left)
+        self.lateral_join(left, item, (captured, name), keep_left)
     }
 
     /// A query's columns under these names and of these types. Errors: 42P13 for others.
