@@ -70,19 +70,17 @@ impl Binder<'_> {
         scope: &Scope,
     ) -> Result<(Plan, Vec<Expr>)> {
         let mut sets = expand(groups)?;
-        let mut keys: Vec<Expr> = Vec::new();
-        for key in sets.iter().flatten() {
-            if !keys.contains(key) {
-                keys.push(key.clone());
-            }
-        }
+        let mut keys = each_once(&sets);
         let mut aggregates = aggregates_of(&exprs);
         refuse_other_grouping(&aggregates, &keys)?;
         if sets.len() <= 1 {
-            let dependent = dependents(&keys, &exprs, scope);
-            keys.extend(dependent);
             sets = vec![keys.clone()];
         }
+        let dependent = dependents(&sets, &exprs, scope);
+        for set in &mut sets {
+            set.extend_from_slice(&dependent);
+        }
+        keys = each_once(&sets);
         if aggregates.is_empty() && keys.is_empty() {
             // HAVING or GROUP BY () alone still makes one group.
             let one = vec![crate::tree::lit(1_i64)];
@@ -311,8 +309,21 @@ impl Grouped {
 /// PostgreSQL's limit.
 const CUBE_COLUMNS_MAX: usize = 12;
 
-/// Columns that the keys decide because they hold a whole primary key of their relation.
-fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
+/// The keys of sets, in the order in which they come first.
+fn each_once(sets: &[Vec<Expr>]) -> Vec<Expr> {
+    let mut keys: Vec<Expr> = Vec::new();
+    for key in sets.iter().flatten() {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
+    keys
+}
+
+/// Columns that the keys of every set decide because they hold a whole primary key of their relation.
+fn dependents(sets: &[Vec<Expr>], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
+    let is_key = |expr: &Expr| sets.iter().any(|set| set.contains(expr));
+    let is_common = |expr: &Expr| sets.iter().all(|set| set.contains(expr));
     let keyed: Vec<&super::scope::ScopeRelation> = scope
         .relations
         .iter()
@@ -322,7 +333,7 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
                     relation
                         .columns
                         .get(*at)
-                        .is_some_and(|column| keys.contains(&column.bound.expr))
+                        .is_some_and(|column| is_common(&column.bound.expr))
                 })
         })
         .collect();
@@ -338,7 +349,7 @@ fn dependents(keys: &[Expr], exprs: &[Expr], scope: &Scope) -> Vec<Expr> {
             let decided = keyed
                 .iter()
                 .any(|relation| relation.columns.iter().any(|column| column.bound.expr == *expr));
-            if decided && matches!(expr, Expr::Column(_)) && !keys.contains(expr) && !found.contains(expr) {
+            if decided && matches!(expr, Expr::Column(_)) && !is_key(expr) && !found.contains(expr) {
                 found.push(expr.clone());
             }
             Ok(TreeNodeRecursion::Continue)

@@ -17,8 +17,8 @@ use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
-    default, drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey,
-    rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
+    default, drop_column, expiry, foreign_key, free_name, generation, identity, notice, options, region,
+    rekey, rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, record_key, written_key,
@@ -89,9 +89,10 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
             }
             if let Some(schema) = new_schema {
                 change.table.schema = moved_schema(ctx, &table.schema, &table.name, schema)?;
-                for name in table.all_indexes().map(|index| &index.name) {
-                    moved_schema(ctx, &table.schema, name, schema)?;
+                for index in &table.indexes {
+                    moved_schema(ctx, &table.schema, &index.name, schema)?;
                 }
+                move_key_name(ctx, &mut change.table, (table, schema))?;
             }
             let in_phases = alter.operations.iter().all(can_be_taken_back);
             let lock = lock_mode(&alter.operations);
@@ -105,6 +106,20 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
         }
     }
     Ok(tag)
+}
+
+/// The name of the primary key in the schema that the table is moved to: another, if there is no key that anybody sees and it is taken.
+fn move_key_name(
+    ctx: &StatementContext,
+    moved: &mut TableDef,
+    (table, schema): (&TableDef, &Ident),
+) -> Result<()> {
+    let name = &table.primary_key.name;
+    if table.has_hidden_key() && moved.schema != table.schema {
+        moved.primary_key.name = free_name(&ctx.catalog, &moved.schema, name.clone(), &[]);
+        return Ok(());
+    }
+    moved_schema(ctx, &table.schema, name, schema).map(drop)
 }
 
 /// ALTER TABLE of an index or a sequence, which can do no more than rename it: the names that it gets. Errors: 42809 for anything else.
@@ -367,7 +382,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             drop_behavior,
         } => {
             let cascade = matches!(drop_behavior, Some(DropBehavior::Cascade));
-            constraint::drop(ctx, change, name, (*if_exists, cascade))
+            constraint::drop(ctx, change, name, (*if_exists, cascade)).await
         }
         AlterTableOperation::RenameConstraint { old_name, new_name } => {
             constraint::rename(ctx, table, &names::fold(old_name), names::fold(new_name))
@@ -378,7 +393,7 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
         } => options::alter(ctx, table, &options::written(list)?),
         AlterTableOperation::DropPrimaryKey { .. } => {
             let name = Ident::with_quote('"', &table.primary_key.name);
-            constraint::drop(ctx, change, &name, (false, false))
+            constraint::drop(ctx, change, &name, (false, false)).await
         }
         AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
         AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),

@@ -10,9 +10,9 @@ use super::create_table::primary_key;
 use super::foreign_key::NewForeignKey;
 use super::index::NewIndex;
 use super::key::{self, KeyKind, NewUnique};
-use super::plain_column::row_id_column;
+use super::primary_key::{hide_key, set_key};
 use super::table_change::Change;
-use super::{constraint_name, foreign_key, free_name, notice};
+use super::{column_users, constraint_name, foreign_key, free_name, notice};
 use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -71,7 +71,8 @@ pub(super) async fn add(
             foreign_key::check_unused(ctx, table, &index)?;
             let name = promoted_name(ctx, table, &index, using)?;
             change.table.indexes.retain(|kept| kept.id != index.id);
-            set_key(change, name, true, index.columns);
+            set_key(&mut change.table, name, true, index.columns);
+            change.rewrite.get_or_insert_default().rekeyed = true;
             change.table.primary_key.include = index.include;
             Ok(())
         }
@@ -139,7 +140,8 @@ pub(super) fn add_primary_key(
         }
     };
     let key = new_key(ctx, &mut change.table, written)?;
-    set_key(change, name, true, key);
+    set_key(&mut change.table, name, true, key);
+    change.rewrite.get_or_insert_default().rekeyed = true;
     Ok(())
 }
 
@@ -180,7 +182,7 @@ fn is_of_index(table: &TableDef, id: ColumnId) -> bool {
 }
 
 /// DROP CONSTRAINT. Errors: 42704.
-pub(super) fn drop(
+pub(super) async fn drop(
     ctx: &StatementContext,
     change: &mut Change,
     name: &Ident,
@@ -195,7 +197,10 @@ pub(super) fn drop(
         foreign_key::release_key(ctx, table, &index, (&object, cascade))?;
     }
     if table.primary_key.constraint && table.primary_key.name == name {
-        drop_primary_key(change);
+        let object = format!("constraint {name} on table {}", table.name);
+        column_users::drop_all(ctx, column_users::of_primary_key(ctx, table), object, cascade).await?;
+        hide_key(table);
+        change.rewrite.get_or_insert_default().rekeyed = true;
         return Ok(());
     }
     if table.foreign_key(&name).is_some() {
@@ -253,58 +258,6 @@ pub(super) fn rename(ctx: &StatementContext, table: &mut TableDef, old: &str, ne
             name: format!("{old}\" for table \"{}", table.name),
         }),
     }
-}
-
-/// The rows get hidden ids in the order of the key that they had.
-fn drop_primary_key(change: &mut Change) {
-    let table = &mut change.table;
-    // Its columns stay NOT NULL, as in PostgreSQL.
-    let of_index: Vec<ColumnId> = table
-        .indexes
-        .iter()
-        .flat_map(IndexDef::computed_columns)
-        .collect();
-    table
-        .columns
-        .retain(|column| !column.hidden || of_index.contains(&column.id));
-    table.options.buckets = None;
-    let column = row_id_column(table.next_column_id);
-    table.next_column_id += 1;
-    let key = vec![KeyColumn {
-        column: column.id,
-        descending: false,
-        nulls_first: false,
-    }];
-    table.columns.push(column);
-    let name = table.primary_key.name.clone();
-    set_key(change, name, false, key);
-}
-
-fn set_key(change: &mut Change, name: String, constraint: bool, columns: Vec<KeyColumn>) {
-    let table = &mut change.table;
-    let of_index: Vec<ColumnId> = table
-        .indexes
-        .iter()
-        .flat_map(IndexDef::computed_columns)
-        .collect();
-    let is_kept = |id: &ColumnId| of_index.contains(id) || columns.iter().any(|part| part.column == *id);
-    table
-        .columns
-        .retain(|column| !column.hidden || is_kept(&column.id));
-    for column in &mut table.columns {
-        if columns.iter().any(|part| part.column == column.id) {
-            column.not_null = true;
-            column.unverified = None;
-        }
-    }
-    table.primary_key = IndexDef {
-        name,
-        columns,
-        include: Vec::new(),
-        constraint,
-        ..table.primary_key.clone()
-    };
-    change.rewrite.get_or_insert_default().rekeyed = true;
 }
 
 fn check_no_key(table: &TableDef) -> Result<()> {

@@ -4,11 +4,9 @@ use sqlparser::ast::Ident;
 
 use super::column_users;
 use super::default_dependents::{self, DependentDefault};
-use super::described;
-use super::drop::{drop_with_dependents, views_over};
 use super::table_change::{changed_key, undefined_column};
 use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence};
-use crate::catalog::{CatalogWriter, ColumnDef, Relation, TableDef};
+use crate::catalog::{CatalogWriter, ColumnDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -40,7 +38,9 @@ pub(super) async fn drop(
         return Err(changed_key(table));
     }
     expiry::check_drop(table, &name)?;
-    drop_views(ctx, table, id, cascade).await?;
+    let views = column_users::of_column(ctx, table, id);
+    let column = format!("column {name} of table {}", table.name);
+    column_users::drop_all(ctx, views, column, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
     drop_dependents(ctx, table, (id, &name), cascade)?;
     let column = table.columns.iter().find(|column| column.id == id).cloned();
@@ -49,33 +49,6 @@ pub(super) async fn drop(
     }
     table.remove_column(id);
     Ok(())
-}
-
-/// Drops the views that need a column, and those that read them. Errors: 2BP01 without CASCADE.
-async fn drop_views(ctx: &StatementContext, table: &TableDef, id: ColumnId, cascade: bool) -> Result<()> {
-    let users = column_users::of_column(ctx, table, id);
-    if users.is_empty() {
-        return Ok(());
-    }
-    let over = views_over(&ctx.catalog, &users);
-    let own = users.iter().map(|view| (*view, None));
-    let all: Vec<(&Relation, Option<&Relation>)> = own
-        .chain(over.into_iter().map(|(view, read)| (view, Some(read))))
-        .collect();
-    let name = table
-        .column_index_by_id(id)
-        .map_or("", |at| &table.columns[at].name);
-    let column = format!("column {name} of table {}", table.name);
-    if !cascade {
-        return Err(Error::DependentObjects {
-            dependents: column_users::lines(ctx, &column, &all),
-            object: column,
-        });
-    }
-    let gone: Vec<String> = all.iter().map(|(view, _)| described(ctx, view)).collect();
-    notice_cascade(ctx, &gone);
-    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-    drop_with_dependents(&ctx.catalog, &writer, users).await
 }
 
 /// Takes off the defaults of other columns that take values of the sequence of a column. Errors: 2BP01 without CASCADE.

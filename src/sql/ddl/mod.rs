@@ -52,6 +52,7 @@ mod new_relation;
 mod operator_class;
 mod options;
 mod plain_column;
+mod primary_key;
 mod region;
 mod region_bounds;
 mod rekey;
