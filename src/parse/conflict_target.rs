@@ -102,8 +102,18 @@ fn take_target(tokens: &mut Vec<TokenWithSpan>, open: usize, close: usize) {
     tokens.splice(open + 1..close, made);
 }
 
-/// One part of a target.
+/// One part of a target. An operator class behind it, of which an index has the same entries as of any other, goes.
 fn item_of(tokens: &[TokenWithSpan]) -> Vec<TokenWithSpan> {
+    let tokens = match tokens {
+        [
+            of @ ..,
+            TokenWithSpan {
+                token: Token::Word(word),
+                ..
+            },
+        ] if !of.is_empty() && word.value.ends_with("_ops") => of,
+        all => all,
+    };
     let text = text_of(tokens);
     match tokens {
         [] | [_] => tokens.to_vec(),
@@ -136,7 +146,8 @@ mod tests {
     #[test]
     fn targets_become_names() {
         let tree = |text: &str| parse(text).unwrap().remove(0).ast.to_string();
-        let text = "INSERT INTO t VALUES (1) ON CONFLICT (lower(a), b, (c)) WHERE d IN (1, 2) DO NOTHING";
+        let text = "INSERT INTO t VALUES (1) ON CONFLICT (lower(a) text_ops, b int4_ops, (c)) WHERE d IN (1, 2) \
+                    DO NOTHING";
         let read = tree(text).replace('\0', "~");
         assert!(
             read.ends_with(

@@ -66,11 +66,11 @@ impl OnConflict {
         let OnInsert::OnConflict(clause) = on else {
             return Err(Error::unsupported(format!("{on}"), Some("Use ON CONFLICT.")));
         };
-        check_no_deferrable(ctx, &target.table, clause.conflict_target.as_ref())?;
+        check_no_deferrable(ctx, target, clause.conflict_target.as_ref())?;
         let key = clause
             .conflict_target
             .as_ref()
-            .map(|named| arbiter(ctx, &target.table, named))
+            .map(|named| arbiter(ctx, target, named))
             .transpose()?;
         match (&clause.action, key) {
             (OnConflictAction::DoNothing, None) => Ok(OnConflict::DoNothing(Conflicts::Any)),
@@ -229,9 +229,10 @@ pub(super) async fn add_new_columns(
 /// Errors: 55000 where a constraint that is DEFERRABLE would decide.
 fn check_no_deferrable(
     ctx: &StatementContext,
-    table: &TableDef,
+    target: &Target,
     named: Option<&ConflictTarget>,
 ) -> Result<()> {
+    let table = &target.table;
     let mut deferrable = table.deferrable_keys().map(|(index, _)| index);
     let found = match named {
         None => deferrable.next(),
@@ -240,7 +241,7 @@ fn check_no_deferrable(
             deferrable.find(|index| index.name == name)
         }
         Some(ConflictTarget::Columns(columns)) if table.deferrable_keys().next().is_some() => {
-            let wanted = ConflictKeys::read(ctx, table, columns)?;
+            let wanted = ConflictKeys::read(ctx, target, columns)?;
             let decides = table
                 .all_indexes()
                 .any(|index| index.unique && wanted.are_of(table, index));
@@ -259,13 +260,14 @@ fn check_no_deferrable(
 }
 
 /// The unique key that the clause names.
-fn arbiter<'a>(ctx: &StatementContext, table: &'a TableDef, named: &ConflictTarget) -> Result<&'a IndexDef> {
+fn arbiter<'a>(ctx: &StatementContext, target: &'a Target, named: &ConflictTarget) -> Result<&'a IndexDef> {
+    let table = &target.table;
     let fits = |index: &&IndexDef| {
         index.unique && index.is_complete() && index.is_plain() && !(index.id == 0 && table.has_hidden_key())
     };
     match named {
         ConflictTarget::Columns(names) => {
-            let wanted = ConflictKeys::read(ctx, table, names)?;
+            let wanted = ConflictKeys::read(ctx, target, names)?;
             let mut known = table
                 .all_indexes()
                 .filter(|index| index.unique && index.is_complete());

@@ -1,8 +1,11 @@
 //! `ConflictKeys`: what the target of ON CONFLICT names, and which unique index that is.
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident};
+use std::ops::ControlFlow;
+
+use sqlparser::ast::{BinaryOperator, Expr, Ident, visit_expressions_mut};
 
 use super::generated_columns::computed_type;
+use super::target::Target;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::conflict_target::{self, ConflictKey};
@@ -23,14 +26,21 @@ pub(super) struct ConflictKeys {
 
 impl ConflictKeys {
     /// Errors: 42703, those of binding the expressions.
-    pub(super) fn read(ctx: &StatementContext, table: &TableDef, names: &[Ident]) -> Result<ConflictKeys> {
+    pub(super) fn read(ctx: &StatementContext, target: &Target, names: &[Ident]) -> Result<ConflictKeys> {
+        let table = &target.table;
+        let printed = |mut expr: Expr| {
+            unqualify(&mut expr, target);
+            printed(ctx, table, &expr)
+        };
         let mut keys = ConflictKeys::default();
         for name in names {
             let key = conflict_target::read(name);
             match key.ok_or_else(|| Error::internal("a target of ON CONFLICT that cannot be read"))? {
                 ConflictKey::Column(name) => keys.columns.push(column_id(table, &name)?),
-                ConflictKey::Expression(expr) => keys.expressions.push(printed(ctx, table, &expr)?),
-                ConflictKey::Condition(expr) => keys.conditions = conditions(ctx, table, &expr)?,
+                ConflictKey::Expression(expr) => keys.expressions.push(printed(expr)?),
+                ConflictKey::Condition(expr) => {
+                    keys.conditions = conditions(expr).map(&printed).collect::<Result<_>>()?;
+                }
             }
         }
         keys.columns.sort_unstable();
@@ -39,7 +49,7 @@ impl ConflictKeys {
         keys.expressions.dedup();
         for index in &table.indexes {
             if let Some(condition) = index_condition(table, index)? {
-                let said = conditions(ctx, table, &condition)?;
+                let said = conditions(condition).map(&printed).collect::<Result<_>>()?;
                 keys.of_indexes.push((index.oid, said));
             }
         }
@@ -70,20 +80,30 @@ impl ConflictKeys {
     }
 }
 
-fn conditions(ctx: &StatementContext, table: &TableDef, expr: &Expr) -> Result<Vec<String>> {
+/// The conditions of which all must be true.
+fn conditions(expr: Expr) -> Box<dyn Iterator<Item = Expr>> {
     match expr {
-        Expr::Nested(inner) => conditions(ctx, table, inner),
+        Expr::Nested(inner) => conditions(*inner),
         Expr::BinaryOp {
             left,
             op: BinaryOperator::And,
             right,
-        } => {
-            let mut all = conditions(ctx, table, left)?;
-            all.extend(conditions(ctx, table, right)?);
-            Ok(all)
-        }
-        other => Ok(vec![printed(ctx, table, other)?]),
+        } => Box::new(conditions(*left).chain(conditions(*right))),
+        other => Box::new(std::iter::once(other)),
     }
+}
+
+/// Columns that are named as the statement knows the table, by their names alone, as those of indexes are.
+fn unqualify(expr: &mut Expr, target: &Target) {
+    let _: ControlFlow<()> = visit_expressions_mut(expr, |expr| {
+        if let Expr::CompoundIdentifier(parts) = expr
+            && let [relation, column] = parts.as_slice()
+            && names::fold(relation) == target.name()
+        {
+            *expr = Expr::Identifier(column.clone());
+        }
+        ControlFlow::Continue(())
+    });
 }
 
 /// An expression as the catalogs print it. Errors: 42703 for a column that is not there.
