@@ -299,7 +299,7 @@ impl TokenReader<'_> {
             self.expect("TRANSACTION")?;
             return Ok(Command::SetCharacteristics { modes: self.modes()? });
         }
-        if session && self.word("AUTHORIZATION") {
+        if (session || self.word("SESSION")) && self.word("AUTHORIZATION") {
             let value = self.value()?;
             return Ok(Command::Set {
                 name: "session_authorization".to_string(),
@@ -343,7 +343,7 @@ impl TokenReader<'_> {
             });
         }
         if self.word("ROLE") {
-            self.token(&Token::Eq);
+            let _ = self.token(&Token::Eq) || self.word("TO");
             return Ok(Command::Set {
                 name: "role".to_string(),
                 values: self.value()?.map(|role| vec![role]),

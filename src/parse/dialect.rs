@@ -14,6 +14,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
+use super::call::call;
 use super::token_reader::is_word;
 use super::{
     alter, disjunction, like_any, membership, query_operand, row_assignment, symmetric, trim, with_write,
@@ -192,6 +193,11 @@ impl Dialect for KeyspanDialect {
                 if word.keyword == Keyword::GROUPING && is_keyword(&second.token, Keyword::SETS) =>
             {
                 Some(parse_grouping_sets(parser))
+            }
+            Token::Word(word)
+                if word.keyword == Keyword::COLLATION && is_keyword(&second.token, Keyword::FOR) =>
+            {
+                Some(parse_collation_for(parser))
             }
             Token::Word(word) if word.keyword == Keyword::VARIADIC => {
                 let prefix = word.to_ident(first.span);
@@ -395,6 +401,16 @@ fn parse_grouping_sets(parser: &mut Parser) -> Result<Expr, ParserError> {
     let sets = sets?;
     parser.expect_token(&Token::RParen)?;
     Ok(Expr::GroupingSets(sets))
+}
+
+/// `COLLATION FOR (expr)`, the function that it stands for.
+fn parse_collation_for(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let span = parser.next_token().span;
+    parser.advance_token();
+    parser.expect_token(&Token::LParen)?;
+    let of = parser.parse_expr()?;
+    parser.expect_token(&Token::RParen)?;
+    Ok(call(Ident::with_span(span, "pg_collation_for"), vec![of]))
 }
 
 /// `interval(3) '1.2345 seconds'`.

@@ -1,5 +1,5 @@
 //! Parts of CREATE TABLE and CREATE INDEX that the parser does not read: where and how PostgreSQL stores the object, which
-//! means nothing here (UNLOGGED, TABLESPACE, WITHOUT OIDS, USING heap), parameters of another table's (`toast.name`), and a
+//! means nothing here (UNLOGGED, TABLESPACE, WITHOUT OIDS, USING heap, COMPRESSION pglz), parameters of another table's (`toast.name`), and a
 //! list of columns without types (`CREATE TABLE t (a, b) AS …`).
 
 use sqlparser::keywords::Keyword;
@@ -56,6 +56,7 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
                 && depth == 0
                 && keyword(tokens, at) == Keyword::USING
                 && is_word_at(tokens, at + 1, "heap")
+            || is_table && depth == 1 && !begins_item && is_compression(tokens, at)
         {
             tokens.drain(at..at + 2);
         } else {
@@ -67,6 +68,12 @@ pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, text: &str, hints: &mut Hint
         give_types(tokens);
     }
     Ok(())
+}
+
+/// `COMPRESSION pglz` behind the type of a column.
+fn is_compression(tokens: &[TokenWithSpan], at: usize) -> bool {
+    let methods = ["pglz", "lz4", "default"];
+    is_word_at(tokens, at, "COMPRESSION") && methods.iter().any(|method| is_word_at(tokens, at + 1, method))
 }
 
 /// Errors: 0A000 for `CREATE TABLE name OF type`; `at`: behind TABLE.

@@ -8,6 +8,7 @@ mod alter;
 mod alter_actions;
 mod array_word;
 mod atomic_body;
+mod call;
 mod catalog_query;
 pub(crate) mod collation;
 pub mod command;

@@ -1,8 +1,8 @@
-//! `(row).*` and `$1.column`: the parser knows names alone before `.*`, and no parameter before a point. Called by `tokens`, which
+//! `(row).*`, `$1.column` and `t.*::type`: the parser knows names alone before `.*` and nothing behind it, and no parameter before a point. Called by `tokens`, which
 //! gives it what it reads, and by `query`, which asks whether an expression is one.
 //!
 //! ```text
-//! SELECT (f(x)).*, $1.a   =>  SELECT (f(x)).*, ($1).a
+//! SELECT (f(x)).*, $1.a, t.*::text   =>  SELECT (f(x)).*, ($1).a, t::text
 //! ```
 //!
 //! The star becomes a name that is no column's: a star without quotes.
@@ -24,6 +24,13 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
             if is(tokens, at + 1, &Token::Mul) && stands_behind_row(tokens, at) {
                 tokens[at + 1].token = Token::make_word(ALL, None);
             }
+            if is(tokens, at + 1, &Token::Mul)
+                && is(tokens, at + 2, &Token::DoubleColon)
+                && stands_behind_name(tokens, at)
+            {
+                tokens.drain(at..at + 2);
+                continue;
+            }
             let is_parameter = at > 0 && matches!(tokens[at - 1].token, Token::Placeholder(_));
             if is_parameter {
                 let spanned = |token| TokenWithSpan {
@@ -39,6 +46,11 @@ pub(super) fn settle(tokens: &mut Vec<TokenWithSpan>) {
         }
         at += 1;
     }
+}
+
+/// Whether what stands before a point is the name of a relation.
+fn stands_behind_name(tokens: &[TokenWithSpan], point: usize) -> bool {
+    point > 0 && matches!(tokens[point - 1].token, Token::Word(_))
 }
 
 /// Whether what stands before a point is no name of a relation: it begins with what closes.

@@ -1,12 +1,12 @@
 //! `trim([BOTH | LEADING | TRAILING] [characters FROM] text)` in all its forms, as the function it stands for: `btrim`,
 //! `ltrim` or `rtrim` of the text and the characters. The parser knows some of the forms only.
 
-use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
-};
+use sqlparser::ast::{Expr, Ident};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+use super::call::call;
 
 /// The call whose TRIM is next; `None` when TRIM is a name.
 pub(super) fn parse(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
@@ -46,22 +46,4 @@ fn parse_arguments(parser: &mut Parser) -> Result<Vec<Expr>, ParserError> {
     arguments.extend(characters);
     parser.expect_token(&Token::RParen)?;
     Ok(arguments)
-}
-
-fn call(name: Ident, arguments: Vec<Expr>) -> Expr {
-    let unnamed = |argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument));
-    Expr::Function(Function {
-        name: ObjectName::from(vec![name]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(FunctionArgumentList {
-            duplicate_treatment: None,
-            args: arguments.into_iter().map(unnamed).collect(),
-            clauses: Vec::new(),
-        }),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
 }

@@ -25,6 +25,10 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
     match expr {
         E::Identifier(ident) => Some((fold(ident), 2)),
         E::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), 2)),
+        E::QualifiedWildcard(name, _) => {
+            let last = name.0.last().and_then(|part| part.as_ident())?;
+            Some((fold(last), 2))
+        }
         E::Nested(inner) => figure(inner),
         E::BinaryOp {
             op: ast::BinaryOperator::Overlaps,
