@@ -6,8 +6,8 @@
 //! functions that say of themselves that they are (`FunctionDef::is_bounded` and its like): none that makes much of little,
 //! as `repeat`, `generate_series` or a pattern may.
 //!
-//! What has queries in it, or gathers rows, takes as long as it finds rows. It pauses where it reads them, so that it may be run beside
-//! the connection, too, once it is known to be short.
+//! What has queries in it, or gathers rows, takes as long as it finds rows. It pauses where it reads and writes them, so that it may be run
+//! beside the connection, too, once it is known to be short.
 
 use std::ops::ControlFlow;
 
@@ -43,8 +43,8 @@ pub(crate) struct Named {
 pub(crate) enum Effort {
     /// Bounded, as long as what it names are tables and built-in functions, and nothing stored with what it writes may call another.
     Bounded { named: Named, writes: bool },
-    /// A query that is bounded but for the rows that it finds, as long as what it names are tables and built-in functions.
-    Pausing { named: Named },
+    /// The same but for the rows that it finds.
+    Pausing { named: Named, writes: bool },
     /// As much as it likes.
     Unbounded,
 }
@@ -85,30 +85,33 @@ impl Effort {
             ast::Statement::Query(_) | ast::Statement::Insert(_)
         ));
         let named = found.named;
+        let is_query = matches!(statement, ast::Statement::Query(_));
+        let writes = !is_query || parsed.kind.write().is_some();
         match statement {
             _ if simple && found.queries <= own && !found.gathers => Effort::Bounded {
-                writes: !matches!(statement, ast::Statement::Query(_)),
+                writes: !is_query,
                 named,
             },
-            ast::Statement::Query(_) => Effort::Pausing { named },
+            ast::Statement::Query(_)
+            | ast::Statement::Insert(_)
+            | ast::Statement::Update(_)
+            | ast::Statement::Delete(_)
+            | ast::Statement::Merge(_) => Effort::Pausing { named, writes },
             _ => Effort::Unbounded,
         }
     }
 
     /// Whether the statement's work is bounded with these tables and parameters.
     pub(super) fn is_bounded(&self, ctx: &StatementContext) -> bool {
-        match self {
-            Effort::Bounded { named, writes } => {
-                named.is_bounded(ctx) && !(*writes && named.writes_may_call(ctx))
-            }
-            Effort::Pausing { .. } | Effort::Unbounded => false,
-        }
+        matches!(self, Effort::Bounded { .. }) && self.is_pausing(ctx)
     }
 
     /// The same but for the rows that it finds.
     pub(super) fn is_pausing(&self, ctx: &StatementContext) -> bool {
         match self {
-            Effort::Bounded { named, .. } | Effort::Pausing { named } => named.is_bounded(ctx),
+            Effort::Bounded { named, writes } | Effort::Pausing { named, writes } => {
+                named.is_bounded(ctx) && !(*writes && named.writes_may_call(ctx))
+            }
             Effort::Unbounded => false,
         }
     }
@@ -288,10 +291,8 @@ mod tests {
             "SELECT substring('a' FROM 'b')",
             "SELECT substring('a', $1)",
             "SELECT no_such_function(1)",
-            "INSERT INTO t SELECT * FROM u",
-            "DELETE FROM t WHERE a IN (SELECT a FROM u)",
+            "INSERT INTO t SELECT a FROM generate_series(1, $1) a",
             "EXPLAIN ANALYZE SELECT 1",
-            "EXPLAIN INSERT INTO t SELECT * FROM u",
             "CREATE TABLE t (a int)",
             &long,
         ] {
@@ -308,6 +309,9 @@ mod tests {
             "SELECT 1 UNION SELECT 2",
             "SELECT count(*) FROM t GROUP BY CUBE (a, b)",
             "SELECT a FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.a = t.a)",
+            "INSERT INTO t SELECT * FROM u",
+            "DELETE FROM t WHERE a IN (SELECT a FROM u)",
+            "EXPLAIN INSERT INTO t SELECT * FROM u",
         ] {
             assert!(matches!(effort(text), Effort::Pausing { .. }), "{text}");
         }

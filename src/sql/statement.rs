@@ -149,7 +149,7 @@ impl KeptPlan {
         }
     }
 
-    /// Whether the last run of a query was short.
+    /// Whether the last run was short.
     pub(super) fn is_short_by_experience(&self, ctx: &StatementContext) -> bool {
         match self {
             KeptPlan::Query(kept) => {
@@ -160,7 +160,11 @@ impl KeptPlan {
                 let plan = kept.get(ctx.plan_basis());
                 plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
             }
-            KeptPlan::Write(_) | KeptPlan::None => false,
+            KeptPlan::Write(kept) => {
+                let plan = kept.get(ctx.plan_basis());
+                plan.is_some_and(|plan| plan.fits(ctx) && plan.is_short_by_experience())
+            }
+            KeptPlan::None => false,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `WritePlan`: a write, bound. It is kept with its statement, described and explained as what runs.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use sqlparser::ast;
 
@@ -18,7 +19,7 @@ use super::view_target::{ThroughViews, through_views};
 use super::write_result::WriteResult;
 use crate::catalog::TableDef;
 use crate::plan::row_keys;
-use crate::query::{Observation, QueryPlan, known_types};
+use crate::query::{Experience, Observation, QueryPlan, known_types};
 use crate::scan::OutputColumn;
 use crate::sql::Description;
 use crate::system::StatementContext;
@@ -32,6 +33,7 @@ pub(crate) struct WritePlan {
     write: Write,
     /// The types of `$1` … that it was bound with: `Unknown` where nothing decides.
     parameters: Vec<SqlType>,
+    experience: Experience,
 }
 
 #[derive(Debug)]
@@ -75,10 +77,15 @@ impl WritePlan {
         kept: &PlanCache<WritePlan>,
     ) -> Result<Arc<WritePlan>> {
         let plan = kept.get(ctx.plan_basis());
-        if let Some(plan) = plan.filter(|plan| plan.parameters == *ctx.parameter_types) {
+        if let Some(plan) = plan.filter(|plan| plan.fits(ctx)) {
             return Ok(plan);
         }
         Box::pin(WritePlan::bind(ctx, statement, kept)).await
+    }
+
+    /// Whether the statement was described with the types that it was bound with.
+    pub(crate) fn fits(&self, ctx: &StatementContext) -> bool {
+        self.parameters == *ctx.parameter_types
     }
 
     async fn bind(
@@ -160,10 +167,18 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        match self.reads_as_it_writes() && ctx.began.is_none() {
+        let begun = Instant::now();
+        let written = match self.reads_as_it_writes() && ctx.began.is_none() {
             true => Box::pin(self.write(&ctx.beginning(), observation, references)).await,
             false => self.write(ctx, observation, references).await,
-        }
+        };
+        self.experience.note(begun.elapsed());
+        written
+    }
+
+    /// Whether its last run was short.
+    pub(crate) fn is_short_by_experience(&self) -> bool {
+        self.experience.is_short()
     }
 
     async fn write(
@@ -245,6 +260,7 @@ impl WritePlan {
         Ok(WritePlan {
             write: Write::Update(write).checked(ctx, checks)?,
             parameters: decided(types),
+            experience: Experience::default(),
         })
     }
 
@@ -341,6 +357,7 @@ impl Write {
         let plan = Arc::new(WritePlan {
             write: self,
             parameters: decided(types),
+            experience: Experience::default(),
         });
         if plan.is_lasting() && ctx.notices_count() == noticed {
             kept.set(ctx.kept_basis(), &plan);
