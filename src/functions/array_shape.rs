@@ -44,13 +44,8 @@ pub const NOT_RECTANGULAR: &str =
 /// Likewise of arrays that are put together.
 pub(super) const NOT_JOINABLE: &str = "cannot concatenate incompatible arrays";
 
-/// The items from one subscript to another in a dimension; up to either end where that is NULL.
-pub(super) fn slice(
-    mut items: Vec<Value>,
-    low: Option<i32>,
-    high: Option<i32>,
-    dimension: i32,
-) -> Vec<Value> {
+/// The items from one subscript to another in a dimension, counted from 0.
+pub(super) fn slice(mut items: Vec<Value>, low: i32, high: i32, dimension: i32) -> Vec<Value> {
     if dimension > 0 {
         // Of an array without the dimension there is nothing.
         let inner = |item| match item {
@@ -65,10 +60,8 @@ pub(super) fn slice(
         };
     }
     let place = |subscript: i32| usize::try_from(subscript).unwrap_or(0);
-    if let Some(high) = high {
-        items.truncate(place(high));
-    }
-    let low = low.map_or(0, |low| place(low.saturating_sub(1)));
+    items.truncate(place(high));
+    let low = place(low.saturating_sub(1));
     items.split_off(low.min(items.len()))
 }
 

@@ -206,7 +206,8 @@ impl Binder<'_> {
         Ok(Bound::new(value, item))
     }
 
-    /// `a[low:high]` in a dimension, counted from 0.
+    /// `a[low:high]` in a dimension, counted from 0. A limit that is not written is beyond what an array can have; one that is NULL makes
+    /// NULL of the slice.
     fn slice(
         &mut self,
         array: Bound,
@@ -215,17 +216,17 @@ impl Binder<'_> {
         place: Place<'_>,
     ) -> Result<Bound> {
         let mut arguments = vec![(array.expr, array.ty.clone())];
-        for limit in limits {
+        for (limit, beyond) in limits.into_iter().zip([i32::MIN, i32::MAX]) {
             let limit = match limit {
                 Some(limit) => self.expression(limit, place)?,
-                None => Bound::unknown(None),
+                None => Bound::constant(&Value::Int(i64::from(beyond)), SqlType::Int4)?,
             };
             let limit = self.convert(limit, &SqlType::Int4, CastContext::Implicit)?;
             arguments.push((limit.expr, limit.ty));
         }
         let dimension = Bound::constant(&Value::Int(dimension), SqlType::Int4)?;
         arguments.push((dimension.expr, dimension.ty));
-        let definition = ("slice", functions::SLICE, false, Volatility::Immutable);
+        let definition = ("slice", functions::SLICE, true, Volatility::Immutable);
         Ok(Bound::new(
             tree::call(definition, arguments, array.ty.clone(), &self.settings),
             array.ty,
