@@ -100,7 +100,7 @@ impl Session {
             Some(query) => self.computed_arguments(query, given).await?,
             None => vec![(Value::Null, SqlType::Unknown); given],
         };
-        let format = self.settings().format();
+        let format = self.format();
         let values = arguments.constants.iter().zip(computed).zip(types).enumerate();
         let parameters = values.map(|(at, ((constant, (value, from)), ty))| match constant {
             None => assigned(value, &from, ty, at, &format),

@@ -41,6 +41,7 @@ use crate::system::{
     ActivityState, Notice, PreparedList, SessionState, SettingSource, Settings, TcpEnds, severity_rank,
 };
 use crate::txn::{CommitDependency, DurabilityBarrier};
+use crate::types::FormatSettings;
 pub use copy::{CopyFrom, CopyTo};
 pub use instance::Instance;
 pub use prepared::text_parameter;
@@ -50,8 +51,8 @@ pub use rows::{Portal, PortalState, RowStream};
 use settings::SessionSettings;
 pub use text_cache::KnownText;
 use text_cache::TextCache;
-use transaction::TransactionState;
 pub use transaction::TransactionStatus;
+use transaction::{Block, TransactionState};
 
 /// One client's state.
 #[derive(Debug)]
@@ -201,6 +202,15 @@ impl Session {
     /// The settings that count now.
     pub fn settings(&self) -> &Arc<Settings> {
         self.settings.current()
+    }
+
+    /// How values are read and written now. In a block `now` is when that began.
+    pub fn format(&self) -> FormatSettings {
+        let in_block = self.transaction.block != Block::None;
+        FormatSettings {
+            now_us: in_block.then_some(self.transaction.started_us),
+            ..self.settings().format()
+        }
     }
 
     /// The notices raised since the last call that the client wants to see.

@@ -244,7 +244,7 @@ impl Session {
         constants: Vec<Value>,
         (types, basis): (&Arc<[SqlType]>, &Arc<ConstantTypes>),
     ) -> Result<Parameters> {
-        let format = self.settings().format();
+        let format = self.format();
         let value = |(constant, ty): (Value, &SqlType)| match constant {
             Value::Unknown(text) => text_parameter(&text, ty, &format),
             number => Ok(number),

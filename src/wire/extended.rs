@@ -110,8 +110,7 @@ impl Responder {
 
     fn bind(&mut self, bind: Bind) -> Result<()> {
         let statement = self.session.statement(&bind.statement)?;
-        let settings = self.session.settings();
-        let (format, encoding) = (settings.format(), settings.client_encoding);
+        let (format, encoding) = (self.session.format(), self.session.settings().client_encoding);
         let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
         self.bind_values(&bind, statement, parameters)
     }
@@ -119,8 +118,7 @@ impl Responder {
     /// A Bind whose values take long to read.
     async fn bind_many_bytes(&mut self, bind: Bind) -> Result<()> {
         let statement = self.session.statement(&bind.statement)?;
-        let settings = self.session.settings();
-        let (format, encoding) = (settings.format(), settings.client_encoding);
+        let (format, encoding) = (self.session.format(), self.session.settings().client_encoding);
         let reading = {
             let statement = Arc::clone(&statement);
             query_threads::run(async move {

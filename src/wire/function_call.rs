@@ -47,8 +47,7 @@ impl Responder {
             parameters: call.arguments,
             result_formats: vec![call.result_format],
         };
-        let settings = self.session.settings();
-        let (format, encoding) = (settings.format(), settings.client_encoding);
+        let (format, encoding) = (self.session.format(), self.session.settings().client_encoding);
         let parameters = decode_parameters(&bind, &statement, &format, encoding)?;
         let parameters = Parameters::bound(parameters, &statement.types);
         let result = wire_format(call.result_format)?;
