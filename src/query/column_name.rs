@@ -107,6 +107,7 @@ fn catalog_name(ty: &SqlType) -> String {
         SqlType::Timestamp(_) => "timestamp".to_string(),
         SqlType::TimestampTz(_) => "timestamptz".to_string(),
         SqlType::Time(_) => "time".to_string(),
+        SqlType::Packed(kind) => kind.name().to_string(),
         SqlType::Interval(_) => "interval".to_string(),
         SqlType::Array(item) => catalog_name(item),
         other => other.name(),
