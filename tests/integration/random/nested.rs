@@ -280,8 +280,16 @@ impl Queries {
                 let query = self.query(&inside, None, depth.saturating_sub(1));
                 let name = self.fresh("l");
                 let left = self.pick(&["JOIN", "LEFT JOIN"]);
-                text = format!("{text} {left} LATERAL ({}) {name} ON true", query.sql);
                 columns.extend(of_query(&name, &query.types));
+                let both = Scope {
+                    own: columns.clone(),
+                    around: Vec::new(),
+                };
+                let on = match self.chance(50) {
+                    true => "true".to_string(),
+                    false => self.condition(&both, 1),
+                };
+                text = format!("{text} {left} LATERAL ({}) {name} ON {on}", query.sql);
                 continue;
             }
             let (right, more) = self.relation(scope, depth.saturating_sub(1));
