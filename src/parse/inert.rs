@@ -1,6 +1,6 @@
 //! Parts of CREATE TABLE and CREATE INDEX that the parser does not read: where and how PostgreSQL stores the object, which
-//! means nothing here (UNLOGGED, TABLESPACE, WITHOUT OIDS, USING heap, COMPRESSION pglz), parameters of another table's (`toast.name`), and a
-//! list of columns without types (`CREATE TABLE t (a, b) AS …`).
+//! means nothing here (UNLOGGED, TABLESPACE, WITHOUT OIDS, USING heap, COMPRESSION pglz), parameters of another table's
+//! (`toast.name`), and a list of columns without types (`CREATE TABLE t (a, b) AS …`).
 
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};

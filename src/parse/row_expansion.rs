@@ -1,5 +1,5 @@
-//! `(row).*`, `$1.column` and `t.*::type`: the parser knows names alone before `.*` and nothing behind it, and no parameter before a point. Called by `tokens`, which
-//! gives it what it reads, and by `query`, which asks whether an expression is one.
+//! `(row).*`, `$1.column` and `t.*::type`: the parser knows names alone before `.*` and nothing behind it, and no parameter before a
+//! point. Called by `tokens`, which gives it what it reads, and by `query`, which asks whether an expression is one.
 //!
 //! ```text
 //! SELECT (f(x)).*, $1.a, t.*::text   =>  SELECT (f(x)).*, ($1).a, t::text
