@@ -20,6 +20,7 @@ use super::binder::Binder;
 use super::decorrelation::has_subquery;
 use super::from_item::FromItem;
 use super::set_returning::has_set;
+use super::subquery::computed_of;
 use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};
 use crate::tree::{
@@ -117,25 +118,13 @@ impl Lifted {
         }
     }
 
-    /// An expression over the columns of `schema`, which are the outputs.
-    fn over_rows(&self, expr: Expr, schema: &RowSchema) -> Result<Expr> {
-        let replaced = expr.transform_up(|expr| match &expr {
-            Expr::Column(column) => {
-                let at = schema.index_of_column(column)?;
-                Ok(Transformed::yes(self.outputs[at].clone()))
-            }
-            _ => Ok(Transformed::no(expr)),
-        });
-        replaced.map(|replaced| replaced.data)
-    }
-
     /// Leaves the rows for which the condition, over the columns of `schema`, is true. `false`: it cannot be lifted.
     fn filter(&mut self, condition: &Expr, schema: &RowSchema) -> Result<bool> {
         for part in split_conjunction(condition) {
             if has_subquery(part) {
                 return Ok(false);
             }
-            let part = self.over_rows(part.clone(), schema)?;
+            let part = computed_of(part.clone(), schema, &self.outputs)?;
             match part.contains_outer() {
                 true => self.conditions.push(part),
                 false => self.rows = std::mem::take(&mut self.rows).filter(part),
@@ -285,7 +274,8 @@ fn lift(plan: &Plan, captured: &Captured) -> Result<Option<Lifted>> {
                 return Ok(None);
             };
             let exprs = projection.expr.iter().cloned();
-            let outputs = exprs.map(|expr| below.over_rows(expr.unalias(), projection.input.schema()));
+            let outputs =
+                exprs.map(|expr| computed_of(expr.unalias(), projection.input.schema(), &below.outputs));
             below.outputs = outputs.collect::<Result<Vec<Expr>>>()?;
             Ok(Some(below))
         }
@@ -337,7 +327,7 @@ fn lift_join(join: &Join, captured: &Captured) -> Result<Option<Lifted>> {
         };
         return Ok(is_lifted.then_some(both));
     }
-    let condition = condition.map(|condition| both.over_rows(condition, &join.schema));
+    let condition = condition.map(|condition| computed_of(condition, &join.schema, &both.outputs));
     let condition = condition.transpose()?;
     if condition
         .as_ref()

@@ -21,7 +21,7 @@ use crate::functions::Volatility;
 use crate::functions::value_array::scalar_of;
 use crate::tree::{
     self, Accumulator, AggregateFunction, Alias, Case, Column, DependentJoin, Exists, Expr, InSubquery,
-    Operator, Plan, Projection, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
+    Operator, Plan, Projection, RowSchema, SubPlan, Subquery, Transformed, TreeNode, TreeNodeRecursion,
 };
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
@@ -460,10 +460,15 @@ impl Binder<'_> {
 
 /// The expression over a projection's columns as one over its input.
 pub(super) fn computed_below(expr: Expr, projection: &Projection) -> Result<Expr> {
+    computed_of(expr, &projection.schema, &projection.expr)
+}
+
+/// An expression over the columns of `schema`, in terms of what these are computed by.
+pub(super) fn computed_of(expr: Expr, schema: &RowSchema, computed: &[Expr]) -> Result<Expr> {
     let replaced = expr.transform_up(|expr| match &expr {
         Expr::Column(column) => {
-            let index = projection.schema.index_of_column(column)?;
-            Ok(Transformed::yes(projection.expr[index].clone().unalias()))
+            let index = schema.index_of_column(column)?;
+            Ok(Transformed::yes(computed[index].clone().unalias()))
         }
         _ => Ok(Transformed::no(expr)),
     });
