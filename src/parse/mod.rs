@@ -99,6 +99,7 @@ mod unicode_escapes;
 pub(crate) mod unread_words;
 mod upkeep_reader;
 mod view_check_option;
+pub(crate) mod walk;
 pub(crate) mod window_frame;
 pub(crate) mod with_write;
 

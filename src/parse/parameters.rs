@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, Expr, Value as Literal, Visit, Visitor};
+use sqlparser::ast::{self, Expr, Value as Literal, Visitor};
 
+use super::walk::Walk;
 use crate::error::StatementFault;
 use crate::{Error, Result};
 
@@ -14,7 +15,7 @@ const PARAMETERS_MAX: usize = 65_535;
 /// The number of parameters: the highest `$n`. Errors: 42P02 above what the protocol can bind.
 pub(crate) fn count(statement: &ast::Statement) -> Result<usize> {
     let mut highest = 0;
-    let _ = statement.visit(&mut Numbers(|number: usize| highest = highest.max(number)));
+    let _ = statement.walk(&mut Numbers(|number: usize| highest = highest.max(number)));
     if highest > PARAMETERS_MAX {
         return Err(Error::InvalidStatement {
             state: StatementFault::UndefinedParameter,
@@ -28,7 +29,7 @@ pub(crate) fn count(statement: &ast::Statement) -> Result<usize> {
 /// The numbers of its parameters.
 pub(crate) fn named(statement: &ast::Statement) -> BTreeSet<usize> {
     let mut named = BTreeSet::new();
-    let _ = statement.visit(&mut Numbers(|number| named.extend([number])));
+    let _ = statement.walk(&mut Numbers(|number| named.extend([number])));
     named
 }
 

@@ -3,11 +3,10 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{
-    Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr, Spanned, Values, VisitMut, VisitorMut,
-};
+use sqlparser::ast::{Expr, LimitClause, OrderBy, OrderByKind, Query, SetExpr, Spanned, Values, VisitorMut};
 use sqlparser::tokenizer::Location;
 
+use super::walk::WalkMut;
 use crate::Error;
 use crate::error::StatementFault;
 
@@ -30,8 +29,8 @@ impl From<Repeated> for Error {
 }
 
 /// Takes such parentheses away, at any depth. Errors: a clause stands on both sides of them.
-pub(super) fn take_away(tree: &mut impl VisitMut) -> Result<(), Repeated> {
-    match tree.visit(&mut Parentheses) {
+pub(super) fn take_away(tree: &mut impl WalkMut) -> Result<(), Repeated> {
+    match tree.walk_mut(&mut Parentheses) {
         ControlFlow::Break(repeated) => Err(repeated),
         ControlFlow::Continue(()) => Ok(()),
     }

@@ -15,6 +15,7 @@ use sqlparser::ast::{self, Ident, LockType, NonBlock};
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan};
 
 use super::position::character_position;
+use super::walk::WalkMut;
 use crate::{Error, Result};
 
 /// One locking clause of a query.
@@ -108,7 +109,7 @@ pub(crate) fn without_row_locks(query: &ast::Query) -> ast::Query {
         }
     }
     let mut query = query.clone();
-    let _ = ast::VisitMut::visit(&mut query, &mut Unlock);
+    let _ = query.walk_mut(&mut Unlock);
     query
 }
 

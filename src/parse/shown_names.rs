@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, DataType, Expr, Ident, ObjectName, Query, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{self, DataType, Expr, Ident, ObjectName, Query, TableFactor, VisitorMut};
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::tokenizer::{Token, Tokenizer};
 
 use super::names::{fold, relation_name};
 use super::quoting::quote_ident;
 use super::tree::parse_query;
+use super::walk::WalkMut;
 
 /// What a name is to be: its schema, where it is named with one, and itself.
 pub(crate) type NewName = (Option<String>, String);
@@ -62,7 +63,7 @@ pub(crate) fn query_with_names(text: &str, naming: &dyn Naming) -> Option<String
         hidden: BTreeSet::new(),
         has_changed: false,
     };
-    let _ = query.visit(&mut names);
+    let _ = query.walk_mut(&mut names);
     names.has_changed.then(|| query.to_string())
 }
 

@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Visit, Visitor};
+use super::walk::Walk;
+use sqlparser::ast::{BinaryOperator, Expr, Visitor};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
@@ -65,6 +66,6 @@ fn size(expr: &Expr) -> usize {
         }
     }
     let mut count = Count(0);
-    let _ = expr.visit(&mut count);
+    let _ = expr.walk(&mut count);
     count.0
 }

@@ -3,11 +3,12 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, BinaryOperator, Expr, Spanned, Visit, Visitor};
+use sqlparser::ast::{self, BinaryOperator, Expr, Spanned, Visitor};
 use sqlparser::tokenizer::{Location, Span};
 
 use super::names;
 use super::position::{byte_offset, character_position};
+use super::walk::Walk;
 use crate::error::TextPlace;
 use crate::{Error, Result};
 
@@ -118,7 +119,7 @@ pub(crate) fn of_literal(expr: &Expr, text: &str) -> Option<TextPlace> {
         }
     }
     let mut find = Find(text, None);
-    let _ = expr.visit(&mut find);
+    let _ = expr.walk(&mut find);
     find.1
 }
 
@@ -142,6 +143,6 @@ pub(crate) fn of_column(select: &ast::Select, column: &str) -> Option<TextPlace>
     }
     let name = column.rsplit_once('.').map_or(column, |(_, name)| name);
     let mut find = Find(name, None);
-    let found = select.projection.visit(&mut find).is_break() || select.having.visit(&mut find).is_break();
+    let found = select.projection.walk(&mut find).is_break() || select.having.walk(&mut find).is_break();
     found.then_some(find.1).flatten()
 }

@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Cte, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind, VisitMut,
+    self, Cte, Ident, Query, SetExpr, TableAlias, TableFactor, TableWithJoins, UpdateTableFromKind,
     VisitorMut, With,
 };
 use sqlparser::dialect::PostgreSqlDialect;
@@ -15,6 +15,7 @@ use sqlparser::tokenizer::Token;
 
 use super::names;
 use super::token_reader::is_word;
+use super::walk::WalkMut;
 use crate::Error;
 use crate::error::StatementFault;
 
@@ -132,7 +133,7 @@ pub(crate) fn give(mut write: ast::Statement, with: With) -> ast::Statement {
         },
         _ => {}
     }
-    let _ = write.visit(&mut Give { with, depth: 0 });
+    let _ = write.walk_mut(&mut Give { with, depth: 0 });
     write
 }
 

@@ -11,6 +11,7 @@ use super::printed::{Around, Printed, Shape, Side, literal, number, operands, qu
 use super::printed_query::{ShownRelations, is_more_than_a_call};
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::parse::walk::visit_expressions;
 use crate::query::type_name::named_type;
 use crate::tree::Expr;
 use crate::types::SqlType;
@@ -325,7 +326,7 @@ impl Printer<'_, '_> {
     fn in_list(&mut self, value: &ast::Expr, list: &[ast::Expr], not: bool) -> Printed {
         let (symbol, quantifier) = if not { ("<>", "ALL") } else { ("=", "ANY") };
         let is_constant = |item: &ast::Expr| {
-            let named = ast::visit_expressions(item, |part| match part {
+            let named = visit_expressions(item, |part| match part {
                 ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_) => {
                     std::ops::ControlFlow::Break(())
                 }

@@ -9,6 +9,7 @@ use super::coercion::CastContext;
 use crate::catalog::is_temporary_schema;
 use crate::logical::placeholder::transaction_time;
 use crate::parse::names::fold;
+use crate::parse::walk::visit_expressions;
 use crate::types::{PackedKind, SqlType, Value};
 use crate::{Error, Result};
 
@@ -95,7 +96,7 @@ pub(crate) fn names_context_value(expr: &ast::Expr) -> bool {
         ast::Expr::Identifier(name) if name.quote_style.is_none() => is_bare_keyword(&fold(name)),
         _ => false,
     };
-    let found = ast::visit_expressions(expr, |expr| match names(expr) {
+    let found = visit_expressions(expr, |expr| match names(expr) {
         true => ControlFlow::Break(()),
         false => ControlFlow::Continue(()),
     });

@@ -22,6 +22,7 @@ use crate::Result;
 use crate::logical::dependent_join::{for_each_node, is_volatile};
 use crate::logical::stored_table::scanned_table;
 use crate::logical::work_table::is_work_table;
+use crate::parse::walk::{Walk, visit_relations};
 use crate::plan::is_bounded_by;
 use crate::tree::{Aggregate, Expr, Plan, SharedRows, TreeNode, TreeNodeRecursion};
 
@@ -70,9 +71,9 @@ pub(super) fn reads_open_recursion(plan: &Plan) -> Result<bool> {
 }
 
 /// How often something reads a relation of this name.
-pub(crate) fn mentions(query: &impl ast::Visit, name: &str) -> usize {
+pub(crate) fn mentions(query: &impl Walk, name: &str) -> usize {
     let mut times = 0;
-    let _ = ast::visit_relations(query, |relation| {
+    let _ = visit_relations(query, |relation| {
         if let [part] = relation.0.as_slice() {
             times += usize::from(part.as_ident().is_some_and(|ident| fold(ident) == name));
         }
@@ -101,7 +102,7 @@ fn is_read_whole(query: &ast::Query, name: &str) -> bool {
             }
         }
     }
-    ast::Visit::visit(query, &mut Whole(name)).is_break()
+    query.walk(&mut Whole(name)).is_break()
 }
 
 /// The groups that a query gives; `None`: it gives something else.

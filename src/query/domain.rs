@@ -12,6 +12,7 @@ use super::scope::{Scope, ScopeColumn};
 use crate::catalog::TypeDef;
 use crate::functions::{self, Volatility};
 use crate::parse;
+use crate::parse::walk::visit_expressions_mut;
 use crate::system::StatementContext;
 use crate::tree;
 use crate::types::{SqlType, Value};
@@ -109,7 +110,7 @@ pub(crate) fn check_domain_condition(ctx: &StatementContext, expr: &ast::Expr, t
 
 /// A domain's condition of a value that is this expression, in place of VALUE.
 pub(crate) fn condition_of_value(mut condition: ast::Expr, value: &ast::Expr) -> ast::Expr {
-    let _ = ast::visit_expressions_mut(&mut condition, |expr| {
+    let _ = visit_expressions_mut(&mut condition, |expr| {
         let is_value = matches!(expr, ast::Expr::Identifier(name) if fold(name) == VALUE);
         if is_value {
             expr.clone_from(value);

@@ -3,10 +3,11 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, Visit, Visitor};
+use sqlparser::ast::{self, Visitor};
 
 use super::bound::Bound;
 use crate::Result;
+use crate::parse::walk::Walk;
 
 /// Subqueries as they are written, with what they were bound to, once they were.
 #[derive(Default)]
@@ -17,7 +18,7 @@ impl GroupedSubqueries {
     pub(super) fn of(group_by: &ast::GroupByExpr) -> GroupedSubqueries {
         let mut found = GroupedSubqueries::default();
         if let ast::GroupByExpr::Expressions(exprs, _) = group_by {
-            let _ = exprs.visit(&mut found);
+            let _ = exprs.walk(&mut found);
         }
         found
     }

@@ -19,6 +19,7 @@ use crate::catalog::{Moment, TableDef, WantedVersions};
 use crate::error::StatementFault;
 use crate::logical::placeholder::transaction_time;
 use crate::parse::quoting::quote_ident;
+use crate::parse::walk::{visit_expressions, visit_expressions_mut};
 use crate::parse::{VERSION_TIME_END, VersionHint};
 use crate::table::one_version;
 use crate::tree::{Column, Expr, fold_constants};
@@ -228,7 +229,7 @@ impl Binder<'_> {
     fn general_moment(&mut self, written: &ast::Expr, open: &mut OpenMoments<'_>) -> Result<Moment> {
         let mut timed = written.clone();
         // All clocks are that of the statement.
-        let _: ControlFlow<()> = ast::visit_expressions_mut(&mut timed, |expr| {
+        let _: ControlFlow<()> = visit_expressions_mut(&mut timed, |expr| {
             if is_clock(expr)
                 && let ast::Expr::Function(call) = expr
             {
@@ -331,7 +332,7 @@ fn folded(bound: Bound) -> Result<Bound> {
 }
 
 fn has_subquery(written: &ast::Expr) -> bool {
-    let found = ast::visit_expressions(written, |expr| match expr {
+    let found = visit_expressions(written, |expr| match expr {
         ast::Expr::Subquery(_) | ast::Expr::Exists { .. } | ast::Expr::InSubquery { .. } => {
             ControlFlow::Break(())
         }

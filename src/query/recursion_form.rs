@@ -9,6 +9,7 @@ use super::aggregate::is_aggregate;
 use super::binder::{fault, fold};
 use super::cte_materialization::mentions;
 use crate::error::StatementFault;
+use crate::parse::walk::Walk;
 use crate::{Error, Result};
 
 /// The queries of a clause, each behind those that it names. Errors: 0A000 when two name each other.
@@ -166,7 +167,7 @@ impl Form<'_> {
         }
     }
 
-    fn no_reference(&self, part: &impl ast::Visit, place: Place) -> Result<()> {
+    fn no_reference(&self, part: &impl Walk, place: Place) -> Result<()> {
         match mentions(part, self.name) {
             0 => Ok(()),
             _ => Err(self.misplaced(place)),
@@ -194,8 +195,7 @@ impl Form<'_> {
 /// Whether a SELECT aggregates its rows.
 fn aggregates(select: &ast::Select) -> bool {
     let mut calls = Calls { queries: 0 };
-    ast::Visit::visit(&select.projection, &mut calls).is_break()
-        || ast::Visit::visit(&select.having, &mut calls).is_break()
+    select.projection.walk(&mut calls).is_break() || select.having.walk(&mut calls).is_break()
 }
 
 /// Looks for a call of an aggregate outside of subqueries.

@@ -3,12 +3,13 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{self, Visit, VisitMut, Visitor, VisitorMut};
+use sqlparser::ast::{self, Visitor, VisitorMut};
 
 use super::is_aggregate;
 use crate::Result;
 use crate::catalog::{BodyKind, Language, RoutineDef};
 use crate::functions;
+use crate::parse::walk::{Walk, WalkMut};
 use crate::parse::{ParsedStatement, kind::is_select_into, names, parse, with_write::has_writes};
 
 /// What of a function's body is known from its text.
@@ -58,7 +59,7 @@ fn query_of(statement: &ParsedStatement) -> Option<ast::Query> {
     match &statement.ast {
         ast::Statement::Query(query) if is_plain && !is_select_into(query) && !has_writes(query) => {
             let mut query = query.as_ref().clone();
-            let _ = VisitMut::visit(&mut query, &mut Parameters);
+            let _ = query.walk_mut(&mut Parameters);
             Some(query)
         }
         _ => None,
@@ -105,7 +106,7 @@ pub(super) fn expression_of(query: &ast::Query) -> Option<&ast::Expr> {
         return None;
     };
     let mut gathers = Gathers(false);
-    let _ = expr.visit(&mut gathers);
+    let _ = expr.walk(&mut gathers);
     (!gathers.0).then_some(expr)
 }
 
@@ -128,7 +129,7 @@ impl Visitor for Gathers {
 /// How often a query names an argument, by its name or its number.
 pub(super) fn uses_of(query: &ast::Query, names: &[String]) -> usize {
     let mut uses = Uses { names, found: 0 };
-    let _ = query.visit(&mut uses);
+    let _ = query.walk(&mut uses);
     uses.found
 }
 

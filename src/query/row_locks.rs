@@ -17,6 +17,7 @@ use crate::error::StatementFault;
 use crate::functions;
 use crate::parse::row_locks::{LockStrength, LockingClause, locking_clauses};
 use crate::parse::text_place;
+use crate::parse::walk::Walk;
 use crate::tree::{Expr, Plan};
 use crate::{Error, Result};
 
@@ -202,8 +203,8 @@ fn obstacle(select: &ast::Select, query: &ast::Query) -> Option<&'static str> {
         ast::GroupByExpr::Expressions(exprs, _) => !exprs.is_empty(),
     };
     let mut calls = Calls::default();
-    let _ = ast::Visit::visit(&select.projection, &mut calls);
-    let _ = ast::Visit::visit(&query.order_by, &mut calls);
+    let _ = select.projection.walk(&mut calls);
+    let _ = query.order_by.walk(&mut calls);
     let obstacles = [
         (select.distinct.is_some(), "DISTINCT clause"),
         (groups, "GROUP BY clause"),

@@ -12,13 +12,13 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, ObjectName, SetExpr, Visit,
-    Visitor,
+    self, BinaryOperator, Expr, FunctionArg, FunctionArgExpr, GroupByExpr, ObjectName, SetExpr, Visitor,
 };
 
 use crate::catalog::Object;
 use crate::parse::command::Command;
 use crate::parse::explain_options::Options;
+use crate::parse::walk::Walk;
 use crate::parse::{ParsedStatement, TEXT_BYTES_MAX, names};
 use crate::query::{WINDOW_FUNCTIONS, is_aggregate, is_bounded_call};
 use crate::system::StatementContext;
@@ -77,7 +77,7 @@ impl Effort {
         if matches!(parsed.command, Some(Command::Copy(_))) {
             return Effort::Unbounded;
         }
-        if text.len() > TEXT_BYTES_MAX || statement.visit(&mut found).is_break() {
+        if text.len() > TEXT_BYTES_MAX || statement.walk(&mut found).is_break() {
             return Effort::Unbounded;
         }
         let own = usize::from(matches!(

@@ -23,9 +23,10 @@ mod write;
 
 use std::ops::ControlFlow;
 
+use crate::parse::walk::WalkMut;
 use sqlparser::ast::{
     CreateTableOptions, Expr, FunctionArguments, GroupByExpr, HiveDistributionStyle, NullsDistinctOption,
-    Query, Select, SetQuantifier, Statement, TableFactor, VisitMut, VisitorMut,
+    Query, Select, SetQuantifier, Statement, TableFactor, VisitorMut,
 };
 
 /// Takes a struct apart: `fields!(check, value, Type { field: verdict, … })`.
@@ -83,7 +84,7 @@ impl Probe for () {
 
 /// Goes through a whole statement. Breaks with what of it nobody reads.
 pub(crate) fn check(statement: &mut Statement, probe: impl Probe) -> Flow {
-    statement.visit(&mut TreeCheck { probe })
+    statement.walk_mut(&mut TreeCheck { probe })
 }
 
 struct TreeCheck<P> {

@@ -9,6 +9,7 @@ use super::row_expression::check_no_subquery;
 use crate::catalog::{Access, ColumnDefault, Object, RelationName};
 use crate::error::StatementFault;
 use crate::parse::names;
+use crate::parse::walk::{visit_expressions, visit_expressions_mut};
 use crate::query;
 use crate::sql::dml;
 use crate::system::StatementContext;
@@ -103,11 +104,10 @@ fn without_own_cast<'e>(ctx: &StatementContext, expr: &'e Expr, ty: &SqlType) ->
 /// The expression with the sequences that it names by their oids, so that they may be renamed; and the oids. Errors: 42P01.
 fn with_sequences_by_oid(ctx: &StatementContext, expr: &Expr) -> Result<(Expr, Vec<u32>)> {
     let (mut expr, mut sequences) = (expr.clone(), Vec::new());
-    let visited =
-        ast::visit_expressions_mut(&mut expr, |expr| match name_by_oid(ctx, expr, &mut sequences) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => ControlFlow::Break(error),
-        });
+    let visited = visit_expressions_mut(&mut expr, |expr| match name_by_oid(ctx, expr, &mut sequences) {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(error),
+    });
     match visited {
         ControlFlow::Break(error) => Err(error),
         ControlFlow::Continue(()) => Ok((expr, sequences)),
@@ -211,7 +211,7 @@ fn next_value_of(expr: &Expr) -> Option<u32> {
 
 /// Whether a function is called: what it gives may be another value when a row is written.
 fn calls_a_function(expr: &Expr) -> bool {
-    let found = ast::visit_expressions(expr, |expr| match expr {
+    let found = visit_expressions(expr, |expr| match expr {
         Expr::Function(_) => std::ops::ControlFlow::Break(()),
         _ => std::ops::ControlFlow::Continue(()),
     });
@@ -221,7 +221,7 @@ fn calls_a_function(expr: &Expr) -> bool {
 /// Whether each row would get a value of its own.
 pub(super) fn is_volatile(expr: &Expr) -> bool {
     let mut volatile = false;
-    let _ = ast::visit_expressions(expr, |expr| {
+    let _ = visit_expressions(expr, |expr| {
         if let Expr::Function(function) = expr {
             let name = function
                 .name

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{Ident, ObjectName, Visit, Visitor};
+use sqlparser::ast::{Ident, ObjectName, Visitor};
 
 use super::new_relation::NewRelation;
 use super::routine_ref::{found_routine, shown_types};
@@ -21,6 +21,7 @@ use crate::parse::names;
 use crate::parse::routine::{
     NewRoutine, PassedAs, RoutineChange, RoutineOption, RoutineRef, RoutineWord, WrittenBody,
 };
+use crate::parse::walk::{Walk, visit_relations};
 use crate::query::RoutineBody;
 use crate::sql::plpgsql;
 use crate::sql::routine::check_sql_body;
@@ -408,7 +409,7 @@ fn objects_read(ctx: &StatementContext, routine: &RoutineDef) -> Result<Vec<u32>
                 oids.extend(found.map(|found| found.oid()));
             }
         }
-        let _ = statement.ast.visit(&mut named);
+        let _ = statement.ast.walk(&mut named);
     }
     for name in &named.functions {
         let (schema, name) = names::relation_name(name)?;
@@ -424,7 +425,7 @@ fn objects_read(ctx: &StatementContext, routine: &RoutineDef) -> Result<Vec<u32>
 
 fn relations_of(statement: &sqlparser::ast::Statement) -> Vec<ObjectName> {
     let mut found = Vec::new();
-    let _ = sqlparser::ast::visit_relations(statement, |name| {
+    let _ = visit_relations(statement, |name| {
         found.push(name.clone());
         ControlFlow::<()>::Continue(())
     });

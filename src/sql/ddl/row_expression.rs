@@ -3,19 +3,20 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, Expr, Ident};
+use sqlparser::ast::{Expr, Ident};
 
 use crate::catalog::ColumnDef;
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
+use crate::parse::walk::{visit_expressions, visit_expressions_mut};
 use crate::sql::dml;
 use crate::{Error, Result};
 
 /// Errors: 0A000. `place`: what the expression is, in PostgreSQL's words.
 pub(in crate::sql) fn check_no_subquery(expr: &Expr, place: &str) -> Result<()> {
-    let found = ast::visit_expressions(expr, |expr| match expr {
+    let found = visit_expressions(expr, |expr| match expr {
         Expr::Subquery(_) | Expr::Exists { .. } | Expr::InSubquery { .. } => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -32,7 +33,7 @@ pub(in crate::sql) fn check_no_subquery(expr: &Expr, place: &str) -> Result<()> 
 /// The expression with `a` for `t.a`.
 pub(super) fn without_table(expr: &Expr, table: &str) -> Expr {
     let mut expr = expr.clone();
-    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+    let _ = visit_expressions_mut(&mut expr, |expr| {
         if let Expr::CompoundIdentifier(parts) = expr
             && let [relation, column] = parts.as_slice()
             && names::fold(relation) == table
@@ -47,7 +48,7 @@ pub(super) fn without_table(expr: &Expr, table: &str) -> Expr {
 /// The ids of the columns that an expression names, rising. (What it names besides is for binding to say.)
 pub(super) fn columns_named(expr: &Expr, columns: &[ColumnDef]) -> Vec<ColumnId> {
     let mut ids = Vec::new();
-    let _ = ast::visit_expressions(expr, |expr| {
+    let _ = visit_expressions(expr, |expr| {
         if let Expr::Identifier(name) = expr {
             let name = names::fold(name);
             let named = columns
@@ -65,7 +66,7 @@ pub(super) fn columns_named(expr: &Expr, columns: &[ColumnDef]) -> Vec<ColumnId>
 /// The text of an expression with a column's new name. Errors: `Corrupt`.
 pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<String> {
     let mut expr = dml::parse_expression(sql)?;
-    let _ = ast::visit_expressions_mut(&mut expr, |expr| {
+    let _ = visit_expressions_mut(&mut expr, |expr| {
         if let Expr::Identifier(name) = expr
             && names::fold(name) == old
         {

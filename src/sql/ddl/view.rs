@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visit, Visitor};
+use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visitor};
 
 use super::new_relation::{NewRelation, make_schema};
 use super::{notice, view_options};
@@ -16,6 +16,7 @@ use crate::parse::definition::Persistence;
 use crate::parse::names;
 use crate::parse::row_expansion::row_expanded;
 use crate::parse::row_locks::without_row_locks;
+use crate::parse::walk::Walk;
 use crate::parse::with_write::{has_writes, with_writes};
 use crate::query;
 use crate::scan::OutputColumn;
@@ -225,7 +226,7 @@ fn has_wildcard(query: &Query) -> bool {
             }
         }
     }
-    query.visit(&mut Wildcards).is_break()
+    query.walk(&mut Wildcards).is_break()
 }
 
 /// The oids of the relations that a query names, CTEs left out.
@@ -257,6 +258,6 @@ pub(super) fn relations_read(ctx: &StatementContext, query: &Query) -> Vec<u32> 
         ctes: BTreeSet::new(),
         oids: BTreeSet::new(),
     };
-    let _ = query.visit(&mut read);
+    let _ = query.walk(&mut read);
     read.oids.into_iter().collect()
 }

@@ -6,13 +6,14 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, Visit, VisitMut,
-    Visitor, VisitorMut,
+    self, Expr, Ident, ObjectName, ObjectNamePart, Query, SetExpr, TableAlias, TableFactor, Visitor,
+    VisitorMut,
 };
 
 use crate::catalog::{Access, CatalogWriter, Relation, RelationName, TableDef, ViewDef};
 use crate::parse::names;
 use crate::parse::parse_query;
+use crate::parse::walk::{Walk, WalkMut};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -132,7 +133,7 @@ impl Renamed<'_> {
             search_path,
             ctes: ctes_of(&query),
         };
-        let _ = VisitMut::visit(&mut *query, &mut pin);
+        let _ = query.walk_mut(&mut pin);
         Ok(view.with_query(query.to_string()))
     }
 
@@ -158,7 +159,7 @@ fn ctes_of(query: &Query) -> BTreeSet<String> {
         }
     }
     let mut ctes = Ctes(BTreeSet::new());
-    let _ = query.visit(&mut ctes);
+    let _ = query.walk(&mut ctes);
     ctes.0
 }
 

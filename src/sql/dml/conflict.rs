@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use arrow::array::{BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{concat_batches, filter_record_batch, not};
-use sqlparser::ast::{
-    self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, VisitMut, VisitorMut,
-};
+use sqlparser::ast::{self, ConflictTarget, Expr, Ident, OnConflictAction, OnInsert, SelectItem, VisitorMut};
 
 use super::assign::with_columns;
 use super::conflict_keys::ConflictKeys;
@@ -24,6 +22,7 @@ use crate::codec::keyspace::IndexId;
 use crate::error::StatementFault;
 use crate::parse::duplicate_key::is_primary_key;
 use crate::parse::names;
+use crate::parse::walk::WalkMut;
 use crate::query::{Clause, RowQuery, RowRelation, plan_row_query};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -136,7 +135,7 @@ fn written_update<'u>(
                 subqueries: 0,
             };
             for assignment in &mut update.assignments {
-                let _ = VisitMut::visit(&mut assignment.value, &mut qualifier);
+                let _ = assignment.value.walk_mut(&mut qualifier);
             }
             Cow::Owned(update)
         }

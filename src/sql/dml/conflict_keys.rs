@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident, visit_expressions_mut};
+use sqlparser::ast::{BinaryOperator, Expr, Ident};
 
 use super::generated_columns::computed_type;
 use super::target::Target;
@@ -10,6 +10,7 @@ use crate::catalog::{IndexDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::conflict_target::{self, ConflictKey};
 use crate::parse::names;
+use crate::parse::walk::visit_expressions_mut;
 use crate::query::{Clause, condition_text, index_condition};
 use crate::system::StatementContext;
 use crate::{Error, Result};

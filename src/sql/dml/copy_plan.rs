@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array};
 use arrow::compute::interleave;
-use sqlparser::ast::{self, Ident, ObjectName, Visit, Visitor};
+use sqlparser::ast::{self, Ident, ObjectName, Visitor};
 
 use super::default::DefaultPlan;
 use super::named_columns::NamedColumns;
@@ -16,6 +16,7 @@ use super::row_expressions::RowExpressions;
 use super::target::{Target, undefined_column};
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
 use crate::error::StatementFault;
+use crate::parse::walk::Walk;
 use crate::parse::{names, text_place};
 use crate::query::{Clause, RowQuery};
 use crate::system::StatementContext;
@@ -295,7 +296,7 @@ pub(crate) fn check_copied(table: &TableDef, columns: impl Iterator<Item = Strin
 /// Errors: those of the condition, 42P10 where it takes a generated column, 0A000 for a subquery.
 fn bind_condition(ctx: &StatementContext, target: &Target, selection: &ast::Expr) -> Result<RowExpressions> {
     let mut refused = Refused { target, error: None };
-    let _ = selection.visit(&mut refused);
+    let _ = selection.walk(&mut refused);
     if let Some(error) = refused.error {
         return Err(error);
     }

@@ -4,11 +4,12 @@
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Expr, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, VisitMut,
-    VisitorMut, WildcardAdditionalOptions,
+    self, Expr, Ident, ObjectName, SelectItem, SelectItemQualifiedWildcardKind, TableFactor, VisitorMut,
+    WildcardAdditionalOptions,
 };
 
 use super::target::Target;
+use crate::parse::walk::WalkMut;
 use crate::parse::{names, parse_query};
 use crate::query::{RowColumn, RowRelation};
 use crate::types::SqlType;
@@ -91,7 +92,7 @@ pub(super) fn with_action(
     let mut items = items.to_vec();
     let mut tells = Tells(false);
     for item in &mut items {
-        let _ = item.visit(&mut tells);
+        let _ = item.walk_mut(&mut tells);
     }
     if !tells.0 {
         return None;

@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use sqlparser::ast::{
-    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, SetExpr, Visit, Visitor,
+    self, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Query, SelectItem, SetExpr, Visitor,
 };
 
 use crate::parse::names::fold;
+use crate::parse::walk::Walk;
 
 /// The names in a write.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +24,7 @@ impl NamedColumns {
     pub(super) fn of_insert(insert: &ast::Insert, listed: &[String]) -> NamedColumns {
         let mut named = NamedColumns::default();
         named.names.extend(listed.iter().cloned());
-        let _ = insert.visit(&mut named);
+        let _ = insert.walk(&mut named);
         if let Some(ast::OnInsert::OnConflict(conflict)) = &insert.on
             && let ast::OnConflictAction::DoUpdate(update) = &conflict.action
         {
@@ -36,7 +37,7 @@ impl NamedColumns {
     /// Those of an UPDATE.
     pub(super) fn of_update(update: &ast::Update) -> NamedColumns {
         let mut named = NamedColumns::default();
-        let _ = update.visit(&mut named);
+        let _ = update.walk(&mut named);
         named.assigned(&update.assignments);
         named.returned(update.returning.as_deref());
         named
@@ -45,7 +46,7 @@ impl NamedColumns {
     /// Those of a DELETE.
     pub(super) fn of_delete(delete: &ast::Delete) -> NamedColumns {
         let mut named = NamedColumns::default();
-        let _ = delete.visit(&mut named);
+        let _ = delete.walk(&mut named);
         named.returned(delete.returning.as_deref());
         named
     }
@@ -55,7 +56,7 @@ impl NamedColumns {
         let mut named = NamedColumns::default();
         named.names.extend(listed.iter().cloned());
         if let Some(selection) = selection {
-            let _ = selection.visit(&mut named);
+            let _ = selection.walk(&mut named);
         }
         named
     }
@@ -63,7 +64,7 @@ impl NamedColumns {
     /// Those of a MERGE, which inserts whole rows where it lists no columns.
     pub(super) fn of_merge(merge: &ast::Merge) -> NamedColumns {
         let mut named = NamedColumns::default();
-        let _ = merge.visit(&mut named);
+        let _ = merge.walk(&mut named);
         for clause in &merge.clauses {
             match &clause.action {
                 ast::MergeAction::Update(update) => named.assigned(&update.assignments),

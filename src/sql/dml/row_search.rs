@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema};
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
-use sqlparser::ast::{Expr, ObjectName, Visit, Visitor};
+use sqlparser::ast::{Expr, ObjectName, Visitor};
 
 use super::row_buffer::RowBuffer;
 use super::target::Target;
@@ -15,6 +15,7 @@ use crate::logical::placeholder::Constants;
 use crate::operators::recheck::Recheck;
 use crate::operators::row_locks::TableRowLocks;
 use crate::parse::current_of::cursor_of;
+use crate::parse::walk::Walk;
 use crate::query::{FoundPlan, Observation, Others, QueryPlan, RowRelation, TargetRows, plan_target_rows};
 use crate::sql::relation::get_relation;
 use crate::store::LockMode;
@@ -214,7 +215,7 @@ pub(super) fn append_beside(
 }
 
 /// Whether a query, or a part of one, names the table, or a view (which may read it).
-pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &TableDef) -> bool {
+pub(super) fn reads_table(ctx: &StatementContext, query: &impl Walk, table: &TableDef) -> bool {
     struct Reads<'a>(&'a StatementContext, u32);
     impl Visitor for Reads<'_> {
         type Break = ();
@@ -226,5 +227,5 @@ pub(super) fn reads_table(ctx: &StatementContext, query: &impl Visit, table: &Ta
             }
         }
     }
-    query.visit(&mut Reads(ctx, table.oid)).is_break()
+    query.walk(&mut Reads(ctx, table.oid)).is_break()
 }

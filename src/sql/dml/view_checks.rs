@@ -11,11 +11,12 @@
 use std::ops::ControlFlow;
 
 use arrow::array::RecordBatch;
-use sqlparser::ast::{Expr, VisitMut, VisitorMut};
+use sqlparser::ast::{Expr, VisitorMut};
 
 use super::row_checks::RowChecks;
 use crate::Result;
 use crate::catalog::TableDef;
+use crate::parse::walk::WalkMut;
 use crate::system::StatementContext;
 
 /// A condition of a view that rows written through it must satisfy.
@@ -30,7 +31,7 @@ pub(super) struct ViewCheck {
 impl ViewCheck {
     /// The check over columns of what the relation shows that it is over now. `columns`: what its columns are.
     pub(super) fn of_shown(&mut self, columns: &[(String, Expr)]) {
-        let _ = self.condition.visit(&mut ShownColumns { columns });
+        let _ = self.condition.walk_mut(&mut ShownColumns { columns });
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, Expr, Ident, ObjectName, SelectItem, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{self, Expr, Ident, ObjectName, SelectItem, TableFactor, VisitorMut};
 
 use crate::Result;
 use crate::catalog::{Access, Object, RelationName, ShownRelation};
 use crate::functions::is_set_returning;
 use crate::parse::names::{self, fold};
+use crate::parse::walk::{Walk, WalkMut};
 use crate::query::is_aggregate;
 use crate::system::StatementContext;
 
@@ -145,14 +146,14 @@ impl ShownRows {
     /// several.
     fn of_table(&self, expr: &Expr, called: &str) -> std::result::Result<Expr, Option<&'static str>> {
         let mut expr = expr.clone();
-        if let ControlFlow::Break(why) = ast::Visit::visit(&expr, &mut OneOfEachRow) {
+        if let ControlFlow::Break(why) = expr.walk(&mut OneOfEachRow) {
             return Err(why);
         }
         let mut meanings = Meanings {
             columns: &self.columns,
             called,
         };
-        match expr.visit(&mut meanings) {
+        match expr.walk_mut(&mut meanings) {
             ControlFlow::Continue(()) => Ok(expr),
             ControlFlow::Break(()) => Err(None),
         }

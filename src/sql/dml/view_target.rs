@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{self, Expr, ObjectName, SelectItem, TableFactor, VisitMut, VisitorMut};
+use sqlparser::ast::{self, Expr, ObjectName, SelectItem, TableFactor, VisitorMut};
 
 use super::target::column_name;
 use super::view_checks::ViewCheck;
@@ -20,6 +20,7 @@ use super::view_rows::{ShownRows, both, last_name, quoted};
 use crate::catalog::{Access, CheckOption, Object, ShownRelation, ViewDef};
 use crate::parse::names::fold;
 use crate::parse::unread_words;
+use crate::parse::walk::WalkMut;
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -259,7 +260,7 @@ impl ShownTable {
             inserts: matches!(statement, ast::Statement::Insert(_)),
             queries: 0,
         };
-        if let ControlFlow::Break(error) = statement.visit(&mut references) {
+        if let ControlFlow::Break(error) = statement.walk_mut(&mut references) {
             return Err(error);
         }
         if let Some(condition) = &self.condition {
@@ -427,7 +428,7 @@ impl ShownTable {
 
 /// An expression over a table's columns, where a statement calls the table so.
 fn over(mut expr: Expr, called: &str) -> Expr {
-    let _ = expr.visit(&mut OwnNames { called });
+    let _ = expr.walk_mut(&mut OwnNames { called });
     expr
 }
 

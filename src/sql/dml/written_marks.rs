@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 
 use arrow::array::{BooleanArray, RecordBatch};
 use arrow::compute::kernels::zip::zip;
-use sqlparser::ast::{self, SelectItem, visit_expressions};
+use sqlparser::ast::{self, SelectItem};
 
 use super::assign::repeated;
 use super::row_search::append_beside;
+use crate::parse::walk::visit_expressions;
 use crate::query::written_marks;
 use crate::types::Value;
 use crate::{Error, Result};
