@@ -21,6 +21,7 @@ use super::compare;
 use super::definition::{Body, Volatility};
 use super::mismatched_types;
 use super::routine;
+use super::sequence::SEQUENCE_CALLS;
 use super::size::{BatchBytes, within_memory};
 use super::value_array::{ScalarValue, array_of_scalar, scalar_at};
 use crate::system::datafusion_error::{from_arrow, to_datafusion};
@@ -133,6 +134,13 @@ impl BoundFunction {
             true => Ok(None),
             false => scalar_at(&result, 0).map(Some),
         }
+    }
+
+    /// Whether it does more than answer, or tells what others have done: the order of calls counts.
+    pub fn acts(&self) -> bool {
+        let may_act =
+            matches!(self.body, Body::Routine(..)) || SEQUENCE_CALLS.contains(&self.name.as_str());
+        self.volatility == Volatility::Volatile && may_act
     }
 
     /// As DataFusion's operators call it.

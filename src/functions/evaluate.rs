@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
-use arrow::compute::filter_record_batch;
+use arrow::compute::{concat_batches, filter_record_batch};
 use arrow::datatypes::SchemaRef;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::ColumnarValue;
-use datafusion_physical_expr::PhysicalExpr;
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion_physical_expr_common::physical_expr::is_volatile;
 
+use super::bound_function::bound_function_of;
 use crate::error::Limit;
 use crate::system::datafusion_error::{from_datafusion, query_memory_exceeded};
 use crate::{Error, Result};
@@ -40,12 +42,31 @@ pub(crate) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> 
     filter_record_batch(batch, &truth(condition, batch)?).map_err(Error::arrow)
 }
 
+/// Whether one call in the expressions may change what another gives: rows are to be computed one at a time.
+pub(crate) fn act_together(columns: &[Arc<dyn PhysicalExpr>]) -> bool {
+    let mut acting = 0;
+    for column in columns {
+        // The closure does not fail.
+        let _ = column.apply(|expr| {
+            let call = expr.downcast_ref::<ScalarFunctionExpr>();
+            let function = call.and_then(|call| bound_function_of(call.fun()));
+            acting += usize::from(function.is_some_and(|function| function.acts()));
+            Ok(TreeNodeRecursion::Continue)
+        });
+    }
+    acting > 1
+}
+
 /// A batch of what the expressions give.
 pub(crate) fn project(
     columns: &[Arc<dyn PhysicalExpr>],
     schema: &SchemaRef,
     batch: &RecordBatch,
 ) -> Result<RecordBatch> {
+    if batch.num_rows() > 1 && act_together(columns) {
+        let rows = (0..batch.num_rows()).map(|row| project(columns, schema, &batch.slice(row, 1)));
+        return concat_batches(schema, &rows.collect::<Result<Vec<_>>>()?).map_err(Error::arrow);
+    }
     let arrays = columns
         .iter()
         .map(|column| values(column, batch))

@@ -158,6 +158,7 @@ pub use routine::RoutineForm;
 pub(crate) use routine_name::function_by_oid;
 pub use row_limit::{LimitClause, WITHIN_LIMIT, row_count};
 pub use row_stamp::{ROW_STAMP, ROW_STAMP_OR_NULL};
+pub use sequence::SEQUENCE_CALLS;
 pub use server::note_server_start;
 
 /// A function was called with other types than its registration says: a bug in us.

@@ -13,6 +13,9 @@ use crate::system::pg_catalog::CatalogContext;
 use crate::system::sequence_values::{next_values, set_value};
 use crate::table::SequenceState;
 
+/// Those that tell what others have done to a sequence, or do something to it.
+pub const SEQUENCE_CALLS: [&str; 4] = ["nextval", "currval", "lastval", "setval"];
+
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::catalog("nextval", &[T::Regclass], T::Int8, next).volatile(),
     FunctionDef::catalog("currval", &[T::Regclass], T::Int8, |b, c| {

@@ -39,6 +39,7 @@ pub mod planner;
 pub mod planning;
 mod ranked_rows;
 pub(crate) mod recheck;
+mod row_by_row;
 pub mod row_expressions;
 pub(crate) mod row_locks;
 pub mod rows_exec;

@@ -9,6 +9,7 @@ use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::coop::CooperativeExec;
 use datafusion_physical_plan::execution_plan::SchedulingType;
 
+use super::row_by_row::RowByRow;
 use super::varying_columns::VaryingColumns;
 use super::window_memory::WindowMemory;
 
@@ -29,7 +30,10 @@ pub(super) fn with_pauses(plan: Arc<dyn ExecutionPlan>) -> DataFusionResult<Arc<
     .data()
 }
 
-/// Whether a node only passes rows on, to pause, to count them or to say what is known of them, which EXPLAIN leaves out.
+/// Whether a node only passes rows on, to pause, to count them, one at a time or to say what is known of them, which EXPLAIN leaves out.
 pub fn is_pause(plan: &dyn ExecutionPlan) -> bool {
-    plan.name() == "CooperativeExec" || plan.is::<WindowMemory>() || plan.is::<VaryingColumns>()
+    plan.name() == "CooperativeExec"
+        || plan.is::<WindowMemory>()
+        || plan.is::<VaryingColumns>()
+        || plan.is::<RowByRow>()
 }

@@ -10,6 +10,8 @@ use datafusion_physical_plan::async_func::{AsyncFuncExec, AsyncMapper};
 use datafusion_physical_plan::projection::{ProjectionExec, ProjectionExpr};
 
 use super::{Builder, Operator};
+use crate::functions::evaluate::act_together;
+use crate::operators::row_by_row::RowByRow;
 use crate::operators::varying_columns::VaryingColumns;
 use crate::tree::{Expr, RowSchema, RowSchemaRef};
 
@@ -28,7 +30,10 @@ pub(super) fn projected(
 ) -> DataFusionResult<Operator> {
     let (exprs, names): (Vec<_>, Vec<_>) = named.into_iter().unzip();
     let varying: Vec<bool> = exprs.iter().map(is_volatile).collect();
-    let (exprs, input) = waited_for(exprs, input)?;
+    let (exprs, mut input) = waited_for(exprs, input)?;
+    if act_together(&exprs) {
+        input = RowByRow::of(input);
+    }
     let columns = exprs.into_iter().zip(names);
     let columns = columns.map(|(expr, alias)| ProjectionExpr { expr, alias });
     let projection = ProjectionExec::try_new_with_schema_metadata(columns, input, schema.as_arrow())?;

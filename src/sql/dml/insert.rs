@@ -251,7 +251,7 @@ impl InsertPlan {
         match &self.source {
             Source::Defaults => writer.write(Vec::new(), 1).await?,
             Source::Values(values) => {
-                let given = values.arrays(ctx, &self.target.table).await?;
+                let given = values.arrays(ctx, &self.target.table, &self.rows).await?;
                 writer.write(given, values.rows).await?;
             }
             Source::Query(query) => writer.write_query(query, observation).await?,

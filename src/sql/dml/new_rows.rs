@@ -89,6 +89,22 @@ impl NewRows {
         with_generated(ctx, table, batch).map(Some)
     }
 
+    /// The columns of one row before a position whose defaults are asked for. Errors: those of the defaults.
+    pub(super) async fn defaults_before(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        end: usize,
+    ) -> Result<Vec<(usize, ArrayRef)>> {
+        let mut arrays = Vec::new();
+        for (position, column) in self.columns.iter().enumerate().take(end) {
+            if let NewColumn::Default(default) = column {
+                arrays.push((position, default.array(ctx, table, position, 1).await?));
+            }
+        }
+        Ok(arrays)
+    }
+
     /// `count` whole rows of what the statement gives, by position. Errors: those of defaults and of generated columns.
     pub(super) async fn fill(
         &self,

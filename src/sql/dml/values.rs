@@ -1,16 +1,22 @@
 //! `ValuesPlan`: the rows of VALUES in an INSERT, bound: constants are converted once, each run fills in the rest.
 
+use std::ops::ControlFlow;
+
 use arrow::array::ArrayRef;
 use sqlparser::ast::{Expr, Parens};
 
 use super::cell::{Cell, CellValues, Cells, decide_parameter, is_default};
 use super::default::DefaultPlan;
 use super::generated_columns::{Writing, check_writable, is_left_out};
+use super::new_rows::NewRows;
 use super::target::Target;
 use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
+use crate::functions::SEQUENCE_CALLS;
+use crate::parse::names::fold;
 use crate::parse::unread_words::Overriding;
+use crate::parse::walk::visit_expressions;
 use crate::query::Clause;
 use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
@@ -24,6 +30,9 @@ pub(super) struct ValuesPlan {
     cells: Cells,
     /// Dynamic columns that the table does not have yet, each with a cell and its expression for each row.
     unwritten: Vec<(String, Vec<(Cell, Expr)>)>,
+    /// Of one row: the position of the first column whose cell asks a sequence. The defaults of the columns before it come first, so that
+    /// it sees what they took.
+    sequence_asked: Option<usize>,
 }
 
 /// The cells of one column.
@@ -77,6 +86,14 @@ impl ValuesPlan {
             columns: Vec::with_capacity(width),
             cells: evaluator,
             unwritten: Vec::new(),
+            sequence_asked: match rows {
+                [row] => {
+                    let cells = row.content.iter().zip(&positions);
+                    let asking = cells.filter(|(expr, _)| asks_sequence(expr));
+                    asking.filter_map(|(_, position)| *position).min()
+                }
+                _ => None,
+            },
         };
         let mut by_column: Vec<Vec<Cell>> = (0..width).map(|_| Vec::with_capacity(rows.len())).collect();
         for (number, cell) in cells.into_iter().enumerate() {
@@ -142,13 +159,28 @@ impl ValuesPlan {
         self.arrays_of(ctx, table, columns.into_iter()).await.map(Some)
     }
 
-    /// The columns that are given, by position. Errors: those of the expressions and of the assignment.
+    /// The columns that are given, by position, and those of `rows` whose defaults come before. Errors: those of the expressions and of
+    /// the assignment.
     pub(super) async fn arrays(
         &self,
         ctx: &StatementContext,
         table: &TableDef,
+        rows: &NewRows,
     ) -> Result<Vec<(usize, ArrayRef)>> {
-        self.arrays_of(ctx, table, self.columns.iter()).await
+        let Some(asked) = self.sequence_asked else {
+            return self.arrays_of(ctx, table, self.columns.iter()).await;
+        };
+        let is_before = |column: &ValuesColumn| column.default.is_some() && column.position < asked;
+        let mut arrays = rows.defaults_before(ctx, table, asked).await?;
+        for column in self.columns.iter().filter(|column| is_before(column)) {
+            if let Some(default) = &column.default {
+                let array = default.array(ctx, table, column.position, self.rows).await?;
+                arrays.push((column.position, array));
+            }
+        }
+        let others = self.columns.iter().filter(|column| !is_before(column));
+        arrays.extend(self.arrays_of(ctx, table, others).await?);
+        Ok(arrays)
     }
 
     async fn arrays_of(
@@ -198,6 +230,20 @@ impl ValuesColumn {
         }
         Ok(builder.finish())
     }
+}
+
+fn asks_sequence(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |expr| {
+        let Expr::Function(function) = expr else {
+            return ControlFlow::Continue(());
+        };
+        let name = function.name.0.last().and_then(|part| part.as_ident());
+        match name.is_some_and(|name| SEQUENCE_CALLS.contains(&fold(name).as_str())) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    found.is_break()
 }
 
 fn bind_column<'e>(
