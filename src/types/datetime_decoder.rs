@@ -12,9 +12,6 @@ use super::zone_abbreviations::abbreviated_zone;
 /// 4714-11-24 BC, where Julian days begin: the first date PostgreSQL has.
 pub(super) const DAYS_MIN: i64 = -2_440_588;
 
-/// The fewest letters before the offset of a zone that is written as POSIX does.
-const ZONE_LETTERS_MIN: usize = 3;
-
 /// What a session's clocks show.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionClock {
@@ -24,10 +21,10 @@ pub(super) struct SessionClock {
     pub(super) now_us: Option<i64>,
 }
 
-/// The zone of a name; one that POSIX means has letters.
+/// The zone of a name; one that POSIX means begins with a letter.
 fn zone_called(name: &str) -> Option<Zone> {
-    let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
-    Zone::of_name(name).filter(|zone| matches!(zone, Zone::Named(_)) || letters >= ZONE_LETTERS_MIN)
+    let has_letters = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    Zone::of_name(name).filter(|zone| matches!(zone, Zone::Named(_)) || has_letters)
 }
 
 /// The days since 1970-01-01 on which a timestamp falls.
@@ -66,6 +63,8 @@ struct Decoder {
     session: SessionClock,
     order: DateOrder,
     time_only: bool,
+    /// The next token may be a whole date.
+    may_be_date: bool,
     year: Option<i32>,
     month: Option<i32>,
     day: Option<i32>,
@@ -100,8 +99,14 @@ pub(super) fn decode(
         }
     }
     let mut decoder = Decoder::new(clock, order, time_only);
+    let shape_at = |at: usize| tokens.get(at).map(|(shape, _)| *shape);
     for (i, (shape, token)) in tokens.iter().enumerate() {
-        decoder.take(*shape, token, tokens.get(i + 1).map(|(shape, _)| *shape))?;
+        // Before a time alone a date may stand, where what follows tells that it is one.
+        decoder.may_be_date = !time_only
+            || i == 0
+                && tokens.len() > 1
+                && (shape_at(1) == Some(Shape::Time) || shape_at(tokens.len() - 1) == Some(Shape::Date));
+        decoder.take(*shape, token, shape_at(i + 1))?;
     }
     decoder.finish()
 }
@@ -112,6 +117,7 @@ impl Decoder {
             session,
             order,
             time_only,
+            may_be_date: !time_only,
             year: None,
             month: None,
             day: None,
@@ -167,10 +173,13 @@ impl Decoder {
         }
         let knows_day = self.month.is_some() && self.day.is_some();
         let wants_date = announced.is_none() && !self.has_date() && !knows_day;
-        if wants_date && (is_digital || !self.time_only) {
+        if wants_date && self.may_be_date {
             return self.read_date(token);
         }
         if is_digital {
+            if self.clock.is_some() {
+                return Err(Fault::Format);
+            }
             // hhmmss-zz
             let (clock, offset) = token
                 .find('-')
@@ -195,10 +204,10 @@ impl Decoder {
                 _ => return Err(Fault::Format),
             }
         }
-        for part in parts().filter(|part| !part.starts_with(|c: char| c.is_ascii_alphabetic())) {
-            if part.is_empty() {
-                return Err(Fault::Format);
-            }
+        if !token.ends_with(|c: char| c.is_ascii_alphanumeric()) {
+            return Err(Fault::Format);
+        }
+        for part in parts().filter(|part| part.starts_with(|c: char| c.is_ascii_digit())) {
             self.number_in_date(part)?;
         }
         if self.has_date() {
@@ -256,7 +265,7 @@ impl Decoder {
     /// A number whose meaning follows from what is known: the parts in the order of DateStyle, unless it is too long for
     /// that.
     fn number_in_date(&mut self, token: &str) -> Result<(), Fault> {
-        if token.contains('.') {
+        if token.contains('.') || self.has_date() {
             return self.run_together(token, self.has_date());
         }
         let value: i32 = token.parse().map_err(|_| Fault::FieldOverflow)?;

@@ -330,12 +330,12 @@ fn read_number(token: &str) -> Result<(i64, f64), Fault> {
 
 /// ISO 8601 with designators, `P1Y2M3DT4H5M6.5S`, and its alternative form, `P0001-02-03T04:05:06`.
 fn read_iso(text: &str) -> Result<Interval, Fault> {
-    let body = text.strip_prefix('P').ok_or(Fault::Format)?;
-    let (date, time) = match body.split_once('T') {
-        Some((date, time)) if !time.is_empty() => (date, time),
-        Some(_) => return Err(Fault::Format),
-        None => (body, ""),
-    };
+    let body = text.strip_prefix('P').filter(|body| !body.is_empty());
+    let body = body.ok_or(Fault::Format)?;
+    let (date, time) = body.split_once('T').unwrap_or((body, ""));
+    if body == "T" {
+        return Ok(Interval::default());
+    }
     let mut sum = Sum::default();
     let dashed;
     let date = match date.len() == 8 && date.bytes().all(|byte| byte.is_ascii_digit()) {
