@@ -138,8 +138,7 @@ impl BoundFunction {
 
     /// Whether it does more than answer, or tells what others have done: the order of calls counts.
     pub fn acts(&self) -> bool {
-        let may_act =
-            matches!(self.body, Body::Routine(..)) || SEQUENCE_CALLS.contains(&self.name.as_str());
+        let may_act = matches!(self.body, Body::Routine(..)) || SEQUENCE_CALLS.contains(&self.name.as_str());
         self.volatility == Volatility::Volatile && may_act
     }
 

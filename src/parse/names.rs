@@ -13,6 +13,11 @@ pub(crate) fn fold(ident: &Ident) -> String {
     }
 }
 
+/// The name of what is meant, without what it stands in.
+pub(crate) fn last_name(name: &ObjectName) -> Option<String> {
+    name.0.last().and_then(|part| part.as_ident()).map(fold)
+}
+
 /// Schema (if given) and name of `name` or `schema.name`. Errors: 0A000 for a name of another database.
 pub(crate) fn relation_name(name: &ObjectName) -> Result<(Option<String>, String)> {
     let parts: Vec<String> = name

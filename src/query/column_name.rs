@@ -45,15 +45,7 @@ fn figure(expr: &ast::Expr) -> Option<(String, u8)> {
                 None => figure(root),
             }
         }
-        E::Function(function) => {
-            let name = function
-                .name
-                .0
-                .last()
-                .and_then(|part| part.as_ident())
-                .map(fold)?;
-            Some((name, 2))
-        }
+        E::Function(function) => Some((crate::parse::names::last_name(&function.name)?, 2)),
         E::Cast { expr, data_type, .. } => match figure(expr) {
             Some((name, 2)) => Some((name, 2)),
             _ => Some((type_column_name(data_type)?, 1)),

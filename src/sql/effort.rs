@@ -209,16 +209,13 @@ impl Visitor for Found {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         let is_bounded = match expr {
-            Expr::Function(function) => {
-                let name = function.name.0.last().and_then(|part| part.as_ident());
-                name.map(names::fold).is_some_and(|name| {
-                    let gathers = is_aggregate(&name) || WINDOW_FUNCTIONS.contains(&name.as_str());
-                    let is_bounded = is_bounded_call(&name);
-                    self.gathers |= gathers && !is_bounded;
-                    self.named.functions.push(name);
-                    gathers || is_bounded
-                })
-            }
+            Expr::Function(function) => names::last_name(&function.name).is_some_and(|name| {
+                let gathers = is_aggregate(&name) || WINDOW_FUNCTIONS.contains(&name.as_str());
+                let is_bounded = is_bounded_call(&name);
+                self.gathers |= gathers && !is_bounded;
+                self.named.functions.push(name);
+                gathers || is_bounded
+            }),
             // Behind FROM may stand a pattern.
             Expr::Substring {
                 substring_from: Some(from),

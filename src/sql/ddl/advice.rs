@@ -154,8 +154,7 @@ fn joins(sql: &str) -> bool {
                 ..
             } => return true,
             Expr::Function(call) => {
-                let name = call.name.0.last().and_then(|part| part.as_ident());
-                let name = name.map(names::fold).unwrap_or_default();
+                let name = names::last_name(&call.name).unwrap_or_default();
                 return ["concat", "concat_ws", "format"].contains(&name.as_str());
             }
             _ => return false,

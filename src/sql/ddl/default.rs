@@ -204,7 +204,7 @@ fn next_value_of(expr: &Expr) -> Option<u32> {
         return next_value_of(&inner);
     }
     let is_next = matches!(&expr, Expr::Function(function)
-        if function.name.0.last().and_then(|part| part.as_ident()).map(names::fold).as_deref() == Some("nextval"));
+        if names::last_name(&function.name).as_deref() == Some("nextval"));
     let argument = first_argument(&mut expr).filter(|_| is_next)?;
     class_name(argument)?.parse().ok()
 }
@@ -223,12 +223,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
     let mut volatile = false;
     let _ = visit_expressions(expr, |expr| {
         if let Expr::Function(function) = expr {
-            let name = function
-                .name
-                .0
-                .last()
-                .and_then(|part| part.as_ident())
-                .map(crate::parse::names::fold);
+            let name = names::last_name(&function.name);
             volatile |= name.is_some_and(|name| VOLATILE_FUNCTIONS.contains(&name.as_str()));
         }
         std::ops::ControlFlow::<()>::Continue(())

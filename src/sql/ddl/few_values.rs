@@ -104,8 +104,7 @@ fn is_integer_type(ty: &DataType) -> bool {
 }
 
 fn name_of(call: &ast::Function) -> String {
-    let name = call.name.0.last().and_then(|part| part.as_ident());
-    name.map(names::fold).unwrap_or_default()
+    names::last_name(&call.name).unwrap_or_default()
 }
 
 fn arguments(call: &ast::Function) -> Vec<&Expr> {

@@ -144,8 +144,7 @@ fn hash_type(expr: &Expr) -> Option<SqlType> {
     let Expr::Function(call) = expr else {
         return None;
     };
-    let name = call.name.0.last().and_then(|part| part.as_ident());
-    match name.map(names::fold).as_deref() {
+    match names::last_name(&call.name).as_deref() {
         Some("hash8") => Some(SqlType::Int2),
         Some("hash32" | "hash64") => Some(SqlType::Int8),
         _ => None,

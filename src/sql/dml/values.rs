@@ -14,7 +14,7 @@ use crate::catalog::{NewDynamicColumn, TableDef};
 use crate::codec::row::ColumnBuilder;
 use crate::error::StatementFault;
 use crate::functions::SEQUENCE_CALLS;
-use crate::parse::names::fold;
+use crate::parse::names::last_name;
 use crate::parse::unread_words::Overriding;
 use crate::parse::walk::visit_expressions;
 use crate::query::Clause;
@@ -237,8 +237,7 @@ fn asks_sequence(expr: &Expr) -> bool {
         let Expr::Function(function) = expr else {
             return ControlFlow::Continue(());
         };
-        let name = function.name.0.last().and_then(|part| part.as_ident());
-        match name.is_some_and(|name| SEQUENCE_CALLS.contains(&fold(name).as_str())) {
+        match last_name(&function.name).is_some_and(|name| SEQUENCE_CALLS.contains(&name.as_str())) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

@@ -260,7 +260,7 @@ impl ast::Visitor for OneOfEachRow {
         let Expr::Function(call) = expr else {
             return ControlFlow::Continue(());
         };
-        let name = call.name.0.last().and_then(|part| part.as_ident()).map(fold);
+        let name = names::last_name(&call.name);
         let is = |what: fn(&str) -> bool| name.as_deref().is_some_and(what);
         ControlFlow::Break(Some(match () {
             () if call.over.is_some() => {
