@@ -39,7 +39,11 @@ pub(crate) fn truth(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> R
 
 /// The rows for which a condition is true.
 pub(crate) fn filter(condition: &Arc<dyn PhysicalExpr>, batch: &RecordBatch) -> Result<RecordBatch> {
-    filter_record_batch(batch, &truth(condition, batch)?).map_err(Error::arrow)
+    let truth = truth(condition, batch)?;
+    match truth.true_count() == batch.num_rows() {
+        true => Ok(batch.clone()),
+        false => filter_record_batch(batch, &truth).map_err(Error::arrow),
+    }
 }
 
 /// Whether one call in the expressions may change what another gives: rows are to be computed one at a time.

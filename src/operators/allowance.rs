@@ -14,7 +14,7 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::Result;
 use crate::system::query_threads::{is_leavable, on_query_threads};
 
-/// The processor's time that a plan computes in its connection's task.
+/// How long a plan computes in its connection's task.
 const TIME: Duration = Duration::from_millis(4);
 
 thread_local! {
@@ -65,8 +65,8 @@ fn within<T: Send + 'static>(
     let mut place = Place::Here {
         pieces,
         begun: None,
-        allowance,
-        left: allowance,
+        half: allowance / 2,
+        left: allowance / 2,
     };
     stream::poll_fn(move |context| place.poll(context)).boxed()
 }
@@ -75,9 +75,12 @@ fn within<T: Send + 'static>(
 enum Place<T> {
     Here {
         pieces: BoxStream<'static, Result<T>>,
-        /// What the thread had computed before.
+        /// What the thread had computed when the first half of the allowance was over. Asking for that is a system call, which
+        /// the short do without.
         begun: Option<Duration>,
-        allowance: Duration,
+        /// Half of the allowance: the first goes by the clock.
+        half: Duration,
+        /// What is left of the half.
         left: Duration,
     },
     Apart(BoxStream<'static, Result<T>>),
@@ -85,16 +88,15 @@ enum Place<T> {
 
 impl<T: Send + 'static> Place<T> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T>>> {
-        let (pieces, begun, allowance, left) = match self {
+        let (pieces, begun, half, left) = match self {
             Place::Apart(pieces) => return pieces.poll_next_unpin(context),
             Place::Here {
                 pieces,
                 begun,
-                allowance,
+                half,
                 left,
-            } => (pieces, begun, *allowance, left),
+            } => (pieces, begun, *half, left),
         };
-        let begun = *begun.get_or_insert_with(processor_time);
         let polled_at = Instant::now();
         let before = UNTIL.replace(Some(polled_at + *left));
         let polled = pieces.poll_next_unpin(context);
@@ -103,7 +105,9 @@ impl<T: Send + 'static> Place<T> {
         let is_over = matches!(polled, Poll::Ready(None | Some(Err(_))));
         if left.is_zero() && !is_over {
             // The system may have given the processor to others meanwhile.
-            *left = allowance.saturating_sub(processor_time().saturating_sub(begun));
+            let computed = processor_time();
+            // It may be another thread than the last time, with another clock.
+            *left = half.saturating_sub(computed.saturating_sub(*begun.get_or_insert(computed)));
         }
         if is_over || !left.is_zero() {
             return polled;

@@ -1,6 +1,10 @@
 //! What PostgreSQL calls a type: names, OIDs and modifiers of a `SqlType`, and the type that each of them means. All are
 //! read from the one table (`type_table`). Everybody asks it; it knows nothing of values and of Arrow.
 
+use std::collections::HashMap;
+use std::mem::{Discriminant, discriminant};
+use std::sync::LazyLock;
+
 use super::sql_type::SECOND_DIGITS_MAX;
 use super::type_modifiers::{bit_length, character_length, float_of_bits, invalid_modifier, numeric_size};
 use super::type_table::{ENUM, RECORD, TYPES, TypeRow};
@@ -25,6 +29,13 @@ const TEXT_OID: u32 = 25;
 pub const VOID_OID: u32 = 2278;
 /// The OID of char(n).
 const BPCHAR_OID: u32 = 1042;
+
+/// For each kind of type the first of its rows in [`TYPES`]: every column of every result is asked for its row.
+static FIRST_ROWS: LazyLock<HashMap<Discriminant<SqlType>, usize>> = LazyLock::new(|| {
+    // From the last row on, so that the first of a kind is what stays.
+    let rows = TYPES.iter().enumerate().rev();
+    rows.map(|(at, row)| (discriminant(&row.ty), at)).collect()
+});
 
 impl SqlType {
     /// PostgreSQL's OID of the type. Unknown and Void answer text's, because that is what clients are told.
@@ -233,7 +244,8 @@ impl SqlType {
             SqlType::Interval(_) => &SqlType::Interval(None),
             other => other,
         };
-        TYPES
+        let first = FIRST_ROWS.get(&discriminant(family)).copied().unwrap_or_default();
+        TYPES[first..]
             .iter()
             .find(|row| row.ty == *family)
             .expect("every type has its row in TYPES")

@@ -110,7 +110,10 @@ pub(super) fn widest_row(batch: &RecordBatch) -> usize {
     let column = |column: &ArrayRef| match column.data_type() {
         DataType::Utf8 => longest(column.as_string::<i32>().value_offsets()),
         DataType::Binary => longest(column.as_binary::<i32>().value_offsets()),
-        _ => column.to_data().get_slice_memory_size().unwrap_or(0) / rows,
+        ty => match ty.primitive_width() {
+            Some(width) => width,
+            None => column.to_data().get_slice_memory_size().unwrap_or(0) / rows,
+        },
     };
     batch.columns().iter().map(column).sum()
 }

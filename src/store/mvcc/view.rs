@@ -20,6 +20,8 @@ pub(super) struct View {
 
 /// Keys that are read from the engine's memory in one call.
 const KEYS_A_CALL: usize = 256;
+/// As many need no room of their own.
+const KEYS_INLINE: usize = 16;
 
 impl View {
     /// Of everything visible, and of every commit up to `least`, which has entered.
@@ -57,8 +59,10 @@ impl View {
             let left = keys[values.len()..].iter().map(AsRef::as_ref);
             // The memtable is asked first, as for one key.
             let in_memtable = |key: &[u8]| self.shared.memtable.get(key, self.timestamp, |_| ());
-            let keys_of_engine = left.take_while(|key| !key.is_empty() && !in_memtable(key));
-            let keys_of_engine: SmallVec<[&[u8]; KEYS_A_CALL]> = keys_of_engine.take(KEYS_A_CALL).collect();
+            let asked = left.take_while(|key| !key.is_empty() && !in_memtable(key));
+            // Filled where it is: what it has room for is not to be copied for one key.
+            let mut keys_of_engine = SmallVec::<[&[u8]; KEYS_INLINE]>::new();
+            keys_of_engine.extend(asked.take(KEYS_A_CALL));
             if keys_of_engine.is_empty() {
                 self.read_key(key.as_ref(), values)?;
                 continue;
