@@ -334,16 +334,23 @@ impl Converter<'_> {
             Expr::Cast(cast) => self.operand(&cast.expr)?.cast(&cast.ty),
             // What comparisons put around columns so that Arrow's order is PostgreSQL's, which is ours already.
             Expr::ScalarFunction(call) if call.name() == FLOAT_ORDER_NAME => self.operand(call.args.first()?),
-            Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => Some(Operand {
-                trimmed: true,
-                ..self.operand(call.args.first()?)?
-            }),
+            Expr::ScalarFunction(call) if call.name() == TRIM_CHAR_NAME => {
+                let operand = self.operand(call.args.first()?)?;
+                // A text that is compared as a char(n) has blanks at its end that mean nothing there.
+                matches!(operand.ty, SqlType::Char(_)).then_some(Operand {
+                    trimmed: true,
+                    ..operand
+                })
+            }
             Expr::ScalarFunction(call) if call.name() == NUMERIC_KEY_NAME => Some(Operand {
                 keyed: true,
                 ..self.operand(call.args.first()?)?
             }),
             // A constant beside it is in lower case, as the key is.
-            Expr::ScalarFunction(call) if call.name() == CITEXT_KEY_NAME => self.operand(call.args.first()?),
+            Expr::ScalarFunction(call) if call.name() == CITEXT_KEY_NAME => {
+                let operand = self.operand(call.args.first()?)?;
+                (*operand.ty == SqlType::Citext).then_some(operand)
+            }
             // A numeric without a size holds every integer and every numeric with one.
             Expr::ScalarFunction(call)
                 if call.name() == CAST_NAME && *call.func.returns() == SqlType::Numeric(None) =>

@@ -49,6 +49,7 @@ pub use equality::{Bound, bound_by, bounding_columns, is_bounded_by, plan_equali
 pub use kept_path::KeptPath;
 pub(crate) use like::has_sound_pattern;
 pub use merge::MergedRange;
+pub(crate) use one_key::equal_value;
 pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::{literal, row_keys};
 pub use refusal::serving_index;

@@ -37,10 +37,7 @@ pub(super) fn encode_equal(
     key: &KeyColumn,
     constant: &Value,
 ) -> Option<()> {
-    let constant = reduce(ty, constant);
-    if !is_value_of(ty, &constant) {
-        return None;
-    }
+    let constant = equal_value(ty, constant)?;
     let field = KeyField {
         ty: ty.clone(),
         descending: key.descending,
@@ -48,6 +45,11 @@ pub(super) fn encode_equal(
     };
     key::encode_value(bytes, &constant, &field);
     Some(())
+}
+
+/// The value that a column of the type has where it equals the constant. `None`: it has none, or it may be one of several.
+pub(crate) fn equal_value(ty: &SqlType, constant: &Value) -> Option<Value> {
+    Some(reduce(ty, constant)).filter(|constant| is_value_of(ty, constant))
 }
 
 /// Whether the constant is a value that a column of the type can hold: beyond it nothing matches, which is another class.

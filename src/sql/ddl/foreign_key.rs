@@ -480,13 +480,18 @@ pub(super) fn check_comparable(
     Ok(())
 }
 
-/// Whether a value of one type, as it is stored, is looked up among those of the other.
+/// Whether values of one type are compared with those of the other: by an operator for the two, or as values of the other, which they
+/// become by themselves.
 fn is_comparable(own: &SqlType, other: &SqlType) -> bool {
-    use SqlType::{Char, Enum, Text, Varchar};
+    use SqlType::{Char, Date, Enum, Float4, Float8, Numeric, Text, Timestamp, Varchar};
     match (own, other) {
-        (own, other) if own.is_integer() && other.is_integer() => true,
-        (Text | Varchar(_), Text | Varchar(_)) => true,
-        (Char(own), Char(other)) => own == other,
+        (own, other) if own.is_integer() => {
+            other.is_integer() || matches!(other, Numeric(_) | Float4 | Float8)
+        }
+        (Numeric(_), Numeric(_) | Float4 | Float8) => true,
+        (Float4 | Float8, Float4 | Float8) => true,
+        (Date | Timestamp(_), Date | Timestamp(_)) => true,
+        (Text | Varchar(_) | Char(_), Text | Varchar(_) | Char(_)) => true,
         (Enum(own), Enum(other)) => own == other,
         (own, other) => {
             std::mem::discriminant(own) == std::mem::discriminant(other)

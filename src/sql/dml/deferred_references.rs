@@ -2,7 +2,7 @@
 //! foreign keys, and the questions themselves. Missing keys and keys that are gone are asked alike: is a key not there, and does a row still refer to it?
 
 use super::deferrable_keys;
-use super::referenced_keys::{Missing, not_present, referenced_table};
+use super::referenced_keys::{Keys, Missing, not_present, referenced_table};
 use super::references::Gone;
 use super::referring_rows::{first_referring, still_referenced};
 use crate::Result;
@@ -74,11 +74,12 @@ async fn ask(ctx: &StatementContext, check: &ReferenceCheck) -> Result<()> {
         return Ok(());
     };
     let referenced = referenced_table(ctx, &by, &key)?;
-    let written = match check.cause {
-        DeferredCause::Missing => &by,
-        DeferredCause::Gone => &referenced,
+    let of = match check.cause {
+        DeferredCause::Missing => (&*by, key.columns.as_slice()),
+        DeferredCause::Gone => (&*referenced, key.referenced.as_slice()),
     };
-    let found = first_referring(ctx, (&by, &key), &referenced, (written, &check.keys)).await?;
+    let keys = Keys::new(of, &check.keys);
+    let found = first_referring(ctx, (&by, &key), &referenced, &keys).await?;
     match (found, check.cause) {
         (None, _) => Ok(()),
         (Some(found), DeferredCause::Missing) => Err(not_present(&by, &key, &referenced, &found, 0)),

@@ -26,6 +26,8 @@ pub(super) struct KeyedStatement {
     table: Arc<TableDef>,
     /// The names of the columns, quoted.
     pub(super) names: Vec<String>,
+    /// The columns as they are compared with keys.
+    compared: Vec<String>,
     /// The types of the keys.
     types: Vec<SqlType>,
 }
@@ -41,32 +43,36 @@ impl KeyedStatement {
         let table = ctx.table_by_oid(table).cloned().ok_or_else(no_table)?;
         let ids: Vec<ColumnId> = index.columns.iter().map(|part| part.column).collect();
         let named = named_columns(&table, &ids);
+        let names: Vec<String> = named.iter().map(|(name, _)| quote_ident(name)).collect();
         Ok(KeyedStatement {
-            names: named.iter().map(|(name, _)| quote_ident(name)).collect(),
+            compared: names.clone(),
+            names,
             types: named.iter().map(|(_, ty)| (*ty).clone()).collect(),
             table,
             ctx,
         })
     }
 
-    /// Over the table that refers. `of`: the table whose columns the keys are, that one itself or the one that it refers to.
+    /// Over the table that refers. `types`: those of the keys, which are values of its own columns or of the table's that it refers to.
     pub(super) async fn begin(
         ctx: &StatementContext,
         (by, key): (&TableDef, &ForeignKey),
-        of: &TableDef,
+        types: Vec<SqlType>,
     ) -> Result<KeyedStatement> {
         let ctx = ctx.at_newest().await?;
         let table = ctx.table_by_oid(by.oid).cloned().ok_or_else(no_table)?;
         let named = named_columns(&table, &key.columns);
-        let names = named.iter().map(|(name, _)| quote_ident(name)).collect();
-        let ids = match of.oid == key.table {
-            true => &key.referenced,
-            false => &key.columns,
-        };
-        let keys = named_columns(of, ids);
+        let names: Vec<String> = named.iter().map(|(name, _)| quote_ident(name)).collect();
+        let compared = names.iter().zip(named.iter().zip(&types));
+        let compared = compared.map(|(name, ((_, own), key))| match (own, key) {
+            // It refers as a char(n), so blanks at the end mean nothing.
+            (SqlType::Text | SqlType::Varchar(_), SqlType::Char(_)) => format!("CAST({name} AS bpchar)"),
+            _ => name.clone(),
+        });
         Ok(KeyedStatement {
+            compared: compared.collect(),
             names,
-            types: keys.into_iter().map(|(_, ty)| ty.clone()).collect(),
+            types,
             table,
             ctx,
         })
@@ -79,7 +85,7 @@ impl KeyedStatement {
     /// The columns are one of so many keys: `$1` … in their order.
     pub(super) fn condition(&self, keys: usize) -> String {
         let width = self.names.len();
-        if let [name] = self.names.as_slice() {
+        if let [name] = self.compared.as_slice() {
             let parameters: Vec<String> = (1..=keys).map(|at| format!("${at}")).collect();
             return format!("{name} IN ({})", parameters.join(", "));
         }
@@ -89,7 +95,7 @@ impl KeyedStatement {
 
     /// The columns are the key whose parameters begin behind `$at`.
     fn equal(&self, at: usize) -> String {
-        let parts = self.names.iter().enumerate();
+        let parts = self.compared.iter().enumerate();
         let parts: Vec<String> = parts
             .map(|(column, name)| format!("{name} = ${}", at + column + 1))
             .collect();

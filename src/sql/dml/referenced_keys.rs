@@ -9,10 +9,12 @@ use super::generated_columns::with_generated;
 use crate::catalog::{ForeignKey, IndexDef, TableDef, record_key};
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
+use crate::functions::value_array::array_of;
+use crate::plan::equal_value;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{Arbiter, EntryReader, RowPages, key_text};
-use crate::types::{SqlType, take_rows};
+use crate::types::{SqlType, Value, comparable_text, take_rows, value_at};
 use crate::{Error, Result};
 
 /// Keys that were not there.
@@ -23,6 +25,28 @@ pub(super) struct Missing {
     pub(super) foreign_key: ForeignKey,
     /// In the order of [`ForeignKey::columns`].
     pub(super) columns: Vec<ArrayRef>,
+}
+
+/// Keys as values of the columns of one of the two tables.
+#[derive(Debug)]
+pub(super) struct Keys<'a> {
+    pub(super) columns: &'a [ArrayRef],
+    pub(super) types: Vec<SqlType>,
+}
+
+impl<'a> Keys<'a> {
+    /// Of these columns of a table, in the order of the foreign key.
+    pub(super) fn new((table, ids): (&TableDef, &[ColumnId]), columns: &'a [ArrayRef]) -> Keys<'a> {
+        let types = named_columns(table, ids).into_iter().map(|(_, ty)| ty.clone());
+        Keys {
+            columns,
+            types: types.collect(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.len())
+    }
 }
 
 /// Which of these keys, none of which has a NULL, are not there; the others are locked and stay. Errors: 40001 where a transaction that
@@ -36,7 +60,8 @@ pub(super) async fn missing_keys(
     let referenced = referenced_table(ctx, table, key)?;
     let record = [record_key(referenced.id)];
     ctx.txn.lock(&record, LockMode::RowShare).await?;
-    let absent = absent_keys(ctx, &referenced, key, &columns, true).await?;
+    let keys = Keys::new((table, &key.columns), &columns);
+    let absent = absent_keys(ctx, &referenced, key, &keys, true).await?;
     if absent.is_empty() {
         return Ok(None);
     }
@@ -59,7 +84,8 @@ pub(super) async fn check_present(ctx: &StatementContext, missing: &Missing) -> 
         columns,
     } = missing;
     let referenced = referenced_table(ctx, table, foreign_key)?;
-    let absent = absent_keys(ctx, &referenced, foreign_key, columns, true).await?;
+    let keys = Keys::new((table, &foreign_key.columns), columns);
+    let absent = absent_keys(ctx, &referenced, foreign_key, &keys, true).await?;
     match absent.first() {
         None => Ok(()),
         Some(row) => Err(not_present(
@@ -93,7 +119,8 @@ pub(crate) async fn verify_foreign_key(
             .iter()
             .map(|column| take(column, &whole, None).map_err(Error::arrow));
         let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
-        let absent = absent_keys(ctx, &referenced, key, &columns, false).await?;
+        let keys = Keys::new((table, &key.columns), &columns);
+        let absent = absent_keys(ctx, &referenced, key, &keys, false).await?;
         if let Some(row) = absent.first() {
             return Err(not_present(table, key, &referenced, &columns, *row as usize));
         }
@@ -106,10 +133,10 @@ pub(super) async fn absent_keys(
     ctx: &StatementContext,
     referenced: &TableDef,
     key: &ForeignKey,
-    columns: &[ArrayRef],
+    keys: &Keys<'_>,
     locks: bool,
 ) -> Result<Vec<u32>> {
-    let rows = rows_with_keys(ctx, referenced, key, columns)?;
+    let rows = rows_with_keys(ctx, referenced, key, keys)?;
     if rows.num_rows() == 0 {
         return Ok(Vec::new());
     }
@@ -204,19 +231,17 @@ fn rows_with_keys(
     ctx: &StatementContext,
     referenced: &TableDef,
     key: &ForeignKey,
-    columns: &[ArrayRef],
+    keys: &Keys<'_>,
 ) -> Result<RecordBatch> {
-    let count = columns.first().map_or(0, |column| column.len());
+    let count = keys.len();
     let mut arrays: Vec<ArrayRef> = referenced
         .columns
         .iter()
         .map(|column| new_null_array(&column.ty.arrow_type(), count))
         .collect();
-    for (id, column) in key.referenced.iter().zip(columns) {
+    for (id, (column, own)) in key.referenced.iter().zip(keys.columns.iter().zip(&keys.types)) {
         let at = referenced.column_index_by_id(*id).ok_or_else(lost_key)?;
-        let ty = referenced.columns[at].ty.arrow_type();
-        // NULL where the value has no place in the type.
-        arrays[at] = arrow::compute::cast(column, &ty).map_err(Error::arrow)?;
+        arrays[at] = equal_values(column, own, &referenced.columns[at].ty)?;
     }
     let rows = RecordBatch::try_new(referenced.write_schema(), arrays).map_err(Error::arrow)?;
     match referenced
@@ -227,6 +252,32 @@ fn rows_with_keys(
         // The hidden column that spreads rows is computed of the others of the key.
         true => with_generated(ctx, referenced, rows),
         false => Ok(rows),
+    }
+}
+
+/// The values of a column of the type `ty` that equal these; NULL where there is none.
+pub(super) fn equal_values(column: &ArrayRef, own: &SqlType, ty: &SqlType) -> Result<ArrayRef> {
+    if own == ty || own.is_integer() && ty.is_integer() {
+        return arrow::compute::cast(column, &ty.arrow_type()).map_err(Error::arrow);
+    }
+    let values = (0..column.len()).map(|row| {
+        Ok(match value_at(column, row, own)? {
+            Value::Text(text) => text_of(ty, &comparable_text(own, &text)),
+            value => equal_value(ty, &value).unwrap_or(Value::Null),
+        })
+    });
+    array_of(&values.collect::<Result<Vec<_>>>()?, ty)
+}
+
+/// A text as one of the type; NULL for one that a char(n) is too short for. Blanks at the end mean nothing there.
+fn text_of(ty: &SqlType, text: &str) -> Value {
+    let SqlType::Char(Some(width)) = ty else {
+        return Value::Text(text.to_string());
+    };
+    let (text, width) = (comparable_text(ty, text), *width as usize);
+    match text.chars().count() <= width {
+        true => Value::Text(format!("{text:<width$}")),
+        false => Value::Null,
     }
 }
 

@@ -18,7 +18,7 @@ use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
 use super::deferrable_keys::{WrittenKeys, key_values, lock_keys};
-use super::referenced_keys::{Missing, check_match, columns_of, missing_keys};
+use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys};
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::system::StatementContext;
 use crate::table::Replaced;
@@ -59,6 +59,11 @@ impl Gone {
             None => self.foreign_key.on_delete,
             Some(_) => self.foreign_key.on_update,
         }
+    }
+
+    /// The keys that are gone.
+    pub(super) fn old_keys(&self) -> Keys<'_> {
+        Keys::new((&self.table, &self.foreign_key.referenced), &self.old)
     }
 
     /// How many keys.

@@ -5,7 +5,7 @@ use arrow::array::{Array, ArrayRef, UInt32Array};
 use arrow::compute::take;
 
 use super::keyed_statement::{KEYS_AT_ONCE, KeyedStatement, no_table, slice};
-use super::referenced_keys::{absent_keys, named_columns};
+use super::referenced_keys::{Keys, absent_keys, equal_values, named_columns};
 use super::references::{Gone, References};
 use super::write_plan::WritePlan;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
@@ -13,7 +13,6 @@ use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
 use crate::system::plan_cache::PlanCache;
 use crate::table::key_text;
-use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// Keys that change in one statement at most where rows follow them: all must be known at once, for one may become another.
@@ -25,9 +24,9 @@ pub(super) async fn check_unreferred(ctx: &StatementContext, gone: &Gone) -> Res
     let (key, referenced) = (&gone.foreign_key, &gone.table);
     let found = match gone.action() {
         ReferentialAction::NoAction | ReferentialAction::SetDefault => {
-            first_referring(ctx, (&by, key), referenced, (referenced, &gone.old)).await?
+            first_referring(ctx, (&by, key), referenced, &gone.old_keys()).await?
         }
-        _ => first_with(ctx, (&by, key), (referenced, &gone.old)).await?,
+        _ => first_with(ctx, (&by, key), &gone.old_keys()).await?,
     };
     match found {
         None => Ok(()),
@@ -35,39 +34,43 @@ pub(super) async fn check_unreferred(ctx: &StatementContext, gone: &Gone) -> Res
     }
 }
 
-/// The key of a row that refers to one of these that is not there. `keys`: with the table that they are of.
+/// The key of a row that refers to one of these that is not there.
 pub(super) async fn first_referring(
     ctx: &StatementContext,
     (by, key): (&TableDef, &ForeignKey),
     referenced: &TableDef,
-    (of, keys): (&TableDef, &[ArrayRef]),
+    keys: &Keys<'_>,
 ) -> Result<Option<Vec<ArrayRef>>> {
     let absent = absent_keys(ctx, referenced, key, keys, false).await?;
     let absent = UInt32Array::from(absent);
-    let keys = keys
+    let columns = keys
+        .columns
         .iter()
         .map(|column| take(column, &absent, None).map_err(Error::arrow));
-    let keys: Vec<ArrayRef> = keys.collect::<Result<_>>()?;
-    first_with(ctx, (by, key), (of, &keys)).await
+    let columns: Vec<ArrayRef> = columns.collect::<Result<_>>()?;
+    let keys = Keys {
+        columns: &columns,
+        types: keys.types.clone(),
+    };
+    first_with(ctx, (by, key), &keys).await
 }
 
 /// The key of a row that refers to one of these.
 async fn first_with(
     ctx: &StatementContext,
     (by, key): (&TableDef, &ForeignKey),
-    (of, keys): (&TableDef, &[ArrayRef]),
+    keys: &Keys<'_>,
 ) -> Result<Option<Vec<ArrayRef>>> {
-    let count = keys.first().map_or(0, |column| column.len());
-    for from in (0..count).step_by(KEYS_AT_ONCE) {
-        let keys = slice(keys, from, KEYS_AT_ONCE);
-        let run = KeyedStatement::begin(ctx, (by, key), of).await?;
+    for from in (0..keys.len()).step_by(KEYS_AT_ONCE) {
+        let part = slice(keys.columns, from, KEYS_AT_ONCE);
+        let run = KeyedStatement::begin(ctx, (by, key), keys.types.clone()).await?;
         let text = format!(
             "SELECT {} FROM {} WHERE {} LIMIT 1 FOR KEY SHARE",
             run.names.join(", "),
             run.relation(),
-            run.condition(keys[0].len())
+            run.condition(part[0].len())
         );
-        if let Some(found) = run.first_row(&text, &[&keys]).await? {
+        if let Some(found) = run.first_row(&text, &[&part]).await? {
             return Ok(Some(found));
         }
     }
@@ -95,7 +98,7 @@ pub(super) async fn follow(ctx: &StatementContext, gone: &Gone, references: &Ref
     for from in (0..gone.len()).step_by(at_once) {
         let old = slice(&gone.old, from, at_once);
         let by = ctx.table_by_oid(gone.by).cloned().ok_or_else(no_table)?;
-        let run = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), &gone.table).await?;
+        let run = KeyedStatement::begin(ctx, (&by, &gone.foreign_key), gone.old_keys().types).await?;
         let (relation, condition) = (run.relation(), run.condition(old[0].len()));
         let key = &gone.foreign_key;
         let is_set = |id: &ColumnId| gone.new.is_some() || key.columns_set().contains(id);
@@ -128,13 +131,15 @@ pub(super) fn still_referenced(
     by: &TableDef,
     found: &[ArrayRef],
 ) -> Error {
-    let names = named_columns(referenced, &key.referenced);
-    let types = named_columns(by, &key.columns);
-    let named: Vec<(&str, &SqlType)> = names
-        .iter()
-        .zip(&types)
-        .map(|((name, _), (_, ty))| (*name, *ty))
-        .collect();
+    let named = named_columns(referenced, &key.referenced);
+    // As the table that is referred to has it.
+    let own = named_columns(by, &key.columns);
+    let columns = found.iter().zip(own.iter().zip(&named));
+    let columns = columns.map(|(column, ((_, own), (_, ty)))| equal_values(column, own, ty));
+    let found = match columns.collect::<Result<Vec<_>>>() {
+        Ok(found) => found,
+        Err(error) => return error,
+    };
     Error::ForeignKeyViolation {
         schema: by.schema.clone(),
         table: by.name.clone(),
@@ -145,7 +150,7 @@ pub(super) fn still_referenced(
         ),
         detail: format!(
             "Key {} is still referenced from table \"{}\".",
-            key_text(&named, found, 0),
+            key_text(&named, &found, 0),
             by.name
         ),
     }
