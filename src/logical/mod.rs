@@ -2,6 +2,7 @@
 //! that rewrite it. Knows nothing of operators.
 
 pub(crate) mod column_mapping;
+pub(crate) mod condition_cost;
 pub mod dependent_join;
 mod equal_columns;
 pub(crate) mod evaluable;

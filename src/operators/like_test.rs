@@ -45,6 +45,11 @@ pub(super) fn like_of(function: &ScalarUDF, operands: &[Expr]) -> Option<Like> {
     })
 }
 
+/// Whether a function stands for a LIKE.
+pub(super) fn is_like(function: &ScalarUDF) -> bool {
+    (function.inner().as_ref() as &dyn std::any::Any).is::<LikeTest>()
+}
+
 /// LIKE as a function.
 #[derive(Debug, PartialEq, Eq)]
 struct LikeTest {

@@ -14,6 +14,7 @@ use super::aggregate_functions::accumulator_named;
 use super::like_test::like_of;
 use super::parameter::placeholder_of;
 use super::physical_expr::tree_operator;
+use super::short_circuit::ShortCircuit;
 use crate::functions::bound_function_of;
 use crate::logical::expr_text::{Names, expr_text};
 use crate::tree::{
@@ -94,10 +95,13 @@ impl Inputs<'_> {
                 }
             });
         }
-        if let Some(binary) = expr.downcast_ref::<PhysicalBinary>() {
-            let (left, right) = (self.boxed(binary.left()), self.boxed(binary.right()));
-            let op = tree_operator(*binary.op())?;
-            return Some(Expr::BinaryExpr(BinaryExpr::new(left, op, right)));
+        let binary = expr.downcast_ref::<PhysicalBinary>();
+        let binary = binary.map(|binary| (binary.left(), *binary.op(), binary.right()));
+        let logical = expr.downcast_ref::<ShortCircuit>();
+        let logical = logical.map(|logical| (&logical.left, logical.op, &logical.right));
+        if let Some((left, op, right)) = binary.or(logical) {
+            let (left, right) = (self.boxed(left), self.boxed(right));
+            return Some(Expr::BinaryExpr(BinaryExpr::new(left, tree_operator(op)?, right)));
         }
         if let Some(cast) = expr.downcast_ref::<CastExpr>() {
             return Some(Expr::Cast(Cast::new(

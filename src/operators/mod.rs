@@ -49,6 +49,7 @@ pub mod scan_fallback;
 mod semi_join_reduction;
 mod shared_rows_exec;
 pub mod short;
+mod short_circuit;
 mod spool;
 mod sub_plan_runs;
 pub mod subquery_plans;

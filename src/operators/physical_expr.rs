@@ -16,6 +16,7 @@ use datafusion_physical_expr::{PhysicalExpr, PhysicalSortExpr, ScalarFunctionExp
 
 use super::like_test::like_test;
 use super::parameter::parameter;
+use super::short_circuit::short_circuit;
 use crate::logical::run_inputs::RunInputs;
 use crate::tree::{Case, Expr, FieldMetadata, Operator, OrderKey, RowSchema, Subquery, with_stack};
 
@@ -59,7 +60,11 @@ impl ExprBuilder {
                 Expr::Placeholder(placeholder) => parameter(placeholder, self.inputs.as_ref()),
                 Expr::BinaryExpr(binary) => {
                     let (left, right) = (build(&binary.left)?, build(&binary.right)?);
-                    expressions::binary(left, operator(binary.op), right, own)
+                    let op = operator(binary.op);
+                    match short_circuit(&left, op, &right) {
+                        Some(expr) => Ok(expr),
+                        None => expressions::binary(left, op, right, own),
+                    }
                 }
                 Expr::Not(inner) => expressions::not(build(inner)?),
                 Expr::IsNull(inner) => expressions::is_null(build(inner)?),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::empty_relations::nothing;
 use super::operands::said_once;
 use crate::Result;
+use crate::logical::condition_cost::cheapest_first;
 use crate::logical::equality;
 use crate::tree::{Column, Expr, Filter, FilterPushDown, Plan, ScalarValue, TableScan, conjunction};
 
@@ -56,12 +57,7 @@ fn asked(conditions: Vec<Expr>) -> Option<Vec<Expr>> {
         return Some(conditions);
     }
     let conditions = without_repeated_equalities(said_once(conditions))?;
-    if conditions.iter().any(Expr::is_volatile) {
-        return Some(conditions);
-    }
-    let (mut cheap, costly): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(is_cheap);
-    cheap.extend(costly);
-    Some(cheap)
+    Some(cheapest_first(conditions))
 }
 
 /// `column = constant` once, whatever else the constant says of itself. `None`: a column would have to be two things.
@@ -87,26 +83,5 @@ fn column_value(condition: &Expr) -> Option<(&Column, &ScalarValue)> {
     sides.into_iter().find_map(|sides| match sides {
         (Expr::Column(column), Expr::Literal(value, _)) => Some((column, value)),
         _ => None,
-    })
-}
-
-/// Whether it only compares, casts and chooses.
-fn is_cheap(condition: &Expr) -> bool {
-    !condition.has(|expr| {
-        !matches!(
-            expr,
-            Expr::Column(_)
-                | Expr::Literal(..)
-                | Expr::Placeholder(_)
-                | Expr::Alias(_)
-                | Expr::BinaryExpr(_)
-                | Expr::Not(_)
-                | Expr::IsNull(_)
-                | Expr::IsNotNull(_)
-                | Expr::TruthTest(_)
-                | Expr::Case(_)
-                | Expr::Cast(_)
-                | Expr::InList(_)
-        )
     })
 }

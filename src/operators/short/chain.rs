@@ -15,6 +15,7 @@ use super::subquery::{read_exists, read_subquery};
 use super::top_rows::SortKey;
 use super::totals::Total;
 use crate::logical::column_mapping::replaced_columns;
+use crate::logical::condition_cost::cheapest_first;
 use crate::logical::lookup_join::{first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::rows_source::{RowsSource, is_whole};
 use crate::logical::stored_table::scanned_table;
@@ -159,7 +160,7 @@ fn below_schema(
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.
 fn add_conditions(chain: &mut ShortPlan, conditions: &[&Expr], schema: &Arc<RowSchema>) -> Option<()> {
-    for condition in conditions {
+    for condition in cheapest_first(conditions.to_vec()) {
         match &mut chain.source {
             Source::Table(table) if chain.steps.is_empty() => {
                 table.add_condition(Condition::new(condition, schema)?);

@@ -1,0 +1,165 @@
+//! `ShortCircuit`: AND and OR whose right side is computed for those rows alone that the left side does not decide, as PostgreSQL does:
+//! `x = 0 OR 10 / x > 1` and `t ~ '^\d+$' AND t::int > 7` do not fail. Where the right side cannot fail, DataFusion's own operator computes
+//! both sides at once.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
+
+use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use arrow::compute::{and_kleene, or_kleene};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_common::{DataFusionError, Result as DataFusionResult};
+use datafusion_expr::{ColumnarValue, Operator};
+use datafusion_physical_expr::expressions::{
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+};
+use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
+
+use super::like_test::is_like;
+use super::parameter::placeholder_of;
+use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+
+type Physical = Arc<dyn PhysicalExpr>;
+
+/// What is asked for the type of the result.
+static FIELD: LazyLock<FieldRef> =
+    LazyLock::new(|| Arc::new(Field::new("condition", DataType::Boolean, true)));
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct ShortCircuit {
+    pub(super) left: Physical,
+    /// AND or OR.
+    pub(super) op: Operator,
+    pub(super) right: Physical,
+}
+
+/// AND or OR of two conditions; `None`: the operator is another, or the right side cannot fail.
+pub(super) fn short_circuit(left: &Physical, op: Operator, right: &Physical) -> Option<Physical> {
+    let is_logical = matches!(op, Operator::And | Operator::Or);
+    (is_logical && may_fail(right)).then(|| {
+        let (left, right) = (Arc::clone(left), Arc::clone(right));
+        Arc::new(ShortCircuit { left, op, right }) as _
+    })
+}
+
+/// Whether computing it may fail for some values, or do something.
+fn may_fail(expr: &Physical) -> bool {
+    let mut may_fail = false;
+    // The closure does not fail.
+    let _ = expr.apply(|expr| {
+        may_fail |= !is_safe(expr);
+        Ok(match may_fail {
+            true => TreeNodeRecursion::Stop,
+            false => TreeNodeRecursion::Continue,
+        })
+    });
+    may_fail
+}
+
+/// Whether an expression cannot fail if its parts do not.
+fn is_safe(expr: &Physical) -> bool {
+    if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+        return [
+            FLOAT_ORDER_NAME,
+            NUMERIC_KEY_NAME,
+            CITEXT_KEY_NAME,
+            TRIM_CHAR_NAME,
+        ]
+        .contains(&call.name())
+            || placeholder_of(call.fun()).is_some()
+            || is_like(call.fun());
+    }
+    // Those that a tree has compare, or join conditions.
+    expr.is::<BinaryExpr>()
+        || expr.is::<Column>()
+        || expr.is::<Literal>()
+        || expr.is::<NotExpr>()
+        || expr.is::<IsNullExpr>()
+        || expr.is::<IsNotNullExpr>()
+        || expr.is::<InListExpr>()
+        || expr.is::<ShortCircuit>()
+}
+
+// Derived, they would move the sides out.
+impl PartialEq for ShortCircuit {
+    fn eq(&self, other: &ShortCircuit) -> bool {
+        self.op == other.op && self.left.eq(&other.left) && self.right.eq(&other.right)
+    }
+}
+
+impl Eq for ShortCircuit {}
+
+impl Hash for ShortCircuit {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.left, self.op, &self.right).hash(state);
+    }
+}
+
+impl ShortCircuit {
+    /// For which rows the left side does not decide.
+    fn undecided(&self, left: &BooleanArray) -> BooleanArray {
+        let decides = self.op == Operator::Or;
+        let values = match decides {
+            true => !left.values(),
+            false => left.values().clone(),
+        };
+        match left.nulls() {
+            None => BooleanArray::new(values, None),
+            Some(nulls) => BooleanArray::new(&values | &!nulls.inner(), None),
+        }
+    }
+}
+
+fn truth(value: &ColumnarValue, rows: usize) -> DataFusionResult<BooleanArray> {
+    let array = value.to_array(rows)?;
+    let truth = array.as_boolean_opt().cloned();
+    truth.ok_or_else(|| DataFusionError::Internal("a condition that is no boolean".to_string()))
+}
+
+impl PhysicalExpr for ShortCircuit {
+    fn return_field(&self, _: &Schema) -> DataFusionResult<FieldRef> {
+        Ok(Arc::clone(&FIELD))
+    }
+    fn data_type(&self, _: &Schema) -> DataFusionResult<DataType> {
+        Ok(DataType::Boolean)
+    }
+    fn nullable(&self, _: &Schema) -> DataFusionResult<bool> {
+        Ok(true)
+    }
+    fn evaluate(&self, batch: &RecordBatch) -> DataFusionResult<ColumnarValue> {
+        let rows = batch.num_rows();
+        let left = truth(&self.left.evaluate(batch)?, rows)?;
+        let undecided = self.undecided(&left);
+        if !undecided.has_true() {
+            return Ok(ColumnarValue::Array(Arc::new(left)));
+        }
+        let right = truth(&self.right.evaluate_selection(batch, &undecided)?, rows)?;
+        // What was not computed is NULL or false, which changes nothing of what the left side decides.
+        let both = match self.op {
+            Operator::And => and_kleene(&left, &right),
+            _ => or_kleene(&left, &right),
+        };
+        Ok(ColumnarValue::Array(Arc::new(both?)))
+    }
+    fn children(&self) -> Vec<&Physical> {
+        vec![&self.left, &self.right]
+    }
+    fn with_new_children(self: Arc<Self>, children: Vec<Physical>) -> DataFusionResult<Physical> {
+        let [left, right] = <[Physical; 2]>::try_from(children)
+            .map_err(|_| DataFusionError::Internal("a condition of two sides".to_string()))?;
+        let op = self.op;
+        Ok(Arc::new(ShortCircuit { left, op, right }))
+    }
+    fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for ShortCircuit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({} {} {})", self.left, self.op, self.right)
+    }
+}
