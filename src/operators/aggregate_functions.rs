@@ -12,6 +12,7 @@ use datafusion_physical_expr::aggregate::{AggregateExprBuilder, AggregateFunctio
 use super::float_aggregate::float_aggregate;
 use super::numeric_aggregate::numeric_aggregate;
 use super::physical_expr::{ExprBuilder, Physical};
+use super::short_circuit::computed_where;
 use super::whole_frame::whole_frame;
 use crate::tree::{Accumulator, Expr, Moment, RowSchema};
 
@@ -77,8 +78,17 @@ pub(super) fn aggregate_call(
     };
     let params = &call.params;
     let filter = params.filter.as_ref().map(|filter| builder.build(filter, below));
-    let order = builder.order(&params.order_by, below)?;
+    let filter = filter.transpose()?;
+    let kept = |value: Physical| computed_where(filter.as_ref(), value);
+    let mut order = builder.order(&params.order_by, below)?;
+    for key in &mut order {
+        key.expr = kept(Arc::clone(&key.expr))?;
+    }
     let arguments = builder.all(&params.args, below)?;
+    let arguments = arguments
+        .into_iter()
+        .map(kept)
+        .collect::<DataFusionResult<Vec<_>>>()?;
     let function = AggregateExprBuilder::new(aggregate_function(&call.func), arguments)
         .order_by(order.clone())
         .schema(Arc::new(input.clone()))
@@ -87,7 +97,7 @@ pub(super) fn aggregate_call(
         .build()?;
     Ok(PhysicalAggregate {
         function: Arc::new(function),
-        filter: filter.transpose()?,
+        filter,
         order,
     })
 }

@@ -13,7 +13,7 @@ use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::expressions::{
-    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr,
+    BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr, case,
 };
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
@@ -43,6 +43,14 @@ pub(super) fn short_circuit(left: &Physical, op: Operator, right: &Physical) -> 
         let (left, right) = (Arc::clone(left), Arc::clone(right));
         Arc::new(ShortCircuit { left, op, right }) as _
     })
+}
+
+/// A value that is looked at only where the condition, if there is one, is true: what FILTER leaves out is not computed.
+pub(super) fn computed_where(condition: Option<&Physical>, value: Physical) -> DataFusionResult<Physical> {
+    match condition.filter(|_| may_fail(&value)) {
+        Some(condition) => case(None, vec![(Arc::clone(condition), value)], None),
+        None => Ok(value),
+    }
 }
 
 /// Whether computing it may fail for some values, or do something.
