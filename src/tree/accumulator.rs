@@ -183,6 +183,15 @@ impl Accumulator {
         !matches!(self, Count | Sum | Min | Max | And | Or)
     }
 
+    /// Whether its answer tells in which order the rows came.
+    pub fn tells_order(&self) -> bool {
+        match self {
+            Accumulator::WholeFrame(inner) => inner.tells_order(),
+            Accumulator::Array | Accumulator::First => true,
+            _ => false,
+        }
+    }
+
     /// The field of its result, by those of its arguments.
     pub(super) fn field(&self, arguments: &[FieldRef]) -> FieldRef {
         let first = || {

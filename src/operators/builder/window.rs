@@ -20,6 +20,7 @@ use crate::operators::aggregate_functions::aggregate_function;
 use crate::operators::frame_rows::{ComputedFrame, End, Reach};
 use crate::operators::framed_call::{FramedCall, Function};
 use crate::operators::physical_expr::Physical;
+use crate::operators::short_circuit::computed_where;
 use crate::operators::window_functions::{takes_arguments, window_frame, window_function};
 use crate::operators::window_memory::WindowMemory;
 use crate::tree::{
@@ -99,7 +100,10 @@ impl Builder<'_> {
         let calls = window.window_expr.iter().zip(parts);
         let calls = calls
             .map(|(expr, partition_by)| self.window_call(expr, partition_by, window.input.schema(), &input));
-        let calls = in_order_of(&input, calls.collect::<DataFusionResult<Vec<_>>>()?)?;
+        let mut calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
+        if !window.window_expr.iter().any(tells_order) {
+            calls = in_order_of(&input, calls)?;
+        }
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
         Ok(match calls.iter().all(|call| call.uses_bounded_memory()) {
             true => Arc::new(BoundedWindowAggExec::try_new(
@@ -122,9 +126,11 @@ impl Builder<'_> {
         let name = expr.column_name();
         let WindowFunction { fun, params } = called(expr)?;
         let filter = params.filter.as_ref();
-        let arguments = self.exprs.all(&params.args, schema)?;
         let order_by = self.exprs.order(&params.order_by, schema)?;
         let filter = filter.map(|filter| self.expr(filter, schema)).transpose()?;
+        let arguments = self.exprs.all(&params.args, schema)?.into_iter();
+        let arguments = arguments.map(|argument| computed_where(filter.as_ref(), argument));
+        let arguments = arguments.collect::<DataFusionResult<Vec<_>>>()?;
         let input_schema = input.schema();
         match window_frame(&params.window_frame).filter(|_| takes_arguments(fun, &params.args)) {
             Some(frame) => create_window_expr(
@@ -241,6 +247,11 @@ fn called(expr: &Expr) -> DataFusionResult<&WindowFunction> {
             "a window without its function".to_string(),
         )),
     }
+}
+
+/// Whether what a call says tells in which order it read: DataFusion would read backwards, and not turn the answer.
+fn tells_order(expr: &Expr) -> bool {
+    matches!(called(expr), Ok(WindowFunction { fun: WindowedFunction::Aggregate(of), .. }) if of.tells_order())
 }
 
 /// The input with more columns behind its own.
