@@ -183,13 +183,11 @@ impl Accumulator {
         !matches!(self, Count | Sum | Min | Max | And | Or)
     }
 
-    /// Whether its answer tells in which order the rows came.
-    pub fn tells_order(&self) -> bool {
-        match self {
-            Accumulator::WholeFrame(inner) => inner.tells_order(),
-            Accumulator::Array | Accumulator::First => true,
-            _ => false,
-        }
+    /// Whether a window may be read backwards for it: its answer does not tell in which order the rows came, and it gives back, exactly, what
+    /// leaves a frame that then moves at both ends.
+    pub fn turns(&self) -> bool {
+        use Accumulator::{Count, Exact, Max, Min, Sum};
+        matches!(self, Count | Sum | Min | Max | Exact { .. })
     }
 
     /// The field of its result, by those of its arguments.

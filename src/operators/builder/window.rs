@@ -101,7 +101,7 @@ impl Builder<'_> {
         let calls = calls
             .map(|(expr, partition_by)| self.window_call(expr, partition_by, window.input.schema(), &input));
         let mut calls = calls.collect::<DataFusionResult<Vec<_>>>()?;
-        if !window.window_expr.iter().any(tells_order) {
+        if window.window_expr.iter().all(turns) {
             calls = in_order_of(&input, calls)?;
         }
         // What looks at few rows before and behind its own streams; else the rows of a partition are kept, and counted.
@@ -249,9 +249,12 @@ fn called(expr: &Expr) -> DataFusionResult<&WindowFunction> {
     }
 }
 
-/// Whether what a call says tells in which order it read: DataFusion would read backwards, and not turn the answer.
-fn tells_order(expr: &Expr) -> bool {
-    matches!(called(expr), Ok(WindowFunction { fun: WindowedFunction::Aggregate(of), .. }) if of.tells_order())
+/// Whether a call may read its rows backwards. (DataFusion would turn any aggregate around, and not what it gathers.)
+fn turns(expr: &Expr) -> bool {
+    called(expr).is_ok_and(|call| match &call.fun {
+        WindowedFunction::Aggregate(aggregate) => aggregate.turns(),
+        WindowedFunction::Ranking(_) => true,
+    })
 }
 
 /// The input with more columns behind its own.
