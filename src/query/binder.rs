@@ -10,6 +10,7 @@ pub(super) use super::bound::Bound;
 use super::bound::is_stored;
 pub(crate) use super::clause::Clause;
 use super::grouped_subqueries::GroupedSubqueries;
+use super::literal_pins::LiteralPins;
 use super::lock_scope::LockScope;
 use super::moment::Past;
 use super::scope::{Outer, Scope};
@@ -121,6 +122,8 @@ pub(super) struct Binder<'c> {
     pub(super) names_version_time: bool,
     /// What is known of row locks while FROM is bound.
     pub(super) locks: LockScope,
+    /// Where a definition that is printed keeps what its literals mean.
+    pub(super) pins: Option<Arc<LiteralPins>>,
     names: HashMap<String, usize>,
 }
 
@@ -149,6 +152,7 @@ impl<'c> Binder<'c> {
             is_timed: false,
             names_version_time: ctx.hints.names_version_time,
             locks: LockScope::default(),
+            pins: None,
             names: HashMap::new(),
         }
     }

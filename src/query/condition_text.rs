@@ -7,7 +7,8 @@
 use sqlparser::ast::{self, BinaryOperator as Op, CastKind, UnaryOperator};
 
 use super::binder::{Binder, Place};
-use super::printed::{Around, Printed, Shape, Side, literal, number, operands, quoted};
+use super::literal_pins::Written;
+use super::printed::{Around, Printed, Shape, Side, Untyped, number, operands, quoted};
 use super::printed_query::{ShownRelations, is_more_than_a_call};
 use crate::parse::names;
 use crate::parse::quoting::quote_ident;
@@ -49,10 +50,10 @@ impl Printer<'_, '_> {
             E::Substring { .. } | E::Overlay { .. } | E::Ceil { .. } | E::Floor { .. } => {
                 self.spelt_call(expr)
             }
-            E::Value(value) => self.value(expr, &value.value),
-            E::TypedString(typed) => match &typed.value.value {
-                ast::Value::SingleQuotedString(text) => literal(text, &self.type_of(expr)),
-                _ => self.as_written(expr),
+            E::Value(value) => self.value(expr, value),
+            E::TypedString(typed) => match self.untyped(&typed.value) {
+                Some(untyped) => untyped.into_type(&self.type_of(expr)),
+                None => self.as_written(expr),
             },
             E::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
             E::UnaryOp { op, expr: operand } => self.unary(expr, *op, operand),
@@ -159,9 +160,9 @@ impl Printer<'_, '_> {
                 })
             }
             E::Interval(interval) => match (interval.value.as_ref(), &interval.leading_field) {
-                (E::Value(value), None) => match &value.value {
-                    ast::Value::SingleQuotedString(text) => literal(text, &SqlType::Interval(None)),
-                    _ => self.as_written(expr),
+                (E::Value(value), None) => match self.untyped(value) {
+                    Some(untyped) => untyped.into_type(&SqlType::Interval(None)),
+                    None => self.as_written(expr),
                 },
                 _ => self.as_written(expr),
             },
@@ -209,13 +210,24 @@ impl Printer<'_, '_> {
         bound.map_or(SqlType::Unknown, |bound| bound.ty)
     }
 
-    fn value(&mut self, expr: &ast::Expr, value: &ast::Value) -> Printed {
-        match value {
+    /// `None`: it is no string.
+    fn untyped(&self, literal: &ast::ValueWithSpan) -> Option<Untyped> {
+        Some(Untyped {
+            written: Written::of(literal)?,
+            pins: self.binder.pins.clone(),
+        })
+    }
+
+    fn value(&mut self, expr: &ast::Expr, literal: &ast::ValueWithSpan) -> Printed {
+        if let Some(untyped) = self.untyped(literal) {
+            let text = untyped.into_type(&SqlType::Text);
+            return Printed {
+                untyped: Some(untyped),
+                ..text
+            };
+        }
+        match &literal.value {
             ast::Value::Number(digits, _) => number(digits, &self.type_of(expr)),
-            ast::Value::SingleQuotedString(text) | ast::Value::EscapedStringLiteral(text) => Printed {
-                untyped: Some(text.clone()),
-                ..literal(text, &SqlType::Text)
-            },
             ast::Value::Boolean(value) => Printed::word(value.to_string(), SqlType::Bool),
             ast::Value::Null => Printed::word("NULL", SqlType::Unknown),
             _ => self.as_written(expr),
@@ -405,7 +417,7 @@ impl Printer<'_, '_> {
         };
         let inner = self.print(inner);
         match &inner.untyped {
-            Some(text) => literal(text, &ty),
+            Some(untyped) => untyped.into_type(&ty),
             None if inner.ty == ty => inner,
             None if inner.plain == "NULL" => inner.into_type(&ty),
             None => inner.cast(ty),
@@ -481,7 +493,7 @@ impl Printer<'_, '_> {
             .zip(types)
             .enumerate()
             .map(|(at, (argument, ty))| match &argument.untyped {
-                Some(text) if takes_any(&name, at) => Printed::word(quoted(text), ty),
+                Some(untyped) if takes_any(&name, at) => Printed::word(quoted(&untyped.written.text), ty),
                 None if takes_padded(&name) && matches!(argument.ty, SqlType::Char(_)) => argument,
                 _ => argument.into_type(&ty),
             })

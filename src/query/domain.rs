@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fold};
-use super::row_expression_text::condition_text_over;
+use super::row_expression_text::{condition_text_over, pin};
 use super::row_query::RowColumn;
 use super::scope::{Scope, ScopeColumn};
 use crate::catalog::TypeDef;
@@ -120,20 +120,37 @@ pub(crate) fn condition_of_value(mut condition: ast::Expr, value: &ast::Expr) ->
     condition
 }
 
-/// A domain's condition as PostgreSQL prints it, and pretty. Errors: those of binding.
-pub(crate) fn domain_condition_text(
+/// A domain's condition with its literals in the form that every session reads alike. Errors: those of binding.
+pub(crate) fn pinned_domain_condition(
     ctx: &StatementContext,
     condition: &ast::Expr,
     ty: &SqlType,
-) -> Result<(String, String)> {
+) -> Result<ast::Expr> {
+    let (columns, named) = printable(condition, ty);
+    let mut pinned = condition.clone();
+    pin(ctx, (columns, ""), (&named, None), &mut pinned)?;
+    Ok(pinned)
+}
+
+/// The condition of a column called [`PRINTED_VALUE`], and this.
+fn printable(condition: &ast::Expr, ty: &SqlType) -> (Vec<RowColumn>, ast::Expr) {
     let column = RowColumn {
         name: PRINTED_VALUE.to_string(),
         ty: ty.clone(),
         origin: None,
     };
     let name = ast::Expr::Identifier(ast::Ident::with_quote('"', PRINTED_VALUE));
-    let condition = condition_of_value(condition.clone(), &name);
-    let (text, pretty) = condition_text_over(ctx, vec![column], "", &condition)?;
+    (vec![column], condition_of_value(condition.clone(), &name))
+}
+
+/// A domain's condition as PostgreSQL prints it, and pretty. Errors: those of binding.
+pub(crate) fn domain_condition_text(
+    ctx: &StatementContext,
+    condition: &ast::Expr,
+    ty: &SqlType,
+) -> Result<(String, String)> {
+    let (columns, condition) = printable(condition, ty);
+    let (text, pretty) = condition_text_over(ctx, columns, "", &condition)?;
     let named = |text: String| text.replace(&format!("\"{PRINTED_VALUE}\""), PRINTED_VALUE);
     Ok((named(text), named(pretty)))
 }

@@ -56,6 +56,7 @@ mod join_hint;
 mod lateral_join;
 mod limit;
 mod literal;
+mod literal_pins;
 mod lock_scope;
 mod moment;
 mod named_arguments;
@@ -152,7 +153,9 @@ pub(crate) use constant::{Constant, literal};
 pub(crate) use context_value::names_context_value;
 pub(crate) use cte_materialization::mentions;
 pub(crate) use cursor_plan::{CursorPlan, CursorRows};
-pub(crate) use domain::{check_domain_condition, condition_of_value, domain_condition_text};
+pub(crate) use domain::{
+    check_domain_condition, condition_of_value, domain_condition_text, pinned_domain_condition,
+};
 pub(crate) use experience::Experience;
 pub(crate) use function_call::is_bounded_call;
 pub(crate) use indexed_expressions::index_condition;
@@ -162,10 +165,12 @@ use null_operands::fold_null_operands;
 pub(crate) use parameter_types::known_types;
 pub(crate) use plan::{Observation, QueryPlan};
 pub(crate) use procedure_call::plan_procedure_call;
-pub(crate) use query_text::query_text;
+pub(crate) use query_text::{pinned_query, query_text};
 pub(crate) use routine_body::RoutineBody;
 pub(crate) use routine_call::{concrete as concrete_type, described as described_routine, wrong_result};
-pub(crate) use row_expression_text::{condition_text, default_text, generation_text};
+pub(crate) use row_expression_text::{
+    condition_text, default_text, generation_text, pinned_assigned, pinned_condition,
+};
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query, written_marks};
 pub(crate) use target_rows::{FoundPlan, MergeSource, Others, TargetRows, plan_target_rows};

@@ -1,6 +1,9 @@
 //! `Printed`: an expression as SQL text in two forms, plain and pretty, with what decides where parentheses stand.
 
+use std::sync::Arc;
+
 use super::coercion::promote;
+use super::literal_pins::{LiteralPins, Written};
 use crate::types::{FormatSettings, SqlType, Value};
 
 /// An expression as text.
@@ -10,8 +13,25 @@ pub(super) struct Printed {
     pub(super) pretty: String,
     pub(super) shape: Shape,
     pub(super) ty: SqlType,
-    /// The text of a string literal that has no type of its own.
-    pub(super) untyped: Option<String>,
+    /// The string literal that it is, which has no type of its own.
+    pub(super) untyped: Option<Untyped>,
+}
+
+/// A string literal without a type.
+#[derive(Debug, Clone)]
+pub(super) struct Untyped {
+    pub(super) written: Written,
+    pub(super) pins: Option<Arc<LiteralPins>>,
+}
+
+impl Untyped {
+    /// As a constant of a type.
+    pub(super) fn into_type(&self, ty: &SqlType) -> Printed {
+        if let Some(pins) = &self.pins {
+            pins.note(&self.written, ty);
+        }
+        literal(&self.written.text, ty)
+    }
 }
 
 /// What decides whether an expression needs parentheses in another.
@@ -139,8 +159,8 @@ impl Printed {
 
     /// As an operand of the type.
     pub(super) fn into_type(self, ty: &SqlType) -> Printed {
-        if let Some(text) = &self.untyped {
-            return literal(text, ty);
+        if let Some(untyped) = &self.untyped {
+            return untyped.into_type(ty);
         }
         if self.plain == "NULL" && *ty != SqlType::Unknown {
             return Printed::word(format!("NULL::{ty}"), ty.clone());
@@ -181,7 +201,7 @@ pub(super) fn number(digits: &str, ty: &SqlType) -> Printed {
 }
 
 /// A string literal as a constant of a type, in the type's own words.
-pub(super) fn literal(text: &str, ty: &SqlType) -> Printed {
+fn literal(text: &str, ty: &SqlType) -> Printed {
     // Blanks at its end stay.
     if matches!(ty, SqlType::Char(_)) {
         return Printed::word(format!("{}::bpchar", quoted(text)), ty.clone());

@@ -4,9 +4,12 @@
 //! What there are no rules for makes the whole no text: the view is then shown as it was written. A text that does not mean the same columns
 //! is thrown away, too.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::binder::{Binder, Clause, CommonTable};
+use super::literal_pins::LiteralPins;
 use super::printed_query::{Outputs, ShownRelations, Surroundings, direction, resolved};
 use super::query_layout::QueryLayout;
 use super::scope::{Outer, Scope};
@@ -59,6 +62,29 @@ pub(crate) fn query_text(
             && planned.columns.iter().zip(columns.iter().zip(names)).all(same)
     };
     (means_the_same(&printed.plain) && means_the_same(&printed.pretty)).then_some(printed)
+}
+
+/// The query of a view whose columns are these, its literals in the form that every session reads alike.
+pub(crate) fn pinned_query(
+    ctx: &StatementContext,
+    query: &ast::Query,
+    (columns, names): (&[OutputColumn], &[String]),
+) -> ast::Query {
+    let parameters = Vec::new();
+    let pins = LiteralPins::new(ctx);
+    let mut binder = Binder::new(ctx, &parameters);
+    binder.pins = Some(Arc::clone(&pins));
+    let types: Vec<SqlType> = columns.iter().map(|column| column.ty.clone()).collect();
+    let outputs = Outputs {
+        types: &types,
+        names: Some(names),
+        are_visible: true,
+    };
+    // What it cannot print it has no types of either.
+    let _ = binder.print_query(query, None, None, (&mut QueryLayout::new(0), outputs));
+    let mut pinned = query.clone();
+    pins.put(&mut pinned);
+    pinned
 }
 
 impl Binder<'_> {

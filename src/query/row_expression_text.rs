@@ -1,12 +1,15 @@
 //! Expressions over the columns of a row as text, with the conversions that PostgreSQL's catalogs show: conditions, defaults, what generated
 //! columns are computed of. Called where these are defined; `condition_text` prints them.
 
+use std::sync::Arc;
+
 use sqlparser::ast;
 
 use super::binder::{Binder, Clause, Place};
 use super::coercion::base;
 use super::condition_text::Printer;
-use super::printed::{Printed, literal};
+use super::literal_pins::LiteralPins;
+use super::printed::Printed;
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
 use crate::catalog::{ColumnDef, ExpressionText, TableDef};
@@ -19,12 +22,62 @@ pub(crate) fn condition_text(
     table: &TableDef,
     condition: &ast::Expr,
 ) -> Result<(String, String)> {
-    let columns = table.visible_columns().map(|column| RowColumn {
+    condition_text_over(ctx, row_columns(&table.columns), &table.name, condition)
+}
+
+/// A condition over the columns of a table, its literals in the form that every session reads alike. Errors: as [`condition_text`].
+pub(crate) fn pinned_condition(
+    ctx: &StatementContext,
+    table: &TableDef,
+    condition: &ast::Expr,
+) -> Result<ast::Expr> {
+    let mut pinned = condition.clone();
+    pin(
+        ctx,
+        (row_columns(&table.columns), &table.name),
+        (condition, None),
+        &mut pinned,
+    )?;
+    Ok(pinned)
+}
+
+/// The same of what is assigned to a column of a type, among these columns. Errors: as [`default_text`].
+pub(crate) fn pinned_assigned(
+    ctx: &StatementContext,
+    (table, columns): (&str, &[ColumnDef]),
+    expr: &ast::Expr,
+    ty: &SqlType,
+) -> Result<ast::Expr> {
+    let mut pinned = expr.clone();
+    pin(ctx, (row_columns(columns), table), (expr, Some(ty)), &mut pinned)?;
+    Ok(pinned)
+}
+
+/// Puts the literals of an expression over these columns of a relation of this name into a copy of it. `assigned`: the type that it is
+/// assigned to, if it is.
+pub(super) fn pin(
+    ctx: &StatementContext,
+    (columns, name): (Vec<RowColumn>, &str),
+    (expr, assigned): (&ast::Expr, Option<&SqlType>),
+    copy: &mut ast::Expr,
+) -> Result<()> {
+    let pins = LiteralPins::new(ctx);
+    let printed = printed_over(ctx, columns, name, expr, Some(Arc::clone(&pins)))?;
+    if let Some(ty) = assigned {
+        printed.into_type(&base(ty));
+    }
+    pins.put(copy);
+    Ok(())
+}
+
+fn row_columns(columns: &[ColumnDef]) -> Vec<RowColumn> {
+    let visible = columns.iter().filter(|column| !column.hidden);
+    let columns = visible.map(|column| RowColumn {
         name: column.name.clone(),
         ty: column.ty.clone(),
         origin: None,
     });
-    condition_text_over(ctx, columns.collect(), &table.name, condition)
+    columns.collect()
 }
 
 /// The default of a column of a type, as `pg_get_expr` prints it. Errors: none that its reading has not met.
@@ -43,13 +96,7 @@ pub(crate) fn generation_text(
     expr: &ast::Expr,
     ty: &SqlType,
 ) -> Result<ExpressionText> {
-    let visible = columns.iter().filter(|column| !column.hidden);
-    let columns = visible.map(|column| RowColumn {
-        name: column.name.clone(),
-        ty: column.ty.clone(),
-        origin: None,
-    });
-    assigned_text(ctx, columns.collect(), table, expr, ty)
+    assigned_text(ctx, row_columns(columns), table, expr, ty)
 }
 
 /// An expression that is assigned to a column of a type: a literal is of that.
@@ -60,9 +107,9 @@ fn assigned_text(
     expr: &ast::Expr,
     ty: &SqlType,
 ) -> Result<ExpressionText> {
-    let printed = printed_over(ctx, columns, table, expr)?;
+    let printed = printed_over(ctx, columns, table, expr, None)?;
     let printed = match &printed.untyped {
-        Some(text) => literal(text, &base(ty)),
+        Some(untyped) => untyped.into_type(&base(ty)),
         None => printed,
     };
     Ok(ExpressionText {
@@ -78,7 +125,7 @@ pub(super) fn condition_text_over(
     name: &str,
     condition: &ast::Expr,
 ) -> Result<(String, String)> {
-    let printed = printed_over(ctx, columns, name, condition)?;
+    let printed = printed_over(ctx, columns, name, condition, None)?;
     Ok((printed.plain, printed.pretty))
 }
 
@@ -87,6 +134,7 @@ fn printed_over(
     columns: Vec<RowColumn>,
     name: &str,
     expr: &ast::Expr,
+    pins: Option<Arc<LiteralPins>>,
 ) -> Result<Printed> {
     let relation = RowRelation {
         name: name.to_string(),
@@ -97,6 +145,7 @@ fn printed_over(
     };
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);
+    binder.pins = pins;
     let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
     let place = Place {
         scope: &scope,

@@ -44,6 +44,7 @@ pub(super) async fn define(
     row_expression::check_no_subquery(&new.expr, "check constraint")?;
     dml::check_condition(ctx, table, &new.expr)?;
     let expr = row_expression::without_table(&new.expr, &table.name);
+    let expr = query::pinned_condition(ctx, table, &expr)?;
     let columns = row_expression::columns_named(&expr, &table.columns);
     let name = match new.name {
         Some(name) => name,

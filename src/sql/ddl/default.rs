@@ -55,7 +55,8 @@ pub(super) async fn read(
         return Ok(Some(ColumnDefault::Constant { value, sql, text }));
     }
     check_no_subquery(expr, "DEFAULT expression")?;
-    let (expr, sequences) = with_sequences_by_oid(ctx, expr)?;
+    let expr = query::pinned_assigned(ctx, ("", &[]), expr, ty).unwrap_or_else(|_| expr.clone());
+    let (expr, sequences) = with_sequences_by_oid(ctx, &expr)?;
     match dml::check_default(ctx, &expr) {
         Err(error) if error.is_undefined_column() || error.sqlstate() == "42P01" => {
             Err(Error::InvalidStatement {

@@ -135,11 +135,12 @@ async fn add_check(
             names.find(|name| !is_taken(name)).unwrap_or(base)
         }
     };
-    let (text, pretty_text) = query::domain_condition_text(ctx, &new.expr, &domain.ty)?;
+    let expr = query::pinned_domain_condition(ctx, &new.expr, &domain.ty)?;
+    let (text, pretty_text) = query::domain_condition_text(ctx, &expr, &domain.ty)?;
     domain.checks.push(DomainCheck {
         oid: user_type::take_oid(ctx).await?,
         name,
-        sql: new.expr.to_string(),
+        sql: expr.to_string(),
         text,
         pretty_text,
         not_valid,

@@ -34,6 +34,7 @@ pub(super) fn read(
     let inputs = inputs(&expr, columns)?;
     dml::check_generation(ctx, (table, columns), column, &expr, &inputs)?;
     let values = few_values(&expr, columns).filter(|_| column.ty.is_integer());
+    let expr = query::pinned_assigned(ctx, (table, columns), &expr, &column.ty)?;
     let text = query::generation_text(ctx, (table, columns), &expr, &column.ty)?;
     Ok(ColumnDefault::Generated(Generation {
         sql: expr.to_string(),

@@ -173,6 +173,7 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
         SqlType::Unknown => SqlType::Text,
         ty => ty,
     };
+    let expr = query::pinned_condition(ctx, table, &expr)?;
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
     let sql = expr.to_string();
     let values = few_values(&expr, &table.columns);
@@ -224,6 +225,7 @@ fn condition_column(
             hint: None,
         });
     }
+    let expr = query::pinned_condition(ctx, table, &expr)?;
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
     let sql = condition_sql(&expr.to_string());
     let name = format!("WHERE {pretty_text}");

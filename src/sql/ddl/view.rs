@@ -69,6 +69,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     }
     let options = view_options::read(ctx, &create.options, &create.query)?;
     let shows = dml::shown_relation(ctx, &create.query, &ctx.settings.search_path)?;
+    let query = query::pinned_query(ctx, &create.query, (&planned.columns, &column_names));
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     make_schema(ctx, &writer, &schema).await?;
     let id = match replaced {
@@ -79,8 +80,8 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         id,
         version: 0,
         columns,
-        query: stored_query(&create.query, &planned.columns, &column_names)?,
-        printed: query::query_text(ctx, &create.query, (&planned.columns, &column_names)),
+        query: stored_query(&query, &planned.columns, &column_names)?,
+        printed: query::query_text(ctx, &query, (&planned.columns, &column_names)),
         search_path: match is_temporary_schema(&schema) {
             true => ctx.settings.search_path.clone(),
             false => lasting_path(&ctx.settings.search_path),

@@ -11,7 +11,7 @@ use crate::codec::row::ColumnId;
 use crate::parse::conflict_target::{self, ConflictKey};
 use crate::parse::names;
 use crate::parse::walk::visit_expressions_mut;
-use crate::query::{Clause, condition_text, index_condition};
+use crate::query::{Clause, condition_text, index_condition, pinned_condition};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -112,7 +112,9 @@ fn printed(ctx: &StatementContext, table: &TableDef, expr: &Expr) -> Result<Stri
     let inputs: Vec<ColumnId> = table.visible_columns().map(|column| column.id).collect();
     let columns = (table.name.as_str(), table.columns.as_slice());
     computed_type(ctx, columns, expr, &inputs, Clause::IndexExpression)?;
-    condition_text(ctx, table, expr).map(|(text, _)| text)
+    // The index has its literals so.
+    let expr = pinned_condition(ctx, table, expr)?;
+    condition_text(ctx, table, &expr).map(|(text, _)| text)
 }
 
 /// The ids of the primary key's columns that tell rows apart, sorted.
