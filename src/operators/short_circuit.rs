@@ -9,12 +9,13 @@ use std::sync::{Arc, LazyLock};
 use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, or_kleene};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::{ColumnarValue, Operator};
 use datafusion_physical_expr::expressions::{
     BinaryExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, Literal, NotExpr, case,
 };
+use datafusion_physical_expr::utils::collect_columns;
 use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::like_test::is_like;
@@ -34,15 +35,48 @@ pub(super) struct ShortCircuit {
     /// AND or OR.
     pub(super) op: Operator,
     pub(super) right: Physical,
+    few: FewColumns,
+}
+
+/// An expression over no other columns than those that it reads: of rows that are left out nothing else need be copied.
+#[derive(Debug)]
+struct FewColumns {
+    /// Which columns of the rows.
+    columns: Vec<usize>,
+    expr: Physical,
+}
+
+impl FewColumns {
+    fn of(expr: &Physical) -> DataFusionResult<FewColumns> {
+        let mut columns: Vec<usize> = collect_columns(expr).iter().map(Column::index).collect();
+        columns.sort_unstable();
+        columns.dedup();
+        let moved = Arc::clone(expr).transform(|expr| {
+            let moved = expr.downcast_ref::<Column>().map(|column| {
+                let at = columns.partition_point(|at| *at < column.index());
+                Arc::new(Column::new(column.name(), at)) as Physical
+            });
+            Ok(moved.map_or_else(|| Transformed::no(expr), Transformed::yes))
+        });
+        let expr = moved?.data;
+        Ok(FewColumns { columns, expr })
+    }
+
+    fn evaluate(&self, batch: &RecordBatch, selection: &BooleanArray) -> DataFusionResult<ColumnarValue> {
+        self.expr
+            .evaluate_selection(&batch.project(&self.columns)?, selection)
+    }
 }
 
 /// AND or OR of two conditions; `None`: the operator is another, or the right side cannot fail.
 pub(super) fn short_circuit(left: &Physical, op: Operator, right: &Physical) -> Option<Physical> {
-    let is_logical = matches!(op, Operator::And | Operator::Or);
-    (is_logical && may_fail(right)).then(|| {
-        let (left, right) = (Arc::clone(left), Arc::clone(right));
-        Arc::new(ShortCircuit { left, op, right }) as _
-    })
+    if !matches!(op, Operator::And | Operator::Or) || !may_fail(right) {
+        return None;
+    }
+    let (left, right) = (Arc::clone(left), Arc::clone(right));
+    // The closures of its making do not fail.
+    let built = ShortCircuit::new(left, op, right).ok()?;
+    Some(Arc::new(built))
 }
 
 /// A value that is looked at only where the condition, if there is one, is true: what FILTER leaves out is not computed.
@@ -107,6 +141,15 @@ impl Hash for ShortCircuit {
 }
 
 impl ShortCircuit {
+    fn new(left: Physical, op: Operator, right: Physical) -> DataFusionResult<ShortCircuit> {
+        Ok(ShortCircuit {
+            few: FewColumns::of(&right)?,
+            left,
+            op,
+            right,
+        })
+    }
+
     /// For which rows the left side does not decide.
     fn undecided(&self, left: &BooleanArray) -> BooleanArray {
         let decides = self.op == Operator::Or;
@@ -144,7 +187,7 @@ impl PhysicalExpr for ShortCircuit {
         if !undecided.has_true() {
             return Ok(ColumnarValue::Array(Arc::new(left)));
         }
-        let right = truth(&self.right.evaluate_selection(batch, &undecided)?, rows)?;
+        let right = truth(&self.few.evaluate(batch, &undecided)?, rows)?;
         // What was not computed is NULL or false, which changes nothing of what the left side decides.
         let both = match self.op {
             Operator::And => and_kleene(&left, &right),
@@ -158,8 +201,7 @@ impl PhysicalExpr for ShortCircuit {
     fn with_new_children(self: Arc<Self>, children: Vec<Physical>) -> DataFusionResult<Physical> {
         let [left, right] = <[Physical; 2]>::try_from(children)
             .map_err(|_| DataFusionError::Internal("a condition of two sides".to_string()))?;
-        let op = self.op;
-        Ok(Arc::new(ShortCircuit { left, op, right }))
+        Ok(Arc::new(ShortCircuit::new(left, self.op, right)?))
     }
     fn fmt_sql(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
