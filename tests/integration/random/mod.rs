@@ -5,6 +5,7 @@
 //!
 //! `KEYSPAN_RANDOM_STATEMENTS=10000` runs more; `KEYSPAN_RANDOM_SEED=7` begins elsewhere.
 
+mod casts;
 mod cursors;
 mod expression;
 mod from;
@@ -14,6 +15,7 @@ mod nested;
 mod query;
 mod scripts;
 mod statement;
+mod windows;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
