@@ -40,7 +40,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("timezone", &[T::Text, Z], Z, |b| {
         b.map2(|zone, time: TimeTz| {
             // The zone's offset is that of today.
-            let now = b.settings.now_us.unwrap_or_default();
+            let now = b.settings.now();
             let offset = (at_time_zone(zone, now, 1)? - now) / MICROS_PER_SECOND;
             shown_at(time, offset)
         })

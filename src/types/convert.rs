@@ -403,7 +403,7 @@ fn to_time_tz(value: Value, settings: &FormatSettings) -> Option<Value> {
     let time = match value {
         Value::Time(local) => TimeTz {
             local,
-            offset: offset_at(settings.now_us.unwrap_or_default()),
+            offset: offset_at(settings.now()),
         },
         Value::TimestampTz(utc) => match time_of_timestamp(local_time(utc, settings)) {
             Some(local) => TimeTz {

@@ -176,6 +176,14 @@ impl Default for ResultLimits {
     }
 }
 
+impl FormatSettings {
+    /// What `now` is, in microseconds since 1970 UTC.
+    pub fn now(&self) -> i64 {
+        self.now_us
+            .unwrap_or_else(|| chrono::Utc::now().timestamp_micros())
+    }
+}
+
 impl Default for FormatSettings {
     fn default() -> Self {
         FormatSettings {
