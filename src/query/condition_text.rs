@@ -52,7 +52,7 @@ impl Printer<'_, '_> {
             }
             E::Value(value) => self.value(expr, value),
             E::TypedString(typed) => match self.untyped(&typed.value) {
-                Some(untyped) => untyped.into_type(&self.type_of(expr)),
+                Some(untyped) => untyped.typed(&self.type_of(expr)),
                 None => self.as_written(expr),
             },
             E::BinaryOp { left, op, right } => self.binary(expr, left, op, right),
@@ -161,7 +161,7 @@ impl Printer<'_, '_> {
             }
             E::Interval(interval) => match (interval.value.as_ref(), &interval.leading_field) {
                 (E::Value(value), None) => match self.untyped(value) {
-                    Some(untyped) => untyped.into_type(&SqlType::Interval(None)),
+                    Some(untyped) => untyped.typed(&SqlType::Interval(None)),
                     None => self.as_written(expr),
                 },
                 _ => self.as_written(expr),
@@ -220,7 +220,7 @@ impl Printer<'_, '_> {
 
     fn value(&mut self, expr: &ast::Expr, literal: &ast::ValueWithSpan) -> Printed {
         if let Some(untyped) = self.untyped(literal) {
-            let text = untyped.into_type(&SqlType::Text);
+            let text = untyped.typed(&SqlType::Text);
             return Printed {
                 untyped: Some(untyped),
                 ..text
@@ -417,7 +417,7 @@ impl Printer<'_, '_> {
         };
         let inner = self.print(inner);
         match &inner.untyped {
-            Some(untyped) => untyped.into_type(&ty),
+            Some(untyped) => untyped.typed(&ty),
             None if inner.ty == ty => inner,
             None if inner.plain == "NULL" => inner.into_type(&ty),
             None => inner.cast(ty),

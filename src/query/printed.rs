@@ -26,7 +26,7 @@ pub(super) struct Untyped {
 
 impl Untyped {
     /// As a constant of a type.
-    pub(super) fn into_type(&self, ty: &SqlType) -> Printed {
+    pub(super) fn typed(&self, ty: &SqlType) -> Printed {
         if let Some(pins) = &self.pins {
             pins.note(&self.written, ty);
         }
@@ -160,7 +160,7 @@ impl Printed {
     /// As an operand of the type.
     pub(super) fn into_type(self, ty: &SqlType) -> Printed {
         if let Some(untyped) = &self.untyped {
-            return untyped.into_type(ty);
+            return untyped.typed(ty);
         }
         if self.plain == "NULL" && *ty != SqlType::Unknown {
             return Printed::word(format!("NULL::{ty}"), ty.clone());

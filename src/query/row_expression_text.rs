@@ -109,7 +109,7 @@ fn assigned_text(
 ) -> Result<ExpressionText> {
     let printed = printed_over(ctx, columns, table, expr, None)?;
     let printed = match &printed.untyped {
-        Some(untyped) => untyped.into_type(&base(ty)),
+        Some(untyped) => untyped.typed(&base(ty)),
         None => printed,
     };
     Ok(ExpressionText {

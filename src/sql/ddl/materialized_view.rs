@@ -97,10 +97,10 @@ pub(super) async fn create_of_plan(
         .skip(columns.len())
         .map(|output| output.name.clone());
     let all: Vec<String> = columns.iter().cloned().chain(own).collect();
-    let query = query::pinned_query(ctx, &create.query, (&outputs, &all));
+    let (query, printed) = view::stored_texts(ctx, &create.query, (&outputs, &all))?;
     let stored = StoredQuery {
-        query: view::stored_query(&query, &outputs, &all)?,
-        printed: query::query_text(ctx, &query, (&outputs, &all)),
+        query,
+        printed,
         search_path: lasting_path(&ctx.settings.search_path),
         depends_on,
         is_populated: !ctx.hints.without_rows,

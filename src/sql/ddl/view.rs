@@ -9,7 +9,8 @@ use sqlparser::ast::{self, CreateView, Ident, Query, SelectItem, Visitor};
 use super::new_relation::{NewRelation, make_schema};
 use super::{notice, view_options};
 use crate::catalog::{
-    Access, CatalogWriter, Object, RelationName, ViewDef, is_temporary_schema, lasting_path, stored_name,
+    Access, CatalogWriter, Object, PrintedQuery, RelationName, ViewDef, is_temporary_schema, lasting_path,
+    stored_name,
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::Persistence;
@@ -69,7 +70,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     }
     let options = view_options::read(ctx, &create.options, &create.query)?;
     let shows = dml::shown_relation(ctx, &create.query, &ctx.settings.search_path)?;
-    let query = query::pinned_query(ctx, &create.query, (&planned.columns, &column_names));
+    let (query, printed) = stored_texts(ctx, &create.query, (&planned.columns, &column_names))?;
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     make_schema(ctx, &writer, &schema).await?;
     let id = match replaced {
@@ -80,8 +81,8 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
         id,
         version: 0,
         columns,
-        query: stored_query(&query, &planned.columns, &column_names)?,
-        printed: query::query_text(ctx, &query, (&planned.columns, &column_names)),
+        query,
+        printed,
         search_path: match is_temporary_schema(&schema) {
             true => ctx.settings.search_path.clone(),
             false => lasting_path(&ctx.settings.search_path),
@@ -177,9 +178,21 @@ fn check_replacement(old: &ViewDef, new: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
+/// What is kept of a query: its text, in which literals mean the same to every session, and that which the catalogs show. Errors: as
+/// [`stored_query`].
+pub(super) fn stored_texts(
+    ctx: &StatementContext,
+    query: &Query,
+    (columns, names): (&[OutputColumn], &[String]),
+) -> Result<(String, Option<PrintedQuery>)> {
+    let query = query::pinned_query(ctx, query, (columns, names));
+    let printed = query::query_text(ctx, &query, (columns, names));
+    Ok((stored_query(&query, columns, names)?, printed))
+}
+
 /// The text that is kept: the query itself, or with its columns spelled out around it. Errors: 0A000 for a `*` among columns
 /// that only their places tell apart, which a column added to a table would shift.
-pub(super) fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
+fn stored_query(query: &Query, columns: &[OutputColumn], names: &[String]) -> Result<String> {
     let query = &without_row_locks(query);
     let renamed = columns
         .iter()
