@@ -3,7 +3,7 @@
 use arrow::datatypes::Field;
 
 use super::outer_values::outer_name;
-use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::{NUMERIC_KEY_NAME, is_around_operands};
 use crate::functions::json_order::JSONB_ORDER_NAME;
 use crate::functions::value_array::value_of_scalar;
 use crate::plan::literal;
@@ -57,12 +57,7 @@ fn is_column(expr: &Expr) -> bool {
         Expr::Column(_) => true,
         Expr::Alias(alias) => is_column(&alias.expr),
         Expr::Cast(cast) => is_column(&cast.expr),
-        Expr::ScalarFunction(call) => {
-            matches!(
-                call.func.name(),
-                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | CITEXT_KEY_NAME | NUMERIC_KEY_NAME
-            ) && call.args.iter().all(is_column)
-        }
+        Expr::ScalarFunction(call) => is_around_operands(call.func.name()) && call.args.iter().all(is_column),
         _ => false,
     }
 }
@@ -154,10 +149,7 @@ impl Printer {
         let name = call.func.name();
         match (name, call.args.as_slice()) {
             // What comparisons put around columns so that Arrow's order is PostgreSQL's.
-            (
-                FLOAT_ORDER_NAME | TRIM_CHAR_NAME | CITEXT_KEY_NAME | JSONB_ORDER_NAME | NUMERIC_KEY_NAME,
-                [inner],
-            ) => self.print(inner),
+            (name, [inner]) if is_around_operands(name) || name == JSONB_ORDER_NAME => self.print(inner),
             ("cast", [inner]) => format!("({})::{}", self.print(inner), call.func.returns()),
             (symbol, [_, _]) if is_operator(symbol) => {
                 let sides = self.arguments(call);

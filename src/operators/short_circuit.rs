@@ -6,9 +6,10 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
-use arrow::array::{Array, AsArray, BooleanArray, RecordBatch};
+use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::compute::{and_kleene, or_kleene};
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
+use datafusion_common::cast::as_boolean_array;
 use datafusion_common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion_common::{DataFusionError, Result as DataFusionResult};
 use datafusion_expr::{ColumnarValue, Operator};
@@ -20,7 +21,7 @@ use datafusion_physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 
 use super::like_test::is_like;
 use super::parameter::placeholder_of;
-use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
+use crate::functions::compare::is_around_operands;
 
 type Physical = Arc<dyn PhysicalExpr>;
 
@@ -104,13 +105,7 @@ fn may_fail(expr: &Physical) -> bool {
 /// Whether an expression cannot fail if its parts do not.
 fn is_safe(expr: &Physical) -> bool {
     if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
-        return [
-            FLOAT_ORDER_NAME,
-            NUMERIC_KEY_NAME,
-            CITEXT_KEY_NAME,
-            TRIM_CHAR_NAME,
-        ]
-        .contains(&call.name())
+        return is_around_operands(call.name())
             || placeholder_of(call.fun()).is_some()
             || is_like(call.fun());
     }
@@ -165,9 +160,7 @@ impl ShortCircuit {
 }
 
 fn truth(value: &ColumnarValue, rows: usize) -> DataFusionResult<BooleanArray> {
-    let array = value.to_array(rows)?;
-    let truth = array.as_boolean_opt().cloned();
-    truth.ok_or_else(|| DataFusionError::Internal("a condition that is no boolean".to_string()))
+    Ok(as_boolean_array(&value.to_array(rows)?)?.clone())
 }
 
 impl PhysicalExpr for ShortCircuit {

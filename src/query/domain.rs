@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use sqlparser::ast;
 
 use super::binder::{Binder, Bound, Clause, Place, fold};
-use super::row_expression_text::{condition_text_over, pin};
+use super::row_expression_text::{condition_text_over, pins_over};
 use super::row_query::RowColumn;
 use super::scope::{Scope, ScopeColumn};
 use crate::catalog::TypeDef;
@@ -127,9 +127,7 @@ pub(crate) fn pinned_domain_condition(
     ty: &SqlType,
 ) -> Result<ast::Expr> {
     let (columns, named) = printable(condition, ty);
-    let mut pinned = condition.clone();
-    pin(ctx, (columns, ""), (&named, None), &mut pinned)?;
-    Ok(pinned)
+    Ok(pins_over(ctx, (columns, ""), &named, None)?.put(condition))
 }
 
 /// The condition of a column called [`PRINTED_VALUE`], and this.

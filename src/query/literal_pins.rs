@@ -72,13 +72,14 @@ impl LiteralPins {
         }
     }
 
-    /// Puts them into the tree that was printed.
-    pub(super) fn put(&self, tree: &mut impl WalkMut) {
+    /// The tree that was printed, with them.
+    pub(super) fn put<T: WalkMut + Clone>(&self, tree: &T) -> T {
+        let mut tree = tree.clone();
         let pinned = self.pinned.lock().unwrap_or_else(PoisonError::into_inner);
         if pinned.is_empty() {
-            return;
+            return tree;
         }
-        let _ = visit_expressions_mut(tree, |expr| {
+        let _ = visit_expressions_mut(&mut tree, |expr| {
             let literal = match expr {
                 ast::Expr::Value(literal) => literal,
                 ast::Expr::TypedString(typed) => &mut typed.value,
@@ -90,6 +91,7 @@ impl LiteralPins {
             }
             ControlFlow::Continue(())
         });
+        tree
     }
 }
 

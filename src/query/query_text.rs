@@ -82,9 +82,7 @@ pub(crate) fn pinned_query(
     };
     // What it cannot print it has no types of either.
     let _ = binder.print_query(query, None, None, (&mut QueryLayout::new(0), outputs));
-    let mut pinned = query.clone();
-    pins.put(&mut pinned);
-    pinned
+    pins.put(query)
 }
 
 impl Binder<'_> {

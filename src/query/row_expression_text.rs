@@ -31,14 +31,8 @@ pub(crate) fn pinned_condition(
     table: &TableDef,
     condition: &ast::Expr,
 ) -> Result<ast::Expr> {
-    let mut pinned = condition.clone();
-    pin(
-        ctx,
-        (row_columns(&table.columns), &table.name),
-        (condition, None),
-        &mut pinned,
-    )?;
-    Ok(pinned)
+    let pins = pins_over(ctx, (row_columns(&table.columns), &table.name), condition, None)?;
+    Ok(pins.put(condition))
 }
 
 /// The same of what is assigned to a column of a type, among these columns. Errors: as [`default_text`].
@@ -48,26 +42,22 @@ pub(crate) fn pinned_assigned(
     expr: &ast::Expr,
     ty: &SqlType,
 ) -> Result<ast::Expr> {
-    let mut pinned = expr.clone();
-    pin(ctx, (row_columns(columns), table), (expr, Some(ty)), &mut pinned)?;
-    Ok(pinned)
+    Ok(pins_over(ctx, (row_columns(columns), table), expr, Some(ty))?.put(expr))
 }
 
-/// Puts the literals of an expression over these columns of a relation of this name into a copy of it. `assigned`: the type that it is
-/// assigned to, if it is.
-pub(super) fn pin(
+/// The literals of an expression over these columns of a relation of this name. `assigned`: the type that it is assigned to, if it is.
+pub(super) fn pins_over(
     ctx: &StatementContext,
     (columns, name): (Vec<RowColumn>, &str),
-    (expr, assigned): (&ast::Expr, Option<&SqlType>),
-    copy: &mut ast::Expr,
-) -> Result<()> {
+    expr: &ast::Expr,
+    assigned: Option<&SqlType>,
+) -> Result<Arc<LiteralPins>> {
     let pins = LiteralPins::new(ctx);
     let printed = printed_over(ctx, columns, name, expr, Some(Arc::clone(&pins)))?;
     if let Some(ty) = assigned {
         printed.into_type(&base(ty));
     }
-    pins.put(copy);
-    Ok(())
+    Ok(pins)
 }
 
 fn row_columns(columns: &[ColumnDef]) -> Vec<RowColumn> {

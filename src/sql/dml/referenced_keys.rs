@@ -14,7 +14,7 @@ use crate::plan::equal_value;
 use crate::store::LockMode;
 use crate::system::StatementContext;
 use crate::table::{Arbiter, EntryReader, RowPages, key_text};
-use crate::types::{SqlType, Value, comparable_text, take_rows, value_at};
+use crate::types::{FormatSettings, SqlType, Value, comparable_text, take_rows, value_at};
 use crate::{Error, Result};
 
 /// Keys that were not there.
@@ -271,13 +271,12 @@ pub(super) fn equal_values(column: &ArrayRef, own: &SqlType, ty: &SqlType) -> Re
 
 /// A text as one of the type; NULL for one that a char(n) is too short for. Blanks at the end mean nothing there.
 fn text_of(ty: &SqlType, text: &str) -> Value {
-    let SqlType::Char(Some(width)) = ty else {
-        return Value::Text(text.to_string());
-    };
-    let (text, width) = (comparable_text(ty, text), *width as usize);
-    match text.chars().count() <= width {
-        true => Value::Text(format!("{text:<width$}")),
-        false => Value::Null,
+    let text = Value::Text(text.to_string());
+    match ty {
+        SqlType::Char(_) => text
+            .assign(ty, "", &FormatSettings::default())
+            .unwrap_or(Value::Null),
+        _ => text,
     }
 }
 
