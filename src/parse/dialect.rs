@@ -17,7 +17,8 @@ use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 use super::call::call;
 use super::token_reader::is_word;
 use super::{
-    alter, disjunction, like_any, membership, query_operand, row_assignment, symmetric, trim, with_write,
+    alter, disjunction, like_any, long_names, membership, query_operand, row_assignment, symmetric, trim,
+    with_write,
 };
 
 /// What it is based on.
@@ -525,12 +526,12 @@ fn begins_query(token: &TokenWithSpan) -> bool {
 
 /// Reads an expression, in a text that no client sent.
 pub(crate) fn parse_expression(text: &str) -> Result<Expr, ParserError> {
-    Parser::new(&KEYSPAN).try_with_sql(text)?.parse_expr()
+    long_names::parser_of(&KEYSPAN, text)?.parse_expr()
 }
 
 /// Reads a column's definition, which must be all of the text.
 pub(crate) fn parse_column(text: &str) -> Result<ColumnDef, ParserError> {
-    let mut parser = Parser::new(&KEYSPAN).try_with_sql(text)?;
+    let mut parser = long_names::parser_of(&KEYSPAN, text)?;
     let column = parser.parse_column_def()?;
     parser.expect_token(&Token::EOF)?;
     Ok(column)

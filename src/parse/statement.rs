@@ -17,8 +17,8 @@ use super::tokens::StatementTokens;
 use super::tree::parse_tree;
 use super::with_write::has_writes;
 use super::{
-    catalog_query, command_reader, copy_reader, hash_comment, number_junk, syntax_error, text_place, tokens,
-    unicode_escapes,
+    TruncatedName, catalog_query, command_reader, copy_reader, hash_comment, long_names, number_junk,
+    syntax_error, text_place, tokens, unicode_escapes,
 };
 use crate::{Error, Result};
 
@@ -44,6 +44,8 @@ pub struct ParsedStatement {
     pub(crate) current_of: Option<String>,
     /// What it asks for and does not get, though it runs.
     pub warnings: Arc<[Warning]>,
+    /// Names that were too long. The first statement of a message has those of all.
+    pub truncated_names: Vec<TruncatedName>,
 }
 
 /// What a client is told of a statement that runs.
@@ -97,11 +99,16 @@ fn read(text: &str) -> Result<Vec<ParsedStatement>> {
         .map_err(|error| syntax_error::of_tokenizer(error, text))?;
     number_junk::check(&tokens, text)?;
     unicode_escapes::settle(&mut tokens, text)?;
+    let truncated = long_names::truncate(&mut tokens);
     let source: Arc<str> = text.into();
     let mut cursor = Cursor::new(text);
-    tokens::statements(tokens, text)
-        .map(|tokens| parse_one(tokens?, &source, &mut cursor))
-        .collect()
+    let statements = tokens::statements(tokens, text);
+    let parsed = statements.map(|tokens| parse_one(tokens?, &source, &mut cursor));
+    let mut parsed = parsed.collect::<Result<Vec<_>>>()?;
+    if let Some(first) = parsed.first_mut() {
+        first.truncated_names = truncated;
+    }
+    Ok(parsed)
 }
 
 fn parse_one(
@@ -146,6 +153,7 @@ fn parse_one(
         row_locks: read.row_locks,
         current_of: read.current_of,
         warnings,
+        truncated_names: Vec::new(),
     })
 }
 

@@ -8,12 +8,12 @@ use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::{KEYSPAN, KeyspanDialect, WITH_NESTED_JOINS, WITH_SYSTEM_TIME};
-use super::parenthesized;
 use super::position::character_position;
 use super::syntax_error::{self, NESTING_MAX};
 use super::system_time::{dialect_of, respell};
 use super::token_reader::keyword_of;
 use super::tree_fields::{self, Unread};
+use super::{long_names, parenthesized};
 use crate::error::TextPlace;
 use crate::{Error, Result};
 
@@ -65,10 +65,11 @@ fn read_tree(parser: &mut Parser<'_>, text: &str) -> Result<ast::Statement> {
 /// Reads a query, in a text that no client sent.
 pub(crate) fn parse_query(text: &str) -> std::result::Result<Box<ast::Query>, ParserError> {
     if !text.to_ascii_uppercase().contains("SYSTEM_TIME") {
-        return without_parentheses(Parser::new(&KEYSPAN).try_with_sql(text)?.parse_query()?);
+        return without_parentheses(long_names::parser_of(&KEYSPAN, text)?.parse_query()?);
     }
     let mut tokens = Tokenizer::new(&WITH_SYSTEM_TIME, text).tokenize_with_location()?;
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
+    long_names::truncate(&mut tokens);
     respell(&mut tokens);
     let mut parser = Parser::new(&WITH_SYSTEM_TIME).with_tokens_with_locations(tokens);
     without_parentheses(parser.parse_query()?)

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 use crate::catalog::{Catalog, SettingsOwner, is_temporary_schema, reclaim_dropped, temporary_schema};
-use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences};
+use crate::sql::ddl::{build_unattended, drop_temporary, make_missing_sequences, shorten_long_names};
 use crate::store::Store;
 use crate::system::{IndexBuilds, ServerState, SettingSource, Settings};
 use crate::table::Sequences;
@@ -121,6 +121,14 @@ impl Instance {
     pub async fn make_missing_sequences(&self) -> Result<()> {
         for table in make_missing_sequences(&self.store).await? {
             tracing::info!("the columns of table \"{table}\" got their sequences");
+        }
+        Ok(())
+    }
+
+    /// Cuts names that an older release let be longer than 63 bytes. To be called before clients come. Errors: the store's.
+    pub async fn shorten_long_names(&self) -> Result<()> {
+        for relation in shorten_long_names(&self.store).await? {
+            tracing::info!("\"{relation}\" got names of 63 bytes at most");
         }
         Ok(())
     }

@@ -232,6 +232,10 @@ impl Session {
             message,
             hint,
         };
+        self.raise(notice);
+    }
+
+    fn raise(&self, notice: Notice) {
         if let Ok(mut notices) = self.notices.lock() {
             notices.push(notice);
         }

@@ -19,7 +19,7 @@ use crate::scan::OutputColumn;
 use crate::sql::{self, Statement};
 use crate::store::out_of_server_memory;
 use crate::system::{
-    LoggedStatements, Parameters, Settings, SharedMark, StatementContext, now_us, query_threads,
+    LoggedStatements, Notice, Parameters, Settings, SharedMark, StatementContext, now_us, query_threads,
 };
 use crate::txn::{Transaction, is_data};
 use crate::{Error, Result};
@@ -47,6 +47,16 @@ impl Session {
                 self.interrupt.guard(deadline, parsing).await?
             }
         };
+        for name in parsed
+            .iter()
+            .flat_map(|statement| &statement.parsed.truncated_names)
+        {
+            let (written, name) = (&name.written, &name.name);
+            self.raise(Notice::new(
+                "42622",
+                format!("identifier \"{written}\" will be truncated to \"{name}\""),
+            ));
+        }
         Ok(parsed.into_iter().map(Arc::new).collect())
     }
 

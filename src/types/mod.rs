@@ -58,7 +58,7 @@ mod record_quotes;
 mod scalar;
 mod spaces;
 mod sql_type;
-mod strings;
+pub(crate) mod strings;
 mod taken_rows;
 mod text_input;
 pub(crate) mod text_search;

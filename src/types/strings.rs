@@ -9,7 +9,7 @@ use crate::error::utf8;
 use crate::{Error, Result};
 
 /// The most bytes of a name.
-const NAME_BYTES_MAX: usize = 63;
+pub const NAME_BYTES_MAX: usize = 63;
 
 /// What comparisons see of a text of the string type: char(n) without the blanks at its end, citext in lower case. Keys hold that.
 pub fn comparable_text<'a>(ty: &SqlType, text: &'a str) -> Cow<'a, str> {
@@ -40,6 +40,11 @@ pub(super) fn fit(text: String, ty: &SqlType) -> Result<String> {
     }
 }
 
+/// Cuts a name that is too long.
+pub fn truncate_name(name: &mut String) {
+    name.truncate(name.floor_char_boundary(NAME_BYTES_MAX));
+}
+
 /// As [`fit`], but drops whatever stands behind the length: an explicit cast.
 pub(super) fn cut(mut text: String, ty: &SqlType) -> String {
     match ty {
@@ -53,7 +58,7 @@ pub(super) fn cut(mut text: String, ty: &SqlType) -> String {
             let blanks = (*length as usize).saturating_sub(text.chars().count());
             text.extend(std::iter::repeat_n(' ', blanks));
         }
-        SqlType::Name => text.truncate(text.floor_char_boundary(NAME_BYTES_MAX)),
+        SqlType::Name => truncate_name(&mut text),
         SqlType::InternalChar => one_byte(&mut text),
         _ => {}
     }

@@ -167,6 +167,7 @@ impl Server {
         instance.undo_unfinished().await;
         instance.drop_left_temporary().await;
         instance.make_missing_sequences().await?;
+        instance.shorten_long_names().await?;
         instance.resume_clock().await?;
         let reclaiming = tokio::spawn(instance.clone().reclaim());
         let building = tokio::spawn(instance.clone().build_indexes());

@@ -17,6 +17,7 @@ use crate::system::statement_memory::HeldBytes;
 use crate::system::{CopyProgress, Copying, Notice, StatementContext};
 use crate::table::RowFault;
 use crate::txn::Transaction;
+use crate::types::strings::truncate_name;
 use crate::{Error, Result};
 
 /// Data on its way to rows.
@@ -274,7 +275,9 @@ impl Reading {
         for at in 0..header.len() {
             match header.get(at) {
                 Some(FieldValue::Data(name)) if !name.is_empty() => {
-                    names.push(String::from_utf8_lossy(name).into_owned());
+                    let mut name = String::from_utf8_lossy(name).into_owned();
+                    truncate_name(&mut name);
+                    names.push(name);
                 }
                 _ => {
                     return Err(bad(format!(

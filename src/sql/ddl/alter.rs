@@ -17,11 +17,12 @@ use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
-    default, drop_column, expiry, foreign_key, free_name, generation, identity, notice, options, region,
-    rekey, rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
+    default, drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey,
+    rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDefault, ForeignKey, Object, ObjectKind, TableDef, record_key, written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, MadeName, Object, ObjectKind, TableDef, record_key,
+    written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
@@ -116,7 +117,7 @@ fn move_key_name(
 ) -> Result<()> {
     let name = &table.primary_key.name;
     if table.has_hidden_key() && moved.schema != table.schema {
-        moved.primary_key.name = free_name(&ctx.catalog, &moved.schema, name.clone(), &[]);
+        moved.primary_key.name = MadeName::like(name).free_in(&ctx.catalog, &moved.schema, &[]);
         return Ok(());
     }
     moved_schema(ctx, &table.schema, name, schema).map(drop)

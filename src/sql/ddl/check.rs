@@ -5,7 +5,7 @@ use sqlparser::ast::{self, Expr, Ident};
 
 use super::table_change::Change;
 use super::{constraint_name, row_expression};
-use crate::catalog::{CheckConstraint, TableDef};
+use crate::catalog::{CheckConstraint, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
@@ -54,7 +54,11 @@ pub(super) async fn define(
                 _ => None,
             };
             let column = named.map(|at| table.columns[at].name.as_str());
-            constraint_name::free(ctx, table, column, "check")
+            let base = match column {
+                Some(column) => MadeName::of_columns(&table.name, [column], "check"),
+                None => MadeName::of_table(&table.name, "check"),
+            };
+            constraint_name::free(ctx, table, base)
         }
     };
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;

@@ -12,8 +12,8 @@ use super::index::NewIndex;
 use super::key::{self, KeyKind, NewUnique};
 use super::primary_key::{hide_key, set_key};
 use super::table_change::Change;
-use super::{column_users, constraint_name, foreign_key, free_name, notice};
-use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, Object, RelationName, TableDef};
+use super::{column_users, constraint_name, foreign_key, notice};
+use crate::catalog::{Access, ColumnDef, IndexDef, KeyColumn, MadeName, Object, RelationName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::{included, names};
@@ -132,11 +132,9 @@ pub(super) fn add_primary_key(
         }
         Some(name) => name,
         None => {
-            let base = format!("{}_pkey", table.name);
-            match base == table.primary_key.name {
-                true => base,
-                false => free_name(&ctx.catalog, &table.schema, base, &[]),
-            }
+            let is_taken = |name: &str| ctx.catalog.is_name_taken(&table.schema, name);
+            let base = MadeName::of_table(&table.name, "pkey");
+            base.free(|name| name == table.primary_key.name || !is_taken(name))
         }
     };
     let key = new_key(ctx, &mut change.table, written)?;
@@ -295,8 +293,8 @@ fn constraint_name(
         .iter()
         .map(|key| key.column)
         .chain(include.iter().copied());
-    let base = key::default_name(&table.name, ids, &table.columns, "key");
-    Ok(free_name(&ctx.catalog, &table.schema, base, &taken))
+    let base = MadeName::of_column_ids(&table.name, ids, &table.columns, "key");
+    Ok(base.free_in(&ctx.catalog, &table.schema, &taken))
 }
 
 /// The index that becomes a constraint's. Errors: 42704, 55000, 42809.

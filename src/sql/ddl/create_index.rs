@@ -6,8 +6,8 @@ use super::index::{Completion, NewIndex, add};
 use super::index_expression::{self, Key};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{advice, alter, free_name, notice, storage};
-use crate::catalog::{Access, KeyColumn, TableDef};
+use super::{advice, alter, notice, storage};
+use crate::catalog::{Access, KeyColumn, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::names;
@@ -95,8 +95,8 @@ fn default_name(
     let included = include.iter().filter_map(|id| table.column_index_by_id(*id));
     let included = included.map(|at| table.columns[at].name.clone());
     let names: Vec<String> = names.into_iter().chain(included).collect();
-    let base = format!("{}_{}_idx", table.name, names.join("_"));
-    free_name(&ctx.catalog, &table.schema, base, &[])
+    let names = names.iter().map(String::as_str);
+    MadeName::of_columns(&table.name, names, "idx").free_in(&ctx.catalog, &table.schema, &[])
 }
 
 /// Errors: 25001 in a block for what commits on its way.

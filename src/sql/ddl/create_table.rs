@@ -15,8 +15,8 @@ use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
 use super::{advice, expiry, generation, options, region, sequence, storage, versions, wildcard};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, Expiry, FIRST_OID, KeyColumn, OnCommit, StoredQuery, TableCache, TableDef,
-    TableOptions, Versions,
+    CatalogWriter, ColumnDef, Expiry, FIRST_OID, KeyColumn, MadeName, OnCommit, StoredQuery, TableCache,
+    TableDef, TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -398,14 +398,20 @@ pub(super) async fn create_described(
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
     let key_name = primary.name.take();
-    let key_name = index_name(ctx, &schema, key_name, format!("{name}_pkey"), &mut taken)?;
+    let key_name = index_name(
+        ctx,
+        &schema,
+        key_name,
+        MadeName::of_table(&name, "pkey"),
+        &mut taken,
+    )?;
     let primary_key = primary.into_def((0, numbers.take_oid().await?), key_name);
     let mut indexes = Vec::with_capacity(description.indexes.len());
     for (at, new) in description.indexes.into_iter().enumerate() {
         let keys = new.columns.iter().map(|key| key.column);
         let ids = keys.chain(new.include.iter().copied());
         let suffix = if new.constraint { "key" } else { "idx" };
-        let base = key::default_name(&name, ids, &description.columns, suffix);
+        let base = MadeName::of_column_ids(&name, ids, &description.columns, suffix);
         let oid = numbers.take_oid().await?;
         let index_name = index_name(ctx, &schema, new.name.clone(), base, &mut taken)?;
         indexes.push(new.into_def((at as IndexId + 1, oid), index_name));

@@ -10,7 +10,8 @@ use sqlparser::ast::{
 use super::table_change::Change;
 use super::{constraint_name, notice_cascade, verification};
 use crate::catalog::{
-    Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, Object, ReferentialAction, TableDef,
+    Access, Catalog, CatalogWriter, ColumnDef, ForeignKey, IndexDef, MadeName, Object, ReferentialAction,
+    TableDef,
 };
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
@@ -87,7 +88,8 @@ pub(super) async fn define(
         Some(name) => name,
         None => {
             let names: Vec<String> = written.columns.iter().map(names::fold).collect();
-            constraint_name::free(ctx, table, Some(&names.join("_")), "fkey")
+            let names = names.iter().map(String::as_str);
+            constraint_name::free(ctx, table, MadeName::of_columns(&table.name, names, "fkey"))
         }
     };
     check_comparable(&name, (table, &columns), (&referenced, &ids))?;

@@ -170,18 +170,6 @@ pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     }
 }
 
-/// The name that PostgreSQL gives an index: `table_column_column_suffix`.
-pub(super) fn default_name(
-    table: &str,
-    key: impl Iterator<Item = ColumnId>,
-    columns: &[ColumnDef],
-    suffix: &str,
-) -> String {
-    let names = key.filter_map(|id| columns.iter().find(|column| column.id == id));
-    let names: Vec<_> = names.map(|column| column.name.as_str()).collect();
-    format!("{table}_{}_{suffix}", names.join("_"))
-}
-
 /// 42P07 when a relation of the schema has the name already.
 pub(super) fn check_free(ctx: &StatementContext, schema: &str, name: &str) -> Result<()> {
     if ctx.catalog.is_name_taken(schema, name) {

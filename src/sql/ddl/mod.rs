@@ -48,6 +48,7 @@ mod like;
 mod lock_table;
 mod made_of_query;
 mod materialized_view;
+mod name_upgrade;
 mod new_relation;
 mod operator_class;
 mod options;
@@ -97,7 +98,7 @@ mod wildcard;
 use sqlparser::ast;
 
 use super::Statement;
-use crate::catalog::{Access, Catalog, Relation, RelationName};
+use crate::catalog::{Access, Relation, RelationName};
 use crate::parse::command::Command;
 use crate::parse::definition::Definition;
 use crate::parse::first_words;
@@ -107,6 +108,7 @@ use crate::{Error, Result};
 pub(crate) use create_table_as::select_into;
 pub use index_build::build_unattended;
 pub(crate) use made_of_query::{make_of_query, would_create};
+pub use name_upgrade::shorten_long_names;
 pub(super) use row_expression::check_no_subquery;
 pub use sequence_upgrade::make_missing_sequences;
 pub use temporary::{before_commit, drop_temporary};
@@ -266,18 +268,6 @@ fn notice_cascade(ctx: &StatementContext, gone: &[String]) {
         detail,
         ..Notice::new("00000", message)
     });
-}
-
-/// A name for a new index that no relation of the schema has: `base`, `base1`, `base2` …
-fn free_name(catalog: &Catalog, schema: &str, base: String, also_taken: &[String]) -> String {
-    let is_free = |name: &String| !catalog.is_name_taken(schema, name) && !also_taken.contains(name);
-    if is_free(&base) {
-        return base;
-    }
-    (1u32..)
-        .map(|number| format!("{base}{number}"))
-        .find(is_free)
-        .unwrap_or(base)
 }
 
 #[cfg(test)]

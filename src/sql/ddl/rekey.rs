@@ -7,8 +7,8 @@ use sqlparser::ast::IndexColumn;
 
 use super::constraint::new_key;
 use super::table_change::{Beside, Change};
-use super::{advice, free_name, key, notice};
-use crate::catalog::{BUCKETS_MAX, IndexDef, TableDef};
+use super::{advice, notice};
+use crate::catalog::{BUCKETS_MAX, IndexDef, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -110,8 +110,8 @@ fn keep_old(ctx: &StatementContext, old: &TableDef, table: &mut TableDef) {
         .cloned()
         .collect();
     let ids = columns.iter().map(|part| part.column);
-    let base = key::default_name(&table.name, ids, &old.columns, "key");
-    let name = free_name(&ctx.catalog, &table.schema, base, &[]);
+    let base = MadeName::of_column_ids(&table.name, ids, &old.columns, "key");
+    let name = base.free_in(&ctx.catalog, &table.schema, &[]);
     let message = format!(
         "the old primary key of \"{}\" stays as unique constraint \"{name}\"",
         table.name

@@ -5,10 +5,10 @@ use sqlparser::ast::{Ident, ObjectName};
 
 use super::new_relation::{NewRelation, make_schema};
 use super::schema::moved_schema;
-use super::{free_name, key, role, sequence_options};
+use super::{key, role, sequence_options};
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDef, Object, ObjectKind, SequenceDef, SequenceOwner, SequenceType, TableDef,
-    is_temporary_schema, record_key,
+    Access, CatalogWriter, ColumnDef, MadeName, Object, ObjectKind, SequenceDef, SequenceOwner, SequenceType,
+    TableDef, is_temporary_schema, record_key,
 };
 use crate::codec::row::ColumnId;
 
@@ -197,8 +197,8 @@ pub(super) async fn create_for_column(
             name
         }
         None => {
-            let base = format!("{table_name}_{}_seq", column.name);
-            free_name(&ctx.catalog, schema, base, taken)
+            let base = MadeName::of_columns(table_name, [column.name.as_str()], "seq");
+            base.free_in(&ctx.catalog, schema, taken)
         }
     };
     taken.push(name.clone());

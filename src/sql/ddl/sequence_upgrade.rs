@@ -3,11 +3,10 @@
 
 use std::sync::Arc;
 
-use super::free_name;
 use super::verification::begin;
 use crate::catalog::{
-    Catalog, CatalogWriter, ColumnDef, NO_SEQUENCE, ObjectIds, SequenceDef, SequenceOwner, SequenceType,
-    TableDef,
+    Catalog, CatalogWriter, ColumnDef, MadeName, NO_SEQUENCE, ObjectIds, SequenceDef, SequenceOwner,
+    SequenceType, TableDef,
 };
 use crate::codec::keyspace::Keyspace;
 use crate::store::{Store, Write};
@@ -33,8 +32,8 @@ pub async fn make_missing_sequences(store: &Arc<dyn Store>) -> Result<Vec<String
     for table in &tables {
         let mut changed = TableDef::clone(table);
         for column in changed.columns.iter_mut().filter(|column| lacks(column)) {
-            let base = format!("{}_{}_seq", table.name, column.name);
-            let name = free_name(&catalog, &table.schema, base, &taken);
+            let base = MadeName::of_columns(&table.name, [column.name.as_str()], "seq");
+            let name = base.free_in(&catalog, &table.schema, &taken);
             taken.push(name.clone());
             let (id, ty) = (numbers.take().await?, SequenceType::of(&column.ty));
             let ty = ty.unwrap_or(SequenceType::BigInt);

@@ -4,8 +4,8 @@ use sqlparser::ast::{Expr, IndexColumn};
 
 use super::index_options::NewIndexOptions;
 use super::like::LikeIndex;
-use super::{free_name, index, index_expression, key, storage};
-use crate::catalog::{ColumnDef, TableDef};
+use super::{index, index_expression, key, storage};
+use crate::catalog::{ColumnDef, MadeName, TableDef};
 use crate::error::DuplicateKind;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -81,13 +81,8 @@ pub(super) fn define_computed(
 ) -> Result<()> {
     let written = (like.columns.as_slice(), like.predicate.as_ref(), like.buckets);
     let key = index_expression::key(ctx, table, written)?;
-    let names: Vec<&str> = key
-        .names
-        .iter()
-        .chain(&like.include)
-        .map(String::as_str)
-        .collect();
-    let base = format!("{}_{}_idx", table.name, names.join("_"));
+    let names = key.names.iter().chain(&like.include).map(String::as_str);
+    let base = MadeName::of_columns(&table.name, names, "idx");
     let name = index_name(ctx, &table.schema, like.name, base, taken)?;
     let new = index::NewIndex {
         name,
@@ -114,7 +109,7 @@ pub(super) fn index_name(
     ctx: &StatementContext,
     schema: &str,
     given: Option<String>,
-    base: String,
+    base: MadeName<'_>,
     taken: &mut Vec<String>,
 ) -> Result<String> {
     let name = match given {
@@ -128,7 +123,7 @@ pub(super) fn index_name(
             key::check_free(ctx, schema, &name)?;
             name
         }
-        None => free_name(&ctx.catalog, schema, base, taken),
+        None => base.free_in(&ctx.catalog, schema, taken),
     };
     taken.push(name.clone());
     Ok(name)

@@ -11,10 +11,10 @@ use sqlparser::ast::ObjectName;
 
 use super::new_relation::NewRelation;
 use super::undrop_dependents::{self, warn};
-use super::{foreign_key, free_name, notice, sequence};
+use super::{foreign_key, notice, sequence};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, ForeignKey, SequenceDef, SequenceOwner, TableDef, TrashedBy, TrashedTable,
-    Unverified, written_key,
+    CatalogWriter, ColumnDef, ForeignKey, MadeName, SequenceDef, SequenceOwner, TableDef, TrashedBy,
+    TrashedTable, Unverified, written_key,
 };
 use crate::error::{DuplicateKind, StatementFault};
 use crate::parse::definition::{Persistence, TrashName, TrashStatement};
@@ -257,7 +257,7 @@ async fn give_oids(ctx: &StatementContext, table: &mut TableDef) -> Result<()> {
 fn name_indexes(ctx: &StatementContext, table: &mut TableDef, taken: &mut Vec<String>) {
     let schema = table.schema.clone();
     for index in std::iter::once(&mut table.primary_key).chain(&mut table.indexes) {
-        let name = free_name(&ctx.catalog, &schema, index.name.clone(), taken);
+        let name = MadeName::like(&index.name).free_in(&ctx.catalog, &schema, taken);
         if name != index.name {
             tell_renamed(ctx, "index", &index.name, &name);
             index.name = name;
@@ -306,7 +306,7 @@ async fn restore_sequences(
         let mut def = kept.def.clone();
         def.version = 0;
         def.schema.clone_from(&table.schema);
-        def.name = free_name(&ctx.catalog, &table.schema, def.name, taken);
+        def.name = MadeName::like(&kept.def.name).free_in(&ctx.catalog, &table.schema, taken);
         taken.push(def.name.clone());
         match trashed.by {
             TrashedBy::Drop => {

@@ -5,14 +5,15 @@ use crate::parse::quoting::{qualified, quote_ident};
 use crate::system::catalog_version::definitions::{PG_CATALOG_OID, type_by_catalog_name};
 use crate::system::catalog_version::objects::{Objects, SYSTEM, path_with_catalog};
 use crate::types::TYPES;
+use crate::types::strings::truncate_name;
 
-/// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case.
+/// Splits a possibly quoted, possibly qualified name as `regclass` reads it; unquoted parts fold to lower case, long ones are cut.
 /// `None` when it is no name.
 pub(crate) fn split_name(text: &str) -> Option<Vec<String>> {
     let mut parts = Vec::new();
     let mut rest = text.trim();
     loop {
-        let (part, after) = match rest.strip_prefix('"') {
+        let (mut part, after) = match rest.strip_prefix('"') {
             Some(quoted) => quoted_part(quoted)?,
             None => {
                 let end = rest.find(['.', '"']).unwrap_or(rest.len());
@@ -22,6 +23,7 @@ pub(crate) fn split_name(text: &str) -> Option<Vec<String>> {
         if part.is_empty() {
             return None;
         }
+        truncate_name(&mut part);
         parts.push(part);
         let after = after.trim_start();
         match after.strip_prefix('.') {

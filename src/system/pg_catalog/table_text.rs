@@ -4,7 +4,7 @@
 use super::ddl_text::{constraint_definition, index_definition, written_query};
 use super::naming::format_type;
 use super::shown_names::shown_expression;
-use crate::catalog::{OnCommit, SequenceDef, SequenceType};
+use crate::catalog::{MadeName, OnCommit, SequenceDef, SequenceType};
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::objects::{Found, Objects, UserIndex, UserRelation};
@@ -206,7 +206,7 @@ impl Text<'_> {
     /// The name of an identity column's sequence, where it is not the one that it would get by itself.
     fn named_identity(&self, column: &UserColumn) -> Option<String> {
         let (name, def) = self.sequence(column).filter(|_| !column.identity.is_empty())?;
-        let usual = format!("{}_{}_seq", self.relation.name, column.name);
+        let usual = MadeName::of_columns(&self.relation.name, [column.name.as_str()], "seq").free(|_| true);
         (def.name != usual || def.schema != self.relation.schema).then_some(name)
     }
 
