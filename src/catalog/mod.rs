@@ -96,8 +96,10 @@ mod table_cache;
 mod table_def;
 mod table_fields;
 mod table_options;
+mod table_triggers;
 mod trash;
 mod trash_change;
+mod trigger;
 mod type_def;
 mod type_record;
 mod version_read;
@@ -150,6 +152,9 @@ pub use table_options::{
     boolean,
 };
 pub use trash::{Kept, TrashedBy, TrashedDependents, TrashedSequence, TrashedTable};
+pub use trigger::{
+    TriggerCondition, TriggerDef, TriggerEvent, TriggerRow, TriggerState, TriggerTiming, rows_of_events,
+};
 pub use type_def::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes, stored_name};
 pub use version_read::{Moment, VERSION_KEY, VERSION_TIME, VersionRead, WantedVersions};
 pub use versions::Versions;

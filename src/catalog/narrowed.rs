@@ -16,9 +16,9 @@ const WIDE_FROM: usize = 32;
 
 impl TableDef {
     /// The table with the columns that `is_named` chooses, and those that no write may do without: of keys, indexes, constraints,
-    /// with defaults, generated, and what these are computed of. The same table where that is most of it.
+    /// with defaults, generated, and what these are computed of. The same table where that is most of it, or where triggers see its rows.
     pub fn narrowed(self: &Arc<TableDef>, is_named: impl Fn(&ColumnDef) -> bool) -> Arc<TableDef> {
-        if self.columns.len() < WIDE_FROM {
+        if self.columns.len() < WIDE_FROM || self.has_row_triggers() {
             return Arc::clone(self);
         }
         let needed = self.columns_needed();
@@ -42,6 +42,7 @@ impl TableDef {
             indexes: self.indexes.clone(),
             checks: self.checks.clone(),
             foreign_keys: self.foreign_keys.clone(),
+            triggers: self.triggers.clone(),
             options: self.options.clone(),
             wildcards: self.wildcards.clone(),
             stored_query: self.stored_query.clone(),

@@ -10,7 +10,7 @@ use super::type_def::stored_name;
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ExpressionText, ForeignKey, Generation, IndexDef, NO_SEQUENCE,
     Rekeying, Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef,
-    TableOptions, Unverified, UserTypes, ViewDef,
+    TableOptions, TriggerDef, Unverified, UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
@@ -40,6 +40,8 @@ struct TableRecord {
     checks: Vec<CheckConstraint>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     foreign_keys: Vec<ForeignKey>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    triggers: Vec<TriggerDef>,
     options: TableOptions,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     wildcards: Vec<ColumnRecord>,
@@ -335,6 +337,7 @@ impl TableRecord {
             next_index_id: table.next_index_id,
             checks: table.checks.clone(),
             foreign_keys: table.foreign_keys.clone(),
+            triggers: table.triggers.clone(),
             options: table.options.clone(),
             wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
             stored_query: table.stored_query.clone(),
@@ -362,6 +365,7 @@ impl TableRecord {
             next_index_id: self.next_index_id,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
+            triggers: self.triggers,
             stored_query: self.stored_query,
             rekeying: self.rekeying,
             beside_from: None,

@@ -11,6 +11,7 @@ use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
 use super::table_cache::TableCache;
 use super::table_options::TableOptions;
+use super::trigger::TriggerDef;
 use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
@@ -51,6 +52,8 @@ pub struct TableDef {
     pub checks: Vec<CheckConstraint>,
     /// Foreign keys, by name.
     pub foreign_keys: Vec<ForeignKey>,
+    /// Its triggers, in the order of their names.
+    pub triggers: Vec<TriggerDef>,
     /// WITH options.
     pub options: TableOptions,
     /// Wildcard columns, by name, which is their pattern: what writes add columns as that match one. No columns themselves, and without ids.

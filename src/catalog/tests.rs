@@ -79,6 +79,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         next_index_id: 1,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

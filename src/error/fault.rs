@@ -23,6 +23,8 @@ pub enum DuplicateKind {
     Type,
     /// An extension.
     Extension,
+    /// A trigger of a table.
+    Trigger,
     /// Any other object.
     Object,
 }
@@ -124,6 +126,7 @@ impl std::fmt::Display for DuplicateKind {
             DuplicateKind::PreparedStatement => "prepared statement",
             DuplicateKind::Cursor => "cursor",
             DuplicateKind::Constraint => "constraint",
+            DuplicateKind::Trigger => "trigger",
             DuplicateKind::Check => "check constraint",
             DuplicateKind::Extension => "extension",
             DuplicateKind::Type => "type",

@@ -555,6 +555,7 @@ impl DuplicateKind {
             DuplicateKind::Constraint
             | DuplicateKind::Check
             | DuplicateKind::Extension
+            | DuplicateKind::Trigger
             | DuplicateKind::Type
             | DuplicateKind::Object => "42710",
         }

@@ -15,6 +15,7 @@ use crate::system::pg_catalog::ddl_text::{get_constraintdef, get_indexdef, get_v
 use crate::system::pg_catalog::naming::{format_type, split_name};
 use crate::system::pg_catalog::shown_names::shown_expression;
 use crate::system::pg_catalog::table_text::table_definition;
+use crate::system::pg_catalog::trigger_text::get_triggerdef;
 use crate::types::CatalogType;
 use crate::{Error, Result};
 
@@ -140,9 +141,13 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Text,
         |b, catalog| b.map2(|table, column| serial_sequence(catalog, table, column)),
     ),
+    FunctionDef::catalog("pg_get_triggerdef", &[T::Oid], T::Text, |b, catalog| {
+        b.map1(|oid| get_triggerdef(catalog.objects(), catalog.search_path(), oid, false))
+    }),
+    FunctionDef::catalog("pg_get_triggerdef", &[T::Oid, T::Bool], T::Text, |b, catalog| {
+        b.map2(|oid, pretty: bool| get_triggerdef(catalog.objects(), catalog.search_path(), oid, pretty))
+    }),
     // None of these objects exists: their oids are nobody's, for which PostgreSQL answers NULL.
-    FunctionDef::new("pg_get_triggerdef", &[T::Oid], T::Text, null),
-    FunctionDef::new("pg_get_triggerdef", &[T::Oid, T::Bool], T::Text, null),
     FunctionDef::new("pg_get_partkeydef", &[T::Oid], T::Text, null),
     FunctionDef::new("pg_get_partition_constraintdef", &[T::Oid], T::Text, null),
     FunctionDef::new("pg_get_statisticsobjdef", &[T::Oid], T::Text, null),

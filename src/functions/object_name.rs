@@ -17,9 +17,10 @@ use crate::system::catalog_version::objects::{
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::pg_catalog::naming::{self, split_name};
 use crate::system::pg_catalog::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TYPE_CLASS,
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, PROCEDURE_CLASS, TRIGGER_CLASS, TYPE_CLASS,
 };
 use crate::system::pg_catalog::session_rows::all_role_names;
+use crate::system::pg_catalog::trigger_text::trigger_of;
 use crate::types::{CatalogType, SqlType};
 use crate::{Error, Result};
 
@@ -521,6 +522,11 @@ fn comment(catalog: &CatalogContext, object: i64, class: Option<i64>, column: i6
             .find(|made| i64::from(made.oid) == object)
     {
         return made.comment.clone();
+    }
+    if class.is_none_or(|class| class == TRIGGER_CLASS)
+        && let Some((_, trigger)) = trigger_of(objects, object)
+    {
+        return trigger.def.comment.clone();
     }
     if class == Some(CONSTRAINT_CLASS)
         && let Some(constraint) = objects.constraint(object)

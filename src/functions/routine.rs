@@ -5,17 +5,12 @@ use arrow::array::ArrayRef;
 
 use super::batch::Batch;
 use super::value_array::array_of;
-use crate::system::RoutineCall;
 use crate::system::blocking_wait::wait_in_place;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads::check_left;
+use crate::system::{RoutineCall, with_grown_stack};
 use crate::types::{SqlType, Value, element_type, value_at};
 use crate::{Error, Result};
-
-/// With less stack than this left, a call takes a new segment: a function may call itself.
-const STACK_RED_ZONE_BYTES: usize = 4 << 20;
-/// The size of a new segment.
-const STACK_SEGMENT_BYTES: usize = 32 << 20;
 
 /// What a call is wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +52,13 @@ pub(super) fn call(batch: &Batch, oid: u32, form: RoutineForm, catalog: &Catalog
             continue;
         }
         let call = RoutineCall {
+            trigger: None,
             routine: routine.clone(),
             arguments,
             types: batch.arguments.to_vec(),
             returns: returned.clone(),
         };
-        let rows = stacker::maybe_grow(STACK_RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || {
-            wait_in_place(statement, (statement.call_routine)(statement, call))
-        })?;
+        let rows = with_grown_stack(|| wait_in_place(statement, (statement.call_routine)(statement, call)))?;
         results.push(result_of(rows, form, is_row));
     }
     array_of(&results, batch.returns)

@@ -149,7 +149,10 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
             bytes.sum::<i64>().min(i64::from(i32::MAX)) as i32
         })
     }),
-    FunctionDef::new("pg_trigger_depth", &[], T::Int4, |b| b.map0(|| 0)),
+    FunctionDef::catalog("pg_trigger_depth", &[], T::Int4, |b, catalog| {
+        let depth = catalog.statement().trigger_depth;
+        b.map0(|| i32::try_from(depth).unwrap_or(i32::MAX))
+    }),
     FunctionDef::new("pg_jit_available", &[], T::Bool, |b| b.map0(|| false)),
     FunctionDef::new("pg_size_pretty", &[T::Int8], T::Text, |b| b.map1(size_pretty)),
     FunctionDef::new("pg_size_pretty", &[T::Numeric], T::Text, |b| {

@@ -93,6 +93,8 @@ mod tokens;
 mod trash_reader;
 mod tree;
 pub(crate) mod tree_fields;
+pub mod trigger;
+mod trigger_reader;
 mod trim;
 pub(crate) mod type_name;
 mod type_reader;

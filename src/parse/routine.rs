@@ -4,6 +4,7 @@
 use sqlparser::ast::{DataType, ObjectName};
 
 use super::role_name::RoleName;
+use super::trigger::TriggerDefinition;
 
 /// How an argument is passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,12 +189,8 @@ pub enum RoutineDefinition {
         routine: RoutineRef,
         comment: Option<String>,
     },
-    /// DROP TRIGGER.
-    DropTrigger {
-        name: String,
-        table: ObjectName,
-        if_exists: bool,
-    },
+    /// Of a trigger.
+    Trigger(TriggerDefinition),
     /// CREATE EXTENSION.
     CreateExtension(NewExtension),
     /// DROP EXTENSION.
@@ -227,7 +224,7 @@ impl RoutineDefinition {
                 RoutineWord::Routine => "ALTER ROUTINE",
             },
             RoutineDefinition::Comment { .. } | RoutineDefinition::CommentOnExtension { .. } => "COMMENT",
-            RoutineDefinition::DropTrigger { .. } => "DROP TRIGGER",
+            RoutineDefinition::Trigger(definition) => definition.tag(),
             RoutineDefinition::CreateExtension(_) => "CREATE EXTENSION",
             RoutineDefinition::DropExtensions { .. } => "DROP EXTENSION",
             RoutineDefinition::AlterExtension { .. } => "ALTER EXTENSION",

@@ -30,7 +30,7 @@ pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
         return names(at) || is_trigger || is_language;
     }
     if is(0, "COMMENT") {
-        return names(2);
+        return names(2) || is(2, "TRIGGER");
     }
     (is(0, "ALTER") || is(0, "DROP"))
         && (names(1) || is(1, "TRIGGER") || (is(1, "EVENT") && is(2, "TRIGGER")))
@@ -67,8 +67,9 @@ impl TokenReader<'_> {
         if or_replace {
             self.expect("REPLACE")?;
         }
-        if self.word("CONSTRAINT") || is_word_at(&self.tokens, self.at, "TRIGGER") {
-            return Err(no_trigger("CREATE TRIGGER"));
+        let is = |word: &str| is_word_at(&self.tokens, self.at, word);
+        if is("CONSTRAINT") || is("TRIGGER") {
+            return self.create_trigger(or_replace).map(RoutineDefinition::Trigger);
         }
         if self.word("EVENT") {
             return Err(no_trigger("CREATE EVENT TRIGGER"));
@@ -399,16 +400,7 @@ impl TokenReader<'_> {
             return Err(no_trigger("DROP EVENT TRIGGER"));
         }
         if self.word("TRIGGER") {
-            let if_exists = self.if_exists()?;
-            let name = self.name()?;
-            self.expect("ON")?;
-            let table = self.object_name()?;
-            self.cascade();
-            return Ok(RoutineDefinition::DropTrigger {
-                name,
-                table,
-                if_exists,
-            });
+            return self.drop_trigger().map(RoutineDefinition::Trigger);
         }
         let word = self.routine_word()?;
         let if_exists = self.if_exists()?;
@@ -426,8 +418,11 @@ impl TokenReader<'_> {
 
     /// What stands behind ALTER.
     pub(super) fn alter_routine(&mut self) -> Result<RoutineDefinition> {
-        if self.word("TRIGGER") || self.word("EVENT") {
-            return Err(no_trigger("ALTER TRIGGER"));
+        if self.word("EVENT") {
+            return Err(no_trigger("ALTER EVENT TRIGGER"));
+        }
+        if self.word("TRIGGER") {
+            return self.alter_trigger().map(RoutineDefinition::Trigger);
         }
         let word = self.routine_word()?;
         let routine = self.routine_ref()?;
@@ -466,6 +461,9 @@ impl TokenReader<'_> {
 
     /// What stands behind COMMENT ON.
     pub(super) fn comment_on_routine(&mut self) -> Result<RoutineDefinition> {
+        if self.word("TRIGGER") {
+            return self.comment_on_trigger().map(RoutineDefinition::Trigger);
+        }
         let word = self.routine_word()?;
         let routine = self.routine_ref()?;
         let comment = self.comment()?;
@@ -520,7 +518,7 @@ fn no_trigger(what: &str) -> Error {
     Error::unsupported(
         what,
         Some(
-            "Compute values by DEFAULT, GENERATED ALWAYS AS or CHECK, let foreign keys cascade, or write both rows in one transaction or WITH query.",
+            "Triggers of tables fire for writes of rows; definitions are told of in the server's log (log_statement = 'ddl').",
         ),
     )
 }

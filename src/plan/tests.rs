@@ -85,6 +85,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         indexes: Vec::new(),
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

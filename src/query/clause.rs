@@ -26,6 +26,8 @@ pub(crate) enum Clause {
     Returning,
     /// The condition of a WHEN clause of MERGE.
     MergeWhen,
+    /// WHEN of CREATE TRIGGER.
+    TriggerWhen,
     /// DEFAULT.
     Default,
     /// GENERATED ALWAYS AS.
@@ -75,6 +77,7 @@ impl Clause {
             Clause::Having => "HAVING",
             Clause::Where => "WHERE",
             Clause::CopyWhere => "COPY FROM WHERE conditions",
+            Clause::TriggerWhen => "trigger WHEN conditions",
             Clause::JoinOn => "JOIN conditions",
             Clause::Set => "UPDATE",
             Clause::GroupBy => "GROUP BY",

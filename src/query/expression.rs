@@ -112,7 +112,7 @@ impl Binder<'_> {
         let name = match place.clause {
             Clause::JoinOn => "JOIN/ON",
             Clause::CopyWhere => "WHERE",
-            Clause::MergeWhen => "WHEN",
+            Clause::MergeWhen | Clause::TriggerWhen => "WHEN",
             Clause::Check => "CHECK",
             clause => clause.name(),
         };

@@ -10,6 +10,7 @@ use super::coercion::base;
 use super::condition_text::Printer;
 use super::literal_pins::LiteralPins;
 use super::printed::Printed;
+use super::printed_query::ShownRelations;
 use super::row_query::{RowColumn, RowRelation};
 use crate::Result;
 use crate::catalog::{ColumnDef, ExpressionText, TableDef};
@@ -119,6 +120,24 @@ pub(super) fn condition_text_over(
     Ok((printed.plain, printed.pretty))
 }
 
+/// A condition over several relations, which its columns stand behind: as it is kept, its literals in the form that every session reads
+/// alike, and as it is printed, plain and pretty. Errors: those of binding.
+pub(crate) fn condition_of_relations(
+    ctx: &StatementContext,
+    relations: &[RowRelation],
+    condition: &ast::Expr,
+) -> Result<(ast::Expr, String, String)> {
+    let names = relations.iter().map(|relation| relation.name.clone());
+    let shown = ShownRelations {
+        shown: names.map(|name| (name.clone(), name)).collect(),
+        parent: None,
+    };
+    let pins = LiteralPins::new(ctx);
+    let of = (relations, Some(&shown));
+    let printed = printed_of(ctx, of, condition, Some(Arc::clone(&pins)))?;
+    Ok((pins.put(condition), printed.plain, printed.pretty))
+}
+
 fn printed_over(
     ctx: &StatementContext,
     columns: Vec<RowColumn>,
@@ -133,10 +152,19 @@ fn printed_over(
         columns,
         dynamic_table: None,
     };
+    printed_of(ctx, (&[relation], None), expr, pins)
+}
+
+fn printed_of(
+    ctx: &StatementContext,
+    (relations, shown): (&[RowRelation], Option<&ShownRelations<'_>>),
+    expr: &ast::Expr,
+    pins: Option<Arc<LiteralPins>>,
+) -> Result<Printed> {
     let parameters = Vec::new();
     let mut binder = Binder::new(ctx, &parameters);
     binder.pins = pins;
-    let scope = binder.rows_in_memory(&[relation], None)?.0.scope;
+    let scope = binder.rows_in_memory(relations, None)?.0.scope;
     let place = Place {
         scope: &scope,
         outer: None,
@@ -146,7 +174,7 @@ fn printed_over(
     let mut printer = Printer {
         binder: &mut binder,
         place,
-        shown: None,
+        shown,
         indent: 0,
         has_failed: false,
     };

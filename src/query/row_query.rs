@@ -149,7 +149,7 @@ impl Binder<'_> {
         };
         if let Some(selection) = query.selection {
             let clause = match query.clause {
-                clause @ (Clause::CopyWhere | Clause::MergeWhen) => clause,
+                clause @ (Clause::CopyWhere | Clause::MergeWhen | Clause::TriggerWhen) => clause,
                 _ => Clause::Where,
             };
             let condition = self.condition(selection, place(clause))?;

@@ -310,6 +310,7 @@ impl Session {
             variables: None,
             transaction_control: None,
             calls: 0,
+            trigger_depth: 0,
             call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,
         }

@@ -173,6 +173,7 @@ impl Client {
             transaction_control: None,
             variables: None,
             calls: 0,
+            trigger_depth: 0,
             call_routine: crate::sql::call_routine,
             compile_generated: crate::sql::compile_generated,
         }

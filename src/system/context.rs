@@ -92,6 +92,8 @@ pub struct StatementContext {
     pub transaction_control: Option<Arc<TransactionControl>>,
     /// How many functions it is inside of.
     pub calls: usize,
+    /// How many triggers it is inside of.
+    pub trigger_depth: usize,
     /// Runs a function that a user made, which is above this layer.
     pub call_routine: RoutineCaller,
     /// Makes what computes a table's generated columns: binding, which is above this layer.
@@ -216,6 +218,11 @@ impl StatementContext {
     /// The functions that users made of a name, for a plan: it is one as long as the name means the same.
     pub fn routines_named(&self, schema: Option<&str>, name: &str, path: &[String]) -> Vec<Arc<RoutineDef>> {
         self.lookups.get_routines(&self.catalog, schema, name, path)
+    }
+
+    /// The function with this oid, which a trigger of a table calls whatever the plan of its statement is.
+    pub fn routine_by_oid(&self, oid: u32) -> Option<&Arc<RoutineDef>> {
+        self.catalog.routines.iter().find(|routine| routine.oid == oid)
     }
 
     /// The relation with this oid, which is named before its rows are read.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::RoutineDef;
+use crate::catalog::{RoutineDef, TableDef, TriggerEvent, TriggerTiming};
 use crate::types::{SqlType, Value};
 
 /// A variable that a statement may name.
@@ -76,6 +76,29 @@ pub struct RoutineCall {
     pub types: Vec<SqlType>,
     /// The types of the columns that it gives.
     pub returns: Vec<SqlType>,
+    /// What fired the trigger that calls it.
+    pub trigger: Option<TriggerCall>,
+}
+
+/// What the function of a trigger is told. It answers the row that is to be written, or none.
+#[derive(Debug, Clone)]
+pub struct TriggerCall {
+    /// The trigger's name.
+    pub name: String,
+    /// Its table.
+    pub table: Arc<TableDef>,
+    /// BEFORE, AFTER.
+    pub timing: TriggerTiming,
+    /// What fired it.
+    pub event: TriggerEvent,
+    /// ROW, not STATEMENT.
+    pub for_each_row: bool,
+    /// TG_ARGV.
+    pub arguments: Vec<String>,
+    /// The row as it was: a value for each column that users see.
+    pub old: Option<Vec<Value>>,
+    /// The row as it is to be, or is.
+    pub new: Option<Vec<Value>>,
 }
 
 /// How deeply functions may call one another; PostgreSQL's stack bears some hundred levels.

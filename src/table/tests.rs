@@ -83,6 +83,7 @@ fn table() -> TableDef {
         next_index_id: 2,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

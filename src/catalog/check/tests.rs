@@ -78,6 +78,7 @@ pub(in crate::catalog) fn table() -> TableDef {
         next_index_id: 1,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

@@ -27,6 +27,8 @@ pub(super) struct Reading {
     copy: Copy,
     selection: Option<ast::Expr>,
     plan: CopyPlan,
+    /// Whether the triggers that fire before its first row have been called.
+    has_begun: bool,
     options: Arc<Options>,
     /// What is to be parsed next.
     block: Vec<u8>,
@@ -109,6 +111,7 @@ impl Reading {
             ctx: ctx.clone(),
             copy: copy.clone(),
             copied: 0,
+            has_begun: false,
             selection,
             plan,
             options,
@@ -166,6 +169,7 @@ impl Reading {
         }
         let (rows, skipped) = (self.parser()?.rows()?, self.parser()?.skipped());
         self.write_rows(&rows).await?;
+        self.plan.note_end(&self.ctx, &self.references);
         settle(&self.ctx, &self.references).await?;
         if skipped > 0 {
             let rows = match skipped {
@@ -339,6 +343,9 @@ impl Reading {
 
     async fn write_rows(&mut self, rows: &ParsedRows) -> Result<()> {
         let given = &rows.given;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.plan.fire_before(&self.ctx).await?;
+        }
         if given.count > 0 {
             match self.plan.write(&self.ctx, given, &self.references).await {
                 Ok(written) => {

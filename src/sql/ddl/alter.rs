@@ -21,8 +21,8 @@ use super::{
     rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
 };
 use crate::catalog::{
-    Access, CatalogWriter, ColumnDefault, ForeignKey, MadeName, Object, ObjectKind, TableDef, record_key,
-    written_key,
+    Access, CatalogWriter, ColumnDefault, ForeignKey, MadeName, Object, ObjectKind, TableDef, TriggerState,
+    record_key, written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::error::DuplicateKind;
@@ -396,8 +396,12 @@ async fn apply(ctx: &StatementContext, change: &mut Change, operation: &AlterTab
             let name = Ident::with_quote('"', &table.primary_key.name);
             constraint::drop(ctx, change, &name, (false, false)).await
         }
-        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, false),
-        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, true),
+        AlterTableOperation::EnableTrigger { name } => triggers::set(table, name, TriggerState::Enabled),
+        AlterTableOperation::DisableTrigger { name } => triggers::set(table, name, TriggerState::Disabled),
+        AlterTableOperation::EnableAlwaysTrigger { name } => triggers::set(table, name, TriggerState::Always),
+        AlterTableOperation::EnableReplicaTrigger { name } => {
+            triggers::set(table, name, TriggerState::Replica)
+        }
         other => alter_asked::apply(ctx, table, other),
     }
 }
@@ -544,6 +548,7 @@ fn rename_column(ctx: &StatementContext, table: &mut TableDef, old: &Ident, new:
     expiry::follow_rename(table, &old, &new);
     index_expression::print(ctx, table, id)?;
     generation::print(ctx, table, id)?;
+    triggers::rename_column(ctx, table, id, &new)?;
     check::rename_column(ctx, table, id, (&old, &new))
 }
 

@@ -2,7 +2,7 @@
 
 use sqlparser::ast::{AlterTableOperation, ReplicaIdentity};
 
-use super::{role, storage, triggers, upkeep};
+use super::{role, storage, upkeep};
 use crate::catalog::TableDef;
 use crate::parse::names;
 use crate::system::StatementContext;
@@ -12,8 +12,6 @@ use crate::{Error, Result};
 pub(super) fn apply(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
     match operation {
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
-        AlterTableOperation::EnableAlwaysTrigger { name }
-        | AlterTableOperation::EnableReplicaTrigger { name } => triggers::check(table, name),
         AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
             Err(Error::unsupported(
                 "row level security",

@@ -435,6 +435,7 @@ pub(super) async fn create_described(
         indexes,
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: description.options,
         wildcards: description.wildcards,
         stored_query: description.stored_query,

@@ -5,7 +5,7 @@ use sqlparser::ast::Ident;
 use super::column_users;
 use super::default_dependents::{self, DependentDefault};
 use super::table_change::{changed_key, undefined_column};
-use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence};
+use super::{expiry, foreign_key, generation, notice, notice_cascade, sequence, triggers};
 use crate::catalog::{CatalogWriter, ColumnDef, TableDef};
 use crate::codec::row::ColumnId;
 use crate::parse::names;
@@ -42,6 +42,7 @@ pub(super) async fn drop(
     let column = format!("column {name} of table {}", table.name);
     column_users::drop_all(ctx, views, column, cascade).await?;
     drop_sequence_users(ctx, table, id, cascade)?;
+    triggers::drop_users_of_column(ctx, table, (id, &name), cascade)?;
     drop_dependents(ctx, table, (id, &name), cascade)?;
     let column = table.columns.iter().find(|column| column.id == id).cloned();
     if let Some(column) = column {

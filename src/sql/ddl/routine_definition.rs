@@ -1,11 +1,7 @@
 //! Chooses among the definitions of functions, procedures, triggers and extensions.
 
-use sqlparser::ast::ObjectName;
-
-use super::{extension, notice, routine, routine_dependents};
-use crate::catalog::Access;
+use super::{extension, notice, routine, routine_dependents, triggers};
 use crate::parse::routine::RoutineDefinition;
-use crate::sql::relation::relation_if_exists;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -29,11 +25,7 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &RoutineDefiniti
             routine: named,
             comment,
         } => routine::comment(ctx, *word, named, comment.clone()),
-        RoutineDefinition::DropTrigger {
-            name,
-            table,
-            if_exists,
-        } => drop_trigger(ctx, name, table, *if_exists),
+        RoutineDefinition::Trigger(definition) => triggers::execute(ctx, definition).await,
         RoutineDefinition::CreateExtension(new) => extension::create(ctx, new).await,
         RoutineDefinition::DropExtensions {
             names,
@@ -59,27 +51,5 @@ pub(super) async fn execute(ctx: &StatementContext, definition: &RoutineDefiniti
                 Some("Write functions in LANGUAGE SQL or plpgsql."),
             )),
         },
-    }
-}
-
-/// No table has a trigger. Errors: 42704; 42P01 for the table.
-fn drop_trigger(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists: bool) -> Result<()> {
-    let found = relation_if_exists(ctx, table, Access::Name, if_exists)?;
-    let Some(found) = found else {
-        return Ok(());
-    };
-    match if_exists {
-        true => {
-            let message = format!(
-                "trigger \"{name}\" for relation \"{}\" does not exist, skipping",
-                found.name()
-            );
-            notice(ctx, "00000", message, None);
-            Ok(())
-        }
-        false => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{name}\" for table \"{}", found.name()),
-        }),
     }
 }

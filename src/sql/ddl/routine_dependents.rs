@@ -112,6 +112,9 @@ fn dependents<'a>(catalog: &'a crate::catalog::Catalog, routine: &RoutineDef) ->
         }
         let checks = table.checks.iter().filter(|check| calls(&check.sql));
         found.extend(checks.map(|check| Dependent::Check(table, &check.name)));
+        let triggers = table.triggers.iter();
+        let triggers = triggers.filter(|trigger| trigger.function == routine.oid);
+        found.extend(triggers.map(|trigger| Dependent::Trigger(table, &trigger.name)));
         let indexes = table
             .indexes
             .iter()
@@ -146,7 +149,12 @@ fn texts_of(index: &IndexDef) -> Vec<&str> {
 /// Errors: 0A000 where the text of something stored calls the function, which another name would break.
 pub(super) fn check_not_in_text(ctx: &StatementContext, routine: &RoutineDef) -> Result<()> {
     ctx.txn.guard(&crate::catalog::dependents_key(routine.oid));
-    match dependents(&ctx.catalog, routine).first() {
+    let found = dependents(&ctx.catalog, routine);
+    // Triggers know it by its number.
+    let mut in_text = found
+        .iter()
+        .filter(|found| !matches!(found, Dependent::Trigger(..)));
+    match in_text.next() {
         None => Ok(()),
         Some(dependent) => Err(Error::FeatureNotSupported {
             feature: format!(

@@ -1,43 +1,413 @@
-//! ALTER TABLE … ENABLE and DISABLE TRIGGER. Nobody can make a trigger: what there is are those by which PostgreSQL asks foreign keys, which
-//! ALL names. Called by `alter`.
+//! CREATE, ALTER, DROP and COMMENT ON TRIGGER, and ALTER TABLE … ENABLE and DISABLE TRIGGER. When triggers fire stands in `sql::dml`.
 
-use sqlparser::ast::Ident;
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use crate::catalog::TableDef;
-use crate::parse::names;
+use sqlparser::ast::{Expr, Ident, ObjectName, Spanned};
+
+use super::routine_ref::found_routine;
+use super::{notice, notice_cascade, row_expression};
+use crate::catalog::{
+    Access, CatalogWriter, Object, RoutineResult, TableDef, TriggerCondition, TriggerDef, TriggerEvent,
+    TriggerRow, TriggerState, dependents_key, is_system_schema, rows_of_events,
+};
+use crate::codec::row::ColumnId;
+use crate::error::{DuplicateKind, Raised, StatementFault};
+use crate::parse::quoting::quote_ident;
+use crate::parse::routine::{RoutineRef, RoutineWord};
+use crate::parse::trigger::{NewTrigger, TriggerDefinition};
+use crate::parse::walk::{visit_expressions, visit_expressions_mut};
+use crate::parse::{names, text_place};
+use crate::query::condition_of_relations;
+use crate::sql::dml;
+use crate::sql::relation::{relation, relation_if_exists};
+use crate::store::LockMode;
+use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Triggers that a statement names together.
-#[derive(PartialEq)]
-enum Triggers {
-    /// Those of foreign keys as well.
-    All,
-    /// Those that users made, of which there are none.
-    OfUsers,
-}
-
-/// Whether a statement names what is there. Errors: 42704.
-pub(super) fn check(table: &TableDef, name: &Ident) -> Result<()> {
-    named(table, name).map(|_| ())
-}
-
-/// Errors: 42704 for a trigger by its name.
-fn named(table: &TableDef, name: &Ident) -> Result<Triggers> {
-    let lower = names::fold(name);
-    match lower.as_str() {
-        "all" if name.quote_style.is_none() => Ok(Triggers::All),
-        "user" if name.quote_style.is_none() => Ok(Triggers::OfUsers),
-        _ => Err(Error::UndefinedObject {
-            kind: "trigger",
-            name: format!("{lower}\" for table \"{}", table.name),
+/// Runs a definition. Errors: 42P01, 42704, 42710, 42883, 42P17.
+pub(super) async fn execute(ctx: &StatementContext, definition: &TriggerDefinition) -> Result<()> {
+    match definition {
+        TriggerDefinition::Create(new) => create(ctx, new).await,
+        TriggerDefinition::Drop {
+            name,
+            table,
+            if_exists,
+        } => drop(ctx, name, table, *if_exists),
+        TriggerDefinition::Rename { name, table, new } => change(ctx, (name, table), |def, trigger| {
+            if def.trigger(new).is_some() {
+                return Err(taken(new, def));
+            }
+            def.triggers[trigger].name.clone_from(new);
+            sort(def);
+            Ok(())
+        }),
+        TriggerDefinition::Comment { name, table, comment } => change(ctx, (name, table), |def, trigger| {
+            def.triggers[trigger].comment.clone_from(comment);
+            Ok(())
         }),
     }
 }
 
-/// ENABLE TRIGGER, DISABLE TRIGGER: foreign keys of the table are asked, or not.
-pub(super) fn set(table: &mut TableDef, name: &Ident, disabled: bool) -> Result<()> {
-    if named(table, name)? == Triggers::All {
-        table.options.triggers_disabled = disabled;
+async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
+    let table = table_of(ctx, new)?;
+    let known = table.trigger(&new.name);
+    if known.is_some() && !new.or_replace {
+        return Err(taken(&new.name, &table));
+    }
+    if new.for_each_row && new.events.contains(&TriggerEvent::Truncate) {
+        return Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: "TRUNCATE FOR EACH ROW triggers are not supported".to_string(),
+            hint: Some("Write FOR EACH STATEMENT.".to_string()),
+        });
+    }
+    let update_of = new.update_of.iter().map(|name| column_of(&table, name));
+    let update_of: Vec<ColumnId> = update_of.collect::<Result<_>>()?;
+    let when = new
+        .when
+        .as_ref()
+        .map(|when| condition(ctx, &table, new, when))
+        .transpose()?;
+    let named = RoutineRef {
+        name: new.function.clone(),
+        arguments: Some(Vec::new()),
+    };
+    let routine = found_routine(ctx, RoutineWord::Function, &named)?;
+    if routine.returns != RoutineResult::Trigger {
+        return Err(invalid(format!(
+            "function {} must return type trigger",
+            routine.name
+        )));
+    }
+    let oid = match known {
+        Some(known) => known.oid,
+        None => ctx.sequences.object_ids().take_oid().await?,
+    };
+    let mut events = new.events.clone();
+    events.sort_unstable();
+    let trigger = TriggerDef {
+        oid,
+        name: new.name.clone(),
+        timing: new.timing,
+        for_each_row: new.for_each_row,
+        events,
+        update_of,
+        when,
+        function: routine.oid,
+        arguments: new.arguments.clone(),
+        state: TriggerState::Enabled,
+        comment: None,
+    };
+    let mut changed = TableDef::clone(&table);
+    changed.triggers.retain(|known| known.name != new.name);
+    changed.triggers.push(trigger);
+    sort(&mut changed);
+    // Nobody drops the function meanwhile.
+    ctx.txn.mark(dependents_key(routine.oid))?;
+    put(ctx, changed)
+}
+
+/// Errors: 42P01; 42809 for what is no table; 42501 for one of the system's.
+fn table_of(ctx: &StatementContext, new: &NewTrigger) -> Result<Arc<TableDef>> {
+    let found = relation(ctx, &new.table, Access::Name)?;
+    match found {
+        Object::Table(table) if !is_system_schema(&table.schema) => Ok(Arc::clone(table)),
+        Object::View(view) if new.for_each_row => Err(Raised {
+            detail: Some("Views cannot have row-level BEFORE or AFTER triggers.".to_string()),
+            ..Raised::new("42809", format!("\"{}\" is a view", view.name))
+        }
+        .into()),
+        Object::View(_) => Err(Error::unsupported(
+            "triggers of views",
+            Some("Let the tables that the view shows have them."),
+        )),
+        Object::Table(table) => Err(Raised::new(
+            "42501",
+            format!("permission denied: \"{}\" is a system catalog", table.name),
+        )
+        .into()),
+        other => Err(Raised::new(
+            "42809",
+            format!("relation \"{}\" cannot have triggers", other.name()),
+        )
+        .into()),
+    }
+}
+
+/// Errors: 42703.
+fn column_of(table: &TableDef, name: &str) -> Result<ColumnId> {
+    let at = table.column_index(name).ok_or_else(|| Error::UndefinedColumn {
+        name: format!("\"{name}\" of relation \"{}\"", table.name),
+        hint: None,
+    })?;
+    Ok(table.columns[at].id)
+}
+
+/// WHEN, as it is kept. Errors: 42P17 for rows that an event does not have, 0A000, those of binding.
+fn condition(
+    ctx: &StatementContext,
+    table: &TableDef,
+    new: &NewTrigger,
+    written: &Expr,
+) -> Result<TriggerCondition> {
+    row_expression::check_no_subquery(written, "trigger WHEN condition")?;
+    let mut written = written.clone();
+    let columns = names_in_small_letters(table, &mut written);
+    let rows = rows_of_events(&new.events, new.for_each_row);
+    check_rows(new, &written)?;
+    dml::check_trigger_condition(ctx, table, rows, &written)?;
+    let relations = dml::trigger_relations(table, rows);
+    let (kept, text, pretty_text) = condition_of_relations(ctx, &relations, &written)?;
+    Ok(TriggerCondition {
+        sql: kept.to_string(),
+        text,
+        pretty_text,
+        columns,
+    })
+}
+
+/// Writes OLD and NEW as the relations are called; answers the columns that stand behind them, by rising id.
+fn names_in_small_letters(table: &TableDef, expr: &mut Expr) -> Vec<ColumnId> {
+    let mut columns = Vec::new();
+    let _ = visit_expressions_mut(expr, |expr| {
+        match expr {
+            Expr::CompoundIdentifier(parts) => {
+                if let [row, column] = parts.as_mut_slice() {
+                    let folded = names::fold(row);
+                    if row_named(&folded).is_some() {
+                        *row = Ident::new(folded);
+                        let at = table.column_index(&names::fold(column));
+                        columns.extend(at.map(|at| table.columns[at].id));
+                    }
+                }
+            }
+            Expr::QualifiedWildcard(name, _) => {
+                if let Some(folded) = names::last_name(name).filter(|name| row_named(name).is_some()) {
+                    *name = ObjectName::from(vec![Ident::new(folded)]);
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::<()>::Continue(())
+    });
+    columns.sort_unstable();
+    columns.dedup();
+    columns
+}
+
+fn row_named(name: &str) -> Option<TriggerRow> {
+    let rows = [TriggerRow::Old, TriggerRow::New];
+    rows.into_iter().find(|row| row.name() == name)
+}
+
+/// Errors: 42P17 where the condition names a row that an event does not have.
+fn check_rows(new: &NewTrigger, expr: &Expr) -> Result<()> {
+    let rows = rows_of_events(&new.events, new.for_each_row);
+    let mut lacking = None;
+    let _ = visit_expressions(expr, |expr| {
+        let name = match expr {
+            Expr::CompoundIdentifier(parts) => parts.first().map(names::fold),
+            Expr::QualifiedWildcard(name, _) => names::last_name(name),
+            _ => None,
+        };
+        match name
+            .and_then(|name| row_named(&name))
+            .filter(|row| !rows.contains(row))
+        {
+            Some(row) => {
+                lacking = Some((row, Spanned::span(expr)));
+                ControlFlow::Break(())
+            }
+            None => ControlFlow::Continue(()),
+        }
+    });
+    let Some((row, span)) = lacking else {
+        return Ok(());
+    };
+    let message = match row {
+        _ if !new.for_each_row => "statement trigger's WHEN condition cannot reference column values",
+        TriggerRow::Old => "INSERT trigger's WHEN condition cannot reference OLD values",
+        TriggerRow::New => "DELETE trigger's WHEN condition cannot reference NEW values",
+    };
+    Err(text_place::at_error(invalid(message.to_string()), span))
+}
+
+fn invalid(message: String) -> Error {
+    Raised::new("42P17", message).into()
+}
+
+fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists: bool) -> Result<()> {
+    let Some(found) = relation_if_exists(ctx, table, Access::Name, if_exists)? else {
+        return Ok(());
+    };
+    if let Object::Table(table) = found
+        && table.trigger(name).is_some()
+    {
+        let mut changed = TableDef::clone(table);
+        changed.triggers.retain(|trigger| trigger.name != name);
+        return put(ctx, changed);
+    }
+    if !if_exists {
+        return Err(undefined(name, found.name()));
+    }
+    let message = format!(
+        "trigger \"{name}\" for relation \"{}\" does not exist, skipping",
+        found.name()
+    );
+    notice(ctx, "00000", message, None);
+    Ok(())
+}
+
+/// Takes triggers off their tables.
+pub(super) fn remove(ctx: &StatementContext, removed: &[(&TableDef, &str)]) -> Result<()> {
+    let mut done: Vec<u32> = Vec::new();
+    for (table, _) in removed {
+        if done.contains(&table.oid) {
+            continue;
+        }
+        done.push(table.oid);
+        let mut changed = TableDef::clone(table);
+        let is_removed = |name: &str| {
+            removed
+                .iter()
+                .any(|(of, removed)| of.oid == table.oid && *removed == name)
+        };
+        changed.triggers.retain(|trigger| !is_removed(&trigger.name));
+        put(ctx, changed)?;
+    }
+    Ok(())
+}
+
+/// Takes off the triggers that name a column. Errors: 2BP01 without CASCADE.
+pub(super) fn drop_users_of_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    (id, name): (ColumnId, &str),
+    cascade: bool,
+) -> Result<()> {
+    let names = |trigger: &&TriggerDef| {
+        let mut columns = trigger.update_of.iter();
+        let when = trigger.when.as_ref();
+        columns.any(|column| *column == id) || when.is_some_and(|when| when.columns.contains(&id))
+    };
+    let users = table.triggers.iter().filter(names);
+    let users: Vec<String> = users.map(|trigger| trigger.name.clone()).collect();
+    let described = |user: &String| format!("trigger {user} on table {}", table.name);
+    let column = format!("column {name} of table {}", table.name);
+    if !cascade && !users.is_empty() {
+        let lines = users
+            .iter()
+            .map(|user| format!("{} depends on {column}", described(user)));
+        return Err(Error::DependentObjects {
+            dependents: lines.collect(),
+            object: column,
+        });
+    }
+    notice_cascade(ctx, &users.iter().map(described).collect::<Vec<_>>());
+    table.triggers.retain(|trigger| !users.contains(&trigger.name));
+    Ok(())
+}
+
+/// Changes a trigger by its place among those of its table. Errors: 42P01, 42704.
+fn change(
+    ctx: &StatementContext,
+    (name, table): (&str, &ObjectName),
+    change: impl FnOnce(&mut TableDef, usize) -> Result<()>,
+) -> Result<()> {
+    let found = relation(ctx, table, Access::Name)?;
+    let Object::Table(table) = found else {
+        return Err(undefined(name, found.name()));
+    };
+    let mut changed = TableDef::clone(table);
+    let at = changed.triggers.iter().position(|trigger| trigger.name == name);
+    let at = at.ok_or_else(|| undefined(name, &table.name))?;
+    change(&mut changed, at)?;
+    put(ctx, changed)
+}
+
+fn put(ctx: &StatementContext, table: TableDef) -> Result<()> {
+    let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
+    writer
+        .put_table_in(table, LockMode::ShareRowExclusive)
+        .map(std::mem::drop)
+}
+
+fn sort(table: &mut TableDef) {
+    table.triggers.sort_by(|left, right| left.name.cmp(&right.name));
+}
+
+fn taken(name: &str, table: &TableDef) -> Error {
+    Error::Duplicate {
+        kind: DuplicateKind::Trigger,
+        name: format!("{name}\" for relation \"{}", table.name),
+    }
+}
+
+fn undefined(name: &str, table: &str) -> Error {
+    Error::UndefinedObject {
+        kind: "trigger",
+        name: format!("{name}\" for table \"{table}"),
+    }
+}
+
+/// ENABLE TRIGGER, DISABLE TRIGGER. ALL names those as well by which PostgreSQL asks foreign keys. Errors: 42704.
+pub(super) fn set(table: &mut TableDef, name: &Ident, state: TriggerState) -> Result<()> {
+    let folded = names::fold(name);
+    let is_word = |word: &str| name.quote_style.is_none() && folded == word;
+    if is_word("all") {
+        table.options.triggers_disabled = state == TriggerState::Disabled;
+    }
+    if is_word("all") || is_word("user") {
+        table
+            .triggers
+            .iter_mut()
+            .for_each(|trigger| trigger.state = state);
+        return Ok(());
+    }
+    let named = table.triggers.iter_mut().find(|trigger| trigger.name == folded);
+    let undefined = undefined(&folded, &table.name);
+    named.ok_or(undefined)?.state = state;
+    Ok(())
+}
+
+/// Writes a column's new name into the conditions that name it; the table has it already. Errors: `Corrupt`.
+pub(super) fn rename_column(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    id: ColumnId,
+    new: &str,
+) -> Result<()> {
+    let old = |when: &TriggerCondition| when.columns.contains(&id);
+    let new = match quote_ident(new).as_str() {
+        plain if plain == new => Ident::new(new),
+        _ => Ident::with_quote('"', new),
+    };
+    for at in 0..table.triggers.len() {
+        let Some(when) = table.triggers[at].when.clone().filter(old) else {
+            continue;
+        };
+        let mut expr = dml::parse_expression(&when.sql)?;
+        let is_known = |name: &str| table.column_index(name).is_some();
+        let _ = visit_expressions_mut(&mut expr, |expr| {
+            // The name that no column has any more is that which it had.
+            if let Expr::CompoundIdentifier(parts) = expr
+                && let [row, column] = parts.as_mut_slice()
+                && row_named(&names::fold(row)).is_some()
+                && !is_known(&names::fold(column))
+            {
+                *column = new.clone();
+            }
+            ControlFlow::<()>::Continue(())
+        });
+        let relations = dml::trigger_relations(table, table.triggers[at].rows_named());
+        let (kept, text, pretty_text) = condition_of_relations(ctx, &relations, &expr)?;
+        table.triggers[at].when = Some(TriggerCondition {
+            sql: kept.to_string(),
+            text,
+            pretty_text,
+            columns: when.columns,
+        });
     }
     Ok(())
 }

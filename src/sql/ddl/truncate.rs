@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
 use super::{foreign_key, notice, sequence, trash, versions};
-use crate::catalog::{Access, CatalogWriter, TableDef};
+use crate::catalog::{Access, CatalogWriter, TableDef, TriggerTiming};
+use crate::sql::dml;
 use crate::sql::relation::table;
 use crate::system::StatementContext;
 use crate::table::{Sequences, begin_count};
@@ -23,17 +24,24 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
     add_referring(ctx, &mut tables, truncate.cascade.as_ref())?;
     if !tables.is_empty() {
         let restart = matches!(truncate.identity, Some(TruncateIdentityOption::Restart));
+        for table in &tables {
+            dml::fire_for_truncate(ctx, table, TriggerTiming::Before).await?;
+        }
         let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
-        for table in tables {
-            match trash::kept(ctx).filter(|_| trash::takes(&table)) {
-                Some(kept) => trash::empty(ctx, &writer, &table, (kept, restart)).await?,
-                None => empty(&writer, &ctx.sequences, TableDef::clone(&table), restart).await?,
+        for table in &tables {
+            match trash::kept(ctx).filter(|_| trash::takes(table)) {
+                Some(kept) => trash::empty(ctx, &writer, table, (kept, restart)).await?,
+                None => empty(&writer, &ctx.sequences, TableDef::clone(table), restart).await?,
             }
             if restart {
                 for owned in ctx.catalog.sequences_of(table.oid) {
                     sequence::restart(ctx, &writer, owned).await?;
                 }
             }
+        }
+        let after = ctx.clone().seeing_definitions().await?;
+        for table in &tables {
+            dml::fire_for_truncate(&after, table, TriggerTiming::After).await?;
         }
     }
     Ok("TRUNCATE TABLE".to_string())

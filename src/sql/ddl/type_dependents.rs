@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sqlparser::ast::Statement;
 
 use super::attribute_users::users_of_attributes;
-use super::{alter, notice, notice_cascade, type_lookup};
+use super::{alter, notice, notice_cascade, triggers, type_lookup};
 use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef,
     TypeDef, TypeKind, ViewDef, stored_name,
@@ -29,6 +29,7 @@ pub(super) enum Dependent<'a> {
     Routine(&'a Arc<RoutineDef>),
     Default(&'a TableDef, &'a ColumnDef),
     Check(&'a TableDef, &'a str),
+    Trigger(&'a TableDef, &'a str),
     View(&'a Arc<ViewDef>),
     Type(&'a Arc<TypeDef>),
     Attribute(&'a Arc<TypeDef>, &'a RecordField),
@@ -94,7 +95,8 @@ pub(super) async fn drop_of_schemas(
             Dependent::Column(table, _)
             | Dependent::Index(table, _)
             | Dependent::Default(table, _)
-            | Dependent::Check(table, _) => table.oid,
+            | Dependent::Check(table, _)
+            | Dependent::Trigger(table, _) => table.oid,
             Dependent::View(view) => view.oid(),
             Dependent::Routine(routine) => routine.oid,
             Dependent::Type(ty) | Dependent::Attribute(ty, _) => {
@@ -123,8 +125,10 @@ pub(super) async fn remove<'a>(
     let mut tables: Vec<(&TableDef, Vec<String>)> = Vec::new();
     let mut attributes: Vec<(&Arc<TypeDef>, &RecordField)> = Vec::new();
     let mut types: Vec<&Arc<TypeDef>> = Vec::new();
+    let mut triggers: Vec<(&TableDef, &str)> = Vec::new();
     for dependent in found {
         match dependent {
+            Dependent::Trigger(table, name) => triggers.push((table, name)),
             Dependent::View(view) => writer.drop_view(view)?,
             Dependent::Type(ty) => types.push(ty),
             Dependent::Attribute(ty, field) => attributes.push((ty, field)),
@@ -146,6 +150,7 @@ pub(super) async fn remove<'a>(
             }
         }
     }
+    triggers::remove(ctx, &triggers)?;
     remove_attributes(ctx, writer, &attributes)?;
     for (table, actions) in tables {
         let text = format!(
@@ -219,7 +224,7 @@ pub(super) fn check_not_in_text(ctx: &StatementContext, ty: &TypeDef) -> Result<
     let named = found.iter().find(|dependent| match dependent {
         Dependent::Default(..) | Dependent::Check(..) => true,
         Dependent::View(view) => mentions_word(&view.query, &ty.name),
-        Dependent::Index(..) | Dependent::Routine(_) => false,
+        Dependent::Index(..) | Dependent::Routine(_) | Dependent::Trigger(..) => false,
         Dependent::Column(_, column) => column
             .generation()
             .is_some_and(|generation| mentions_word(&generation.sql, &ty.name)),
@@ -489,6 +494,7 @@ impl Dependent<'_> {
                 format!("default value for column {} of table {}", column.name, table.name)
             }
             Dependent::Check(table, name) => format!("constraint {name} on table {}", table.name),
+            Dependent::Trigger(table, name) => format!("trigger {name} on table {}", table.name),
             Dependent::View(view) => format!("view {}", view.name),
             Dependent::Type(ty) => described(ty),
             Dependent::Attribute(ty, field) => {
@@ -516,7 +522,8 @@ impl Dependent<'_> {
             Dependent::Column(table, _)
             | Dependent::Index(table, _)
             | Dependent::Default(table, _)
-            | Dependent::Check(table, _) => {
+            | Dependent::Check(table, _)
+            | Dependent::Trigger(table, _) => {
                 format!("{} {}", table.oid, self.described())
             }
             Dependent::View(view) => format!("{} {}", view.oid(), self.described()),
@@ -539,6 +546,7 @@ impl Dependent<'_> {
             | Dependent::Type(_)
             | Dependent::Attribute(..)
             | Dependent::Routine(_)
+            | Dependent::Trigger(..)
             | Dependent::Index(..) => String::new(),
         }
     }

@@ -15,10 +15,12 @@ use super::generated_columns::with_generated;
 use super::references::References;
 use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
+use super::row_triggers::{RowEvent, RowTriggers, WrittenRow};
 use super::set::{SetPlan, add_dynamic_columns, names_new_columns};
 use super::target::Target;
-use crate::catalog::{IndexDef, TableDef};
+use crate::catalog::{IndexDef, TableDef, TriggerEvent, TriggerTiming};
 use crate::codec::keyspace::IndexId;
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::parse::duplicate_key::is_primary_key;
 use crate::parse::names;
@@ -317,7 +319,8 @@ pub(super) async fn insert_or_update(
     let arbiter = Arbiter::new(table, update.arbiter, limits);
     let keys = arbiter.keys(batch)?;
     // Who refers to a row that is there minds only that it gets another key.
-    let mode = match update.set.may_move_unique_keys(table) {
+    let triggers_change = table.changes_before(TriggerEvent::Update);
+    let mode = match update.set.may_move_unique_keys(table) || triggers_change {
         true => LockMode::Replace,
         false => LockMode::Change,
     };
@@ -334,7 +337,7 @@ pub(super) async fn insert_or_update(
     let fresh = filter_record_batch(batch, &not(&found).map_err(Error::arrow)?).map_err(Error::arrow)?;
     if fresh.num_rows() > 0 {
         insert_rows(txn, table, &fresh, limits).await?;
-        references.note_written(ctx, table, &fresh, None).await?;
+        references.note_inserted(ctx, table, &fresh).await?;
     }
     if existing.num_rows() == 0 {
         let updated = BooleanArray::from(vec![false; fresh.num_rows()]);
@@ -347,8 +350,13 @@ pub(super) async fn insert_or_update(
     check_no_repeat(in_the_way.iter().enumerate().map(|(at, key)| (key, updates(at))))?;
     let old = take_rows(&existing, &kept).map_err(Error::arrow)?;
     let replaced = update_rows(txn, table, &old, &changed, limits).await?;
+    let set = update.set.columns(table);
+    let event = RowEvent {
+        event: TriggerEvent::Update,
+        set: &set,
+    };
     references
-        .note_replaced(ctx, table, (&old, &changed), replaced.as_ref())
+        .note_replaced(ctx, (table, event), (&old, &changed), replaced.as_ref())
         .await?;
     in_order(table, &found, &fresh, &kept, &changed)
 }
@@ -372,13 +380,20 @@ pub(super) async fn upsert_whole_rows(
 ) -> Result<RecordBatch> {
     let txn = &ctx.txn;
     let mut written = Vec::with_capacity(batch.num_rows());
+    let set = (0..named.len()).filter(|at| named[*at]);
+    let set: Vec<ColumnId> = set.map(|at| table.columns[at].id).collect();
+    let event = RowEvent {
+        event: TriggerEvent::Update,
+        set: &set,
+    };
+    let triggers = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)?;
     // One by one: a key may come twice.
     for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
         let (_, old) = get_rows(txn, table, &row, limits).await?;
         if old.num_rows() == 0 {
             checks.require(ctx, table, &row).await?;
             insert_rows(txn, table, &row, limits).await?;
-            references.note_written(ctx, table, &row, None).await?;
+            references.note_inserted(ctx, table, &row).await?;
             written.push(row);
             continue;
         }
@@ -391,14 +406,28 @@ pub(super) async fn upsert_whole_rows(
             Some(Some(base)) => with_generated(ctx, table, with_columns(table, base, given)?)?,
             None => with_generated(ctx, table, with_columns(table, &old, given)?)?,
         };
+        let new = match &triggers {
+            None => new,
+            Some(triggers) => {
+                let row = WrittenRow {
+                    old: Some(&old),
+                    new: Some(&new),
+                };
+                match triggers.before(ctx, row).await? {
+                    Some(given) => given,
+                    None => continue,
+                }
+            }
+        };
         checks.require(ctx, table, &new).await?;
         update_rows(txn, table, &old, &new, limits).await?;
         if base.is_some() {
             written.push(old);
             continue;
         }
-        references.note_written(ctx, table, &new, Some(&old)).await?;
-        references.note_left(ctx, table, &old, Some(&new)).await?;
+        references
+            .note_replaced(ctx, (table, event), (&old, &new), None)
+            .await?;
         written.push(new);
     }
     concat_batches(&table.write_schema(), &written).map_err(Error::arrow)
@@ -451,7 +480,22 @@ async fn updated_rows(
     let old = take_rows(existing, &kept).map_err(Error::arrow)?;
     let types = update.expressions.columns().iter().map(|column| &column.ty);
     let computed = types.zip(evaluated.batch.columns());
-    let changed = update.set.apply(ctx, &target.table, &old, computed).await?;
+    let table = &target.table;
+    let changed = update.set.apply(ctx, table, &old, computed).await?;
+    let set = update.set.columns(table);
+    let event = RowEvent {
+        event: TriggerEvent::Update,
+        set: &set,
+    };
+    let (kept, changed) = match RowTriggers::bind(ctx, table, event, TriggerTiming::Before)? {
+        None => (kept, changed),
+        Some(triggers) => {
+            let (written, changed) = triggers.before_all(ctx, (Some(&old), Some(&changed))).await?;
+            let written = written.into_iter().map(|at| kept.value(at as usize));
+            (UInt32Array::from_iter_values(written), changed)
+        }
+    };
+    update.set.require_checks(ctx, table, &changed).await?;
     Ok((kept, changed))
 }
 

@@ -13,8 +13,9 @@ use super::new_rows::NewRows;
 use super::references::References;
 use super::row_checks::RowChecks;
 use super::row_expressions::RowExpressions;
+use super::row_triggers::{RowEvent, RowTriggers, fire_for_statement};
 use super::target::{Target, undefined_column};
-use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef};
+use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef, TriggerTiming};
 use crate::error::StatementFault;
 use crate::parse::walk::Walk;
 use crate::parse::{names, text_place};
@@ -155,6 +156,17 @@ impl CopyPlan {
         check_copied(&self.target.table, std::iter::once(name.to_string()))
     }
 
+    /// Calls the triggers that fire before its first row. Errors: their functions'.
+    pub(crate) async fn fire_before(&self, ctx: &StatementContext) -> Result<()> {
+        fire_for_statement(ctx, &self.target.table, RowEvent::INSERT, TriggerTiming::Before).await
+    }
+
+    /// All rows are written: the triggers that fire then are called when its statement is settled.
+    pub(crate) fn note_end(&self, ctx: &StatementContext, references: &References) {
+        let table = &self.target.table;
+        references.triggers.note_statement(ctx, table, RowEvent::INSERT);
+    }
+
     /// Writes rows; answers how many WHERE lets through. `references`: what is settled when the statement ends. Errors: those of INSERT,
     /// with the row at fault.
     pub(crate) async fn write(
@@ -163,8 +175,36 @@ impl CopyPlan {
         given: &Given,
         references: &References,
     ) -> Result<usize, RowFault> {
-        let (kept, batch) = match self.new_rows(ctx, given).await {
+        let table = &self.target.table;
+        let triggers = RowTriggers::bind(ctx, table, RowEvent::INSERT, TriggerTiming::Before);
+        let triggers = triggers.map_err(|error| RowFault { row: None, error })?;
+        if triggers.is_none() {
+            return self.write_together(ctx, given, None, references).await;
+        }
+        let mut written = 0;
+        for row in 0..given.count {
+            let of_row = given.row(row);
+            let one = self
+                .write_together(ctx, &of_row, triggers.as_ref(), references)
+                .await;
+            written += one.map_err(|fault| RowFault {
+                row: Some(row),
+                ..fault
+            })?;
+        }
+        Ok(written)
+    }
+
+    async fn write_together(
+        &self,
+        ctx: &StatementContext,
+        given: &Given,
+        triggers: Option<&RowTriggers<'_>>,
+        references: &References,
+    ) -> Result<usize, RowFault> {
+        let (kept, batch) = match self.new_rows(ctx, given, triggers).await {
             Ok(rows) => rows,
+            Err(error) if triggers.is_some() => return Err(RowFault { row: None, error }),
             Err(error) => return Err(self.fault_of_new_rows(ctx, given, error).await),
         };
         if batch.num_rows() == 0 {
@@ -179,7 +219,7 @@ impl CopyPlan {
             },
             ..fault
         })?;
-        let noted = references.note_written(ctx, table, &batch, None).await;
+        let noted = references.note_inserted(ctx, table, &batch).await;
         noted.map_err(|error| RowFault { row: None, error })?;
         Ok(batch.num_rows())
     }
@@ -190,6 +230,7 @@ impl CopyPlan {
         &self,
         ctx: &StatementContext,
         given: &Given,
+        triggers: Option<&RowTriggers<'_>>,
     ) -> Result<(Option<Vec<usize>>, RecordBatch)> {
         let table = &*self.target.table;
         let mut columns = Vec::with_capacity(self.positions.len());
@@ -210,6 +251,10 @@ impl CopyPlan {
                 (Some(kept), batch)
             }
         };
+        let batch = match triggers {
+            None => batch,
+            Some(triggers) => triggers.before_all(ctx, (None, Some(&batch))).await?.1,
+        };
         self.checks.require(ctx, table, &batch).await?;
         Ok((kept, batch))
     }
@@ -217,7 +262,7 @@ impl CopyPlan {
     /// The error of the first of the rows that has one by itself.
     async fn fault_of_new_rows(&self, ctx: &StatementContext, given: &Given, error: Error) -> RowFault {
         for row in 0..given.count {
-            if let Err(error) = self.new_rows(ctx, &given.row(row)).await {
+            if let Err(error) = self.new_rows(ctx, &given.row(row), None).await {
                 return RowFault {
                     row: Some(row),
                     error,

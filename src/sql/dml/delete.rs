@@ -13,10 +13,11 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
+use super::row_triggers::{RowEvent, RowTriggers, WrittenRow, rows_at_once};
 use super::target::{Target, bind_narrowed};
 use super::update::FirstOfEachKey;
 use super::write_result::WriteResult;
-use crate::catalog::{Access, TableDef};
+use crate::catalog::{Access, TableDef, TriggerTiming};
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
 use crate::system::StatementContext;
@@ -57,7 +58,7 @@ impl DeletePlan {
             target.narrow(NamedColumns::of_delete(delete));
         }
         let items = delete.returning.as_deref();
-        let columns = columns_needed(&target.table, items.is_some());
+        let columns = columns_needed(&target.table, items.is_some() || target.table.has_row_triggers());
         let finding = Finding {
             after: None,
             columns: &columns,
@@ -98,19 +99,32 @@ impl DeletePlan {
         let table = &self.target.table;
         let (mut deleted, mut returned) = (0, RowBuffer::new(ctx));
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
+        let triggers = RowTriggers::bind(ctx, table, RowEvent::DELETE, TriggerTiming::Before)?;
+        let triggers = triggers.map(|bound| bound.watching(ctx, false));
         while let Some(page) = pages.try_next().await? {
             let page = self.found.lock(ctx, page, LockMode::Replace).await?;
             let FoundPage { columns, others } = self.found.split(&page);
             let rows = widen(table, &self.columns, columns, page.num_rows())?;
             let (rows, beside) = first.take(rows, others.to_vec())?;
-            if rows.num_rows() == 0 {
-                continue;
-            }
-            delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
-            references.note_left(ctx, table, &rows, None).await?;
-            deleted += rows.num_rows() as u64;
-            if self.returning.is_some() {
-                returned.push(append_beside(rows, &self.found.beside, beside)?)?;
+            let at_once = rows_at_once(triggers.is_some(), rows.num_rows());
+            for from in (0..rows.num_rows()).step_by(at_once) {
+                let rows = rows.slice(from, at_once);
+                if let Some(triggers) = &triggers {
+                    let row = WrittenRow {
+                        old: Some(&rows),
+                        new: None,
+                    };
+                    if triggers.before(ctx, row).await?.is_none() {
+                        continue;
+                    }
+                }
+                delete_rows(&ctx.txn, table, &rows, ctx.settings.limits).await?;
+                references.note_deleted(ctx, table, &rows).await?;
+                deleted += rows.num_rows() as u64;
+                if self.returning.is_some() {
+                    let beside = beside.iter().map(|array| array.slice(from, at_once)).collect();
+                    returned.push(append_beside(rows, &self.found.beside, beside)?)?;
+                }
             }
         }
         WriteResult::of(ctx, "DELETE", deleted, self.returning.as_ref(), returned).await
@@ -129,9 +143,9 @@ fn target_of(delete: &ast::Delete) -> Result<&TableWithJoins> {
     }
 }
 
-/// Positions of the columns that must be read: those of keys, or all when they are returned.
-fn columns_needed(table: &TableDef, returned: bool) -> Vec<usize> {
-    if returned {
+/// Positions of the columns that must be read: those of keys, or all when somebody sees them.
+fn columns_needed(table: &TableDef, are_seen: bool) -> Vec<usize> {
+    if are_seen {
         return (0..table.columns.len()).collect();
     }
     let ids = table.columns_of_keys();

@@ -5,30 +5,29 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::{concat_batches, filter_record_batch};
 use futures::TryStreamExt;
-use sqlparser::ast::{self, Query, SelectItem, SetExpr};
+use sqlparser::ast;
 
-use super::assign::{assign_array, check_assignable};
-use super::cell::decide_parameter;
+use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
-use super::generated_columns::{Writing, check_writable, generates_of_both, is_left_out, with_dependents};
+use super::generated_columns::{generates_of_both, with_dependents};
+use super::insert_source::{Source, SourceQuery};
 use super::insert_target::target_of;
 use super::new_rows::NewRows;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
-use super::row_search::reads_table;
-use super::row_values;
-use super::target::{Target, bind_narrowed, dynamic_type_of};
-use super::values::{self, ValuesPlan, syntax};
+use super::row_triggers::{RowEvent, RowTriggers, WrittenRow};
+use super::target::{Target, bind_narrowed};
+use super::values::syntax;
 use super::version_time;
 use super::view_checks::ViewChecks;
 use super::write_result::WriteResult;
 use super::written_marks::{names_xmax, with_marks};
-use crate::catalog::{NewDynamicColumn, TableDef};
+use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
+use crate::codec::row::ColumnId;
 use crate::parse::is_upsert;
-use crate::parse::unread_words::{self, InsertColumns};
-use crate::query::{self, Observation, PlannedQuery, QueryPlan, RowRelation, written_marks};
+use crate::query::{Observation, PlannedQuery, QueryPlan, RowRelation, written_marks};
 use crate::system::StatementContext;
 use crate::table::{Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
@@ -53,30 +52,6 @@ pub(super) struct InsertPlan {
     version_time: Option<i64>,
     /// Their table does not know yet that rows may say so: that is recorded when it is bound to run.
     is_first_to_expire: bool,
-}
-
-/// Where the rows come from.
-#[derive(Debug)]
-pub(super) enum Source {
-    /// DEFAULT VALUES.
-    Defaults,
-    /// VALUES.
-    Values(ValuesPlan),
-    /// A query.
-    Query(SourceQuery),
-}
-
-/// A query whose rows are written.
-#[derive(Debug)]
-pub(super) struct SourceQuery {
-    pub(super) plan: Arc<QueryPlan>,
-    /// The position in the table of each of its columns; `None` for a dynamic one that the table does not have yet.
-    positions: Vec<Option<usize>>,
-    /// Those that OVERRIDING USER VALUE leaves out.
-    left_out: Vec<usize>,
-    names: Vec<String>,
-    /// Whether it reads the table that is written.
-    reads_target: bool,
 }
 
 /// What is done with a row whose key is there already.
@@ -234,6 +209,28 @@ impl InsertPlan {
         keys.collect::<Result<_>>().map(Some)
     }
 
+    /// What fires triggers of its statement, and the columns that are updated.
+    pub(super) fn events(&self) -> Vec<(TriggerEvent, Vec<ColumnId>)> {
+        let table = &self.target.table;
+        let updated = match &self.mode {
+            Mode::Insert | Mode::OnConflict(OnConflict::DoNothing(_)) => None,
+            Mode::OnConflict(OnConflict::DoUpdate(update)) => Some(update.set.columns(table)),
+            Mode::Upsert => {
+                let named = table.columns.iter().zip(self.rows.named());
+                Some(
+                    named
+                        .filter(|(_, is_named)| *is_named)
+                        .map(|(column, _)| column.id)
+                        .collect(),
+                )
+            }
+        };
+        let updated = updated.map(|set| (TriggerEvent::Update, set));
+        std::iter::once((TriggerEvent::Insert, Vec::new()))
+            .chain(updated)
+            .collect()
+    }
+
     /// Runs it. `observation`: what its reading is counted in.
     pub(super) async fn run(
         &self,
@@ -258,116 +255,6 @@ impl InsertPlan {
         }
         let Writer { written, rows, .. } = writer;
         WriteResult::of(ctx, "INSERT 0", written, self.returning.as_ref(), rows).await
-    }
-}
-
-impl Source {
-    /// Binds what stands behind INTO. Errors: those of binding, 42601 for another number of columns, 42804, 428C9.
-    fn bind(
-        ctx: &StatementContext,
-        target: &Target,
-        insert: &ast::Insert,
-        names: &[String],
-        types: &mut Vec<Option<SqlType>>,
-    ) -> Result<Source> {
-        let InsertColumns {
-            named, overriding, ..
-        } = unread_words::split(&insert.columns);
-        let short = named.is_empty();
-        let Some(source) = insert.source.as_deref() else {
-            return Ok(Source::Defaults);
-        };
-        if let Some(rows) = plain_values(source) {
-            let rows = &row_values::expanded(ctx, rows);
-            let known = types.clone();
-            match ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types) {
-                // One row whose values are sets is as many as these give.
-                Err(error) if rows.len() == 1 && row_values::is_of_set(&error) => {
-                    *types = known;
-                    let selected = row_values::selected(&rows[0])?;
-                    return Source::of_query(ctx, target, (insert, &selected), names, types);
-                }
-                bound => return bound.map(Source::Values),
-            }
-        }
-        Source::of_query(ctx, target, (insert, source), names, types)
-    }
-
-    /// Binds the query whose rows are written. Errors: as `bind`.
-    fn of_query(
-        ctx: &StatementContext,
-        target: &Target,
-        (insert, source): (&ast::Insert, &Query),
-        names: &[String],
-        types: &mut [Option<SqlType>],
-    ) -> Result<Source> {
-        let InsertColumns {
-            named, overriding, ..
-        } = unread_words::split(&insert.columns);
-        let short = named.is_empty();
-        decide_selected(target, source, names, types);
-        let planned = query::plan_source(ctx, source, types)?;
-        for (slot, ty) in types.iter_mut().zip(&planned.parameters) {
-            slot.get_or_insert_with(|| ty.clone());
-        }
-        values::check_width(planned.columns.len(), names.len(), short)?;
-        let names = &names[..planned.columns.len()];
-        let positions: Vec<Option<usize>> =
-            names.iter().map(|name| target.table.column_index(name)).collect();
-        let mut left_out = Vec::new();
-        for (position, output) in positions.iter().zip(&planned.columns) {
-            if let Some(position) = position {
-                let column = &target.table.columns[*position];
-                if is_left_out(column, overriding) {
-                    left_out.push(*position);
-                }
-                check_writable(column, Writing::Insert(overriding))?;
-                check_assignable(&output.ty, column)?;
-            }
-        }
-        Ok(Source::Query(SourceQuery {
-            plan: Arc::new(QueryPlan::new(planned)),
-            positions,
-            left_out,
-            names: names.to_vec(),
-            reads_target: reads_table(ctx, source, &target.table),
-        }))
-    }
-
-    /// The dynamic columns that the rows bring and the table does not have.
-    async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
-        match self {
-            Source::Defaults => Ok(Vec::new()),
-            Source::Values(values) => values.new_columns(ctx).await,
-            Source::Query(query) => {
-                let columns = query.plan.columns();
-                let columns = query.positions.iter().zip(&query.names).zip(columns.iter());
-                let missing = columns.filter(|((position, _), _)| position.is_none());
-                let new = missing.filter_map(|((_, name), output)| {
-                    let name = name.clone();
-                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn::of_value(name, ty))
-                });
-                Ok(new.collect())
-            }
-        }
-    }
-
-    fn positions(&self) -> Vec<usize> {
-        match self {
-            Source::Defaults => Vec::new(),
-            Source::Values(values) => values.positions().collect(),
-            Source::Query(query) => {
-                let given = query.positions.iter().flatten().copied();
-                given.filter(|at| !query.left_out.contains(at)).collect()
-            }
-        }
-    }
-
-    fn rows_expected(&self) -> usize {
-        match self {
-            Source::Values(values) => values.rows,
-            Source::Defaults | Source::Query(_) => 1,
-        }
     }
 }
 
@@ -405,6 +292,7 @@ async fn write_rows(
         names: Vec::new(),
         reads_target: false,
     };
+    let table = &without_triggers(table);
     let plan = InsertPlan {
         target: Target::of_table(table),
         rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
@@ -424,34 +312,15 @@ async fn write_rows(
     Ok(written.rows_written)
 }
 
-/// The rows of a source that is VALUES and nothing else.
-fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
-    match source.body.as_ref() {
-        SetExpr::Values(values)
-            if source.with.is_none()
-                && source.order_by.is_none()
-                && source.limit_clause.is_none()
-                && source.fetch.is_none() =>
-        {
-            Some(&values.rows)
-        }
-        _ => None,
+/// The table as rows are written to it that nobody writes anew.
+fn without_triggers(table: &Arc<TableDef>) -> Arc<TableDef> {
+    if table.triggers.is_empty() {
+        return Arc::clone(table);
     }
-}
-
-/// Gives the parameters that stand alone in a select list the types of the columns they are for.
-fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mut [Option<SqlType>]) {
-    let SetExpr::Select(select) = source.body.as_ref() else {
-        return;
-    };
-    for (item, name) in select.projection.iter().zip(names) {
-        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
-            continue;
-        };
-        if let Some(position) = target.table.column_index(name) {
-            decide_parameter(expr, &target.table.columns[position].ty, types);
-        }
-    }
+    Arc::new(TableDef {
+        triggers: Vec::new(),
+        ..TableDef::clone(table)
+    })
 }
 
 /// Writes batches of rows and keeps what RETURNING shows.
@@ -500,9 +369,25 @@ impl Writer<'_> {
 
     /// Fills the rows up with defaults and writes them.
     async fn write(&mut self, given: Vec<(usize, ArrayRef)>, count: usize) -> Result<()> {
-        if count == 0 {
-            return Ok(());
+        let table = &self.plan.target.table;
+        let triggers = RowTriggers::bind(self.ctx, table, RowEvent::INSERT, TriggerTiming::Before)?;
+        if triggers.is_none() && count > 0 {
+            return self.write_together(given, count, None).await;
         }
+        for row in 0..count {
+            let of_row = |(at, array): &(usize, ArrayRef)| (*at, array.slice(row, 1));
+            let given = given.iter().map(of_row).collect();
+            self.write_together(given, 1, triggers.as_ref()).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_together(
+        &mut self,
+        given: Vec<(usize, ArrayRef)>,
+        count: usize,
+        triggers: Option<&RowTriggers<'_>>,
+    ) -> Result<()> {
         let InsertPlan {
             target,
             rows,
@@ -512,7 +397,17 @@ impl Writer<'_> {
         } = self.plan;
         let (txn, limits) = (&self.ctx.txn, self.plan.limits(self.ctx)?);
         let table = &*target.table;
-        let batch = rows.fill(self.ctx, table, given, count).await?;
+        let mut batch = rows.fill(self.ctx, table, given, count).await?;
+        if let Some(triggers) = triggers {
+            let row = WrittenRow {
+                old: None,
+                new: Some(&batch),
+            };
+            match triggers.before(self.ctx, row).await? {
+                Some(given) => batch = given,
+                None => return Ok(()),
+            }
+        }
         if !self.changes_standing_rows() {
             checks.require(self.ctx, table, &batch).await?;
         }
@@ -521,7 +416,7 @@ impl Writer<'_> {
             Mode::Insert => {
                 insert_rows(txn, table, &batch, limits).await?;
                 self.references
-                    .note_written(self.ctx, &target.table, &batch, None)
+                    .note_inserted(self.ctx, &target.table, &batch)
                     .await?;
                 batch
             }
@@ -531,7 +426,7 @@ impl Writer<'_> {
                 let inserted =
                     filter_record_batch(&batch, &BooleanArray::from(inserted)).map_err(Error::arrow)?;
                 self.references
-                    .note_written(self.ctx, &target.table, &inserted, None)
+                    .note_inserted(self.ctx, &target.table, &inserted)
                     .await?;
                 inserted
             }
@@ -563,6 +458,7 @@ impl Writer<'_> {
                 || self.plan.checks.need_standing_rows(table, &named)
                 || !self.plan.view_checks.is_empty()
                 || !table.foreign_keys.is_empty()
+                || table.has_row_triggers()
                 || self.ctx.references_to(table.oid).next().is_some())
     }
 

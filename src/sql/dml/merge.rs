@@ -20,10 +20,12 @@ use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::row_search::{Finding, RowSearch, append_beside};
+use super::row_triggers::{RowEvent, RowTriggers};
 use super::set::sets_key;
 use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
-use crate::catalog::{Access, TableDef};
+use crate::catalog::{Access, TableDef, TriggerEvent, TriggerTiming};
+use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
 use crate::system::StatementContext;
@@ -337,6 +339,23 @@ impl MergePlan {
         Ok(chosen)
     }
 
+    /// What fires triggers of its statement, and the columns that are updated.
+    pub(super) fn events(&self) -> Vec<(TriggerEvent, Vec<ColumnId>)> {
+        let (mut inserts, mut updates, mut deletes) = (None, None, None);
+        for when in &self.whens {
+            match &when.action {
+                Action::Nothing => {}
+                Action::Insert(_) => inserts = Some((TriggerEvent::Insert, Vec::new())),
+                Action::Delete => deletes = Some((TriggerEvent::Delete, Vec::new())),
+                Action::Update(update) => {
+                    let (_, set) = updates.get_or_insert((TriggerEvent::Update, Vec::new()));
+                    set.extend(update.set.columns(&self.target.table));
+                }
+            }
+        }
+        inserts.into_iter().chain(updates).chain(deletes).collect()
+    }
+
     /// Does what the clauses say.
     async fn write(
         &self,
@@ -352,13 +371,31 @@ impl MergePlan {
             let named = take(found.named_by(when.kind), &rows)?;
             match &when.action {
                 Action::Nothing => {}
-                Action::Delete => deleted.push((rows, old)),
+                Action::Delete => {
+                    let event = RowEvent::DELETE;
+                    let (rows, old) = before(ctx, (table, event), rows, (Some(&old), None)).await?;
+                    deleted.push((rows, old));
+                }
                 Action::Update(update) => {
                     let new = update.new_rows(ctx, &self.target, &old, &named).await?;
-                    updated.push((rows, old, new));
+                    let set = update.set.columns(table);
+                    let event = RowEvent {
+                        event: TriggerEvent::Update,
+                        set: &set,
+                    };
+                    let written = (Some(&old), Some(&new));
+                    let (kept, new) = before(ctx, (table, event), rows.clone(), written).await?;
+                    let old = match kept.len() == rows.len() {
+                        true => old,
+                        false => take(&found.target, &kept)?,
+                    };
+                    update.set.require_checks(ctx, table, &new).await?;
+                    updated.push((kept, old, new, set));
                 }
                 Action::Insert(insert) => {
                     let new = insert.new_rows(ctx, &self.target, &named).await?;
+                    let event = RowEvent::INSERT;
+                    let (rows, new) = before(ctx, (table, event), rows, (None, Some(&new))).await?;
                     self.checks.require(ctx, table, &new).await?;
                     inserted.push((rows, new));
                 }
@@ -366,25 +403,44 @@ impl MergePlan {
         }
         for (rows, old) in deleted {
             delete_rows(txn, table, &old, limits).await?;
-            references.note_left(ctx, table, &old, None).await?;
+            references.note_deleted(ctx, table, &old).await?;
             outcome.written.push((rows, old, "DELETE"));
         }
         let mut update = RowUpdate::new(txn, table, limits, true);
-        for (rows, old, new) in updated {
+        for (rows, old, new, set) in updated {
             let replaced = update.replace(&old, &new).await?;
+            let event = RowEvent {
+                event: TriggerEvent::Update,
+                set: &set,
+            };
             references
-                .note_replaced(ctx, table, (&old, &new), replaced.as_ref())
+                .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
                 .await?;
             outcome.written.push((rows, new, "UPDATE"));
         }
         update.finish()?;
         for (rows, new) in inserted {
             insert_rows(txn, table, &new, limits).await?;
-            references.note_written(ctx, table, &new, None).await?;
+            references.note_inserted(ctx, table, &new).await?;
             outcome.written.push((rows, new, "INSERT"));
         }
         Ok(())
     }
+}
+
+/// Calls the triggers that fire before rows are written: which rows of the join these are then, and how they are written.
+async fn before(
+    ctx: &StatementContext,
+    (table, event): (&Arc<TableDef>, RowEvent<'_>),
+    rows: Vec<u32>,
+    (old, new): (Option<&RecordBatch>, Option<&RecordBatch>),
+) -> Result<(Vec<u32>, RecordBatch)> {
+    let written = new.or(old).ok_or_else(|| Error::internal("a write of no rows"))?;
+    let Some(triggers) = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)? else {
+        return Ok((rows, written.clone()));
+    };
+    let (kept, written) = triggers.before_all(ctx, (old, new)).await?;
+    Ok((kept.into_iter().map(|at| rows[at as usize]).collect(), written))
 }
 
 impl Found {

@@ -18,7 +18,9 @@ use arrow::compute::kernels::cmp::distinct;
 use arrow::compute::{and, filter, is_not_null, or};
 
 use super::deferrable_keys::{WrittenKeys, key_values, lock_keys};
+use super::fired_triggers::FiredTriggers;
 use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys};
+use super::row_triggers::RowEvent;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::system::StatementContext;
 use crate::table::Replaced;
@@ -26,7 +28,10 @@ use crate::{Error, Result};
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct References(Mutex<Open>);
+pub(crate) struct References {
+    open: Mutex<Open>,
+    pub(super) triggers: FiredTriggers,
+}
 
 /// What is still to be asked.
 #[derive(Debug, Default)]
@@ -73,9 +78,33 @@ impl Gone {
 }
 
 impl References {
+    /// Rows of a table were inserted. Errors: as of [`References::note_written`].
+    pub(super) async fn note_inserted(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        new: &RecordBatch,
+    ) -> Result<()> {
+        self.triggers
+            .note_rows(ctx, table, RowEvent::INSERT, (None, Some(new)));
+        self.note_written(ctx, table, new, None).await
+    }
+
+    /// Rows of a table were deleted.
+    pub(super) async fn note_deleted(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        old: &RecordBatch,
+    ) -> Result<()> {
+        self.triggers
+            .note_rows(ctx, table, RowEvent::DELETE, (Some(old), None));
+        self.note_left(ctx, table, old, None).await
+    }
+
     /// Rows of a table were written, in place of `old` ones or as new ones: what they refer to must be there, and stay. Errors: 23503 for
     /// MATCH FULL; 40001 where a transaction that keeps its snapshot finds a key gone that it sees.
-    pub(super) async fn note_written(
+    async fn note_written(
         &self,
         ctx: &StatementContext,
         table: &Arc<TableDef>,
@@ -126,17 +155,18 @@ impl References {
     pub(super) async fn note_replaced(
         &self,
         ctx: &StatementContext,
-        table: &Arc<TableDef>,
+        (table, event): (&Arc<TableDef>, RowEvent<'_>),
         (old, new): (&RecordBatch, &RecordBatch),
         replaced: Option<&Replaced>,
     ) -> Result<()> {
+        self.triggers.note_rows(ctx, table, event, (Some(old), Some(new)));
         let (old, new) = replaced.map_or((old, new), |replaced| (&replaced.old, &replaced.new));
         self.note_written(ctx, table, new, Some(old)).await?;
         self.note_left(ctx, table, old, Some(new)).await
     }
 
     /// Rows of a table have gone, or become others: what referred to them is seen to when the statement ends.
-    pub(super) async fn note_left(
+    async fn note_left(
         &self,
         ctx: &StatementContext,
         table: &Arc<TableDef>,
@@ -206,7 +236,7 @@ impl References {
     }
 
     fn open(&self) -> std::sync::MutexGuard<'_, Open> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -131,7 +131,7 @@ impl SetPlan {
     }
 
     /// The rows as they will be. `computed`: the types and values of the expressions over rows, in their order. Errors: those of
-    /// the assignment, of generated columns and of checks.
+    /// the assignment and of generated columns.
     pub(super) async fn apply(
         &self,
         ctx: &StatementContext,
@@ -160,9 +160,23 @@ impl SetPlan {
             };
             columns.push((*position, array));
         }
-        let rows = with_generated(ctx, table, with_columns(table, old, columns)?)?;
-        self.checks.require(ctx, table, &rows).await?;
-        Ok(rows)
+        with_generated(ctx, table, with_columns(table, old, columns)?)
+    }
+
+    /// Asks the table's checks of rows as they will be. Errors: 23514, those of the checks.
+    pub(super) async fn require_checks(
+        &self,
+        ctx: &StatementContext,
+        table: &TableDef,
+        rows: &RecordBatch,
+    ) -> Result<()> {
+        self.checks.require(ctx, table, rows).await
+    }
+
+    /// The columns that it names.
+    pub(super) fn columns(&self, table: &TableDef) -> Vec<ColumnId> {
+        let columns = self.columns.iter();
+        columns.map(|column| table.columns[column.position].id).collect()
     }
 
     /// Whether a column of a key whose uniqueness must be checked is set, or one that such a column is computed of.

@@ -1,4 +1,4 @@
-//! The end of a statement that writes: what its rows have left to be asked of foreign keys and of unique keys that are deferrable.
+//! The end of a statement that writes: what its rows have left to be asked of foreign keys and of unique keys that are deferrable; then the triggers that it has fired.
 
 use super::deferrable_keys;
 use super::deferred_references::{is_deferred, leave_gone, leave_missing};
@@ -55,5 +55,5 @@ pub(crate) async fn settle(ctx: &StatementContext, references: &References) -> R
     for written in references.take_written() {
         Box::pin(deferrable_keys::settle(ctx, written)).await?;
     }
-    Ok(())
+    Box::pin(references.triggers.call_all(ctx)).await
 }

@@ -19,12 +19,14 @@ use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
 use super::row_search::{Finding, FoundPage, RowSearch, append_beside};
+use super::row_triggers::{RowEvent, RowTriggers, WrittenRow, rows_at_once};
 use super::set::{SetPlan, add_dynamic_columns, assume_columns, names_new_columns, sets_key};
 use super::target::{Target, bind_narrowed};
 use super::version_time;
 use super::view_checks::ViewChecks;
 use super::write_result::WriteResult;
-use crate::catalog::{Access, TableDef};
+use crate::catalog::{Access, TableDef, TriggerEvent, TriggerTiming};
+use crate::codec::row::ColumnId;
 use crate::parse::IndexHint;
 use crate::query::{Observation, Others};
 use crate::store::LockMode;
@@ -126,8 +128,9 @@ impl UpdatePlan {
         let (set, computed) = SetPlan::bind(ctx, &target, &update.assignments, types)?;
         let computed: Vec<&Expr> = computed.iter().map(|expr| &**expr).collect();
         let columns: Vec<usize> = (0..target.table.columns.len()).collect();
-        let keys_move = set.changes_keys(&target.table);
-        let unique_keys_move = set.may_move_unique_keys(&target.table);
+        let triggers_change = target.table.changes_before(TriggerEvent::Update);
+        let keys_move = set.changes_keys(&target.table) || triggers_change;
+        let unique_keys_move = set.may_move_unique_keys(&target.table) || triggers_change;
         let found = RowSearch::bind(ctx, &target, finding(update, &columns, &computed, after), types)?;
         set.check(&target.table, found.types().iter())?;
         let returning = Returning::bind(ctx, &target, &found.beside, update.returning.as_deref(), types)?;
@@ -185,6 +188,11 @@ impl UpdatePlan {
         self.found.is_lasting() && !self.set.leaves_out
     }
 
+    /// The columns that SET names.
+    pub(super) fn columns_set(&self) -> Vec<ColumnId> {
+        self.set.columns(&self.target.table)
+    }
+
     /// Runs it. `observation`: what its reading is counted in.
     pub(super) async fn run(
         &self,
@@ -211,6 +219,13 @@ impl UpdatePlan {
         let mut write = RowUpdate::new(&ctx.txn, table, limits, self.keys_move);
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = table.write_schema();
+        let set = self.set.columns(table);
+        let event = RowEvent {
+            event: TriggerEvent::Update,
+            set: &set,
+        };
+        let triggers = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)?;
+        let triggers = triggers.map(|bound| bound.watching(ctx, self.set.changes_keys(table)));
         while let Some(page) = pages.try_next().await? {
             let mode = match self.unique_keys_move {
                 true => self.mode_of(ctx, &page, &types).await?,
@@ -220,23 +235,37 @@ impl UpdatePlan {
             let FoundPage { columns, others } = self.found.split(&page);
             let old = RecordBatch::try_new(schema.clone(), columns.to_vec()).map_err(Error::arrow)?;
             // A row that joins with several is updated once, by any of them.
-            let (old, mut values) = first.take(old, others.to_vec())?;
-            if old.num_rows() == 0 {
-                continue;
-            }
-            let beside = values.split_off(types.len());
-            let new = self
-                .set
-                .apply(ctx, table, &old, types.iter().zip(&values))
-                .await?;
-            let replaced = write.replace(&old, &new).await?;
-            references
-                .note_replaced(ctx, table, (&old, &new), replaced.as_ref())
-                .await?;
-            self.view_checks.require(ctx, table, &new).await?;
-            updated += new.num_rows() as u64;
-            if self.returning.is_some() {
-                returned.push(append_beside(new, &self.found.beside, beside)?)?;
+            let (old, values) = first.take(old, others.to_vec())?;
+            let at_once = rows_at_once(triggers.is_some(), old.num_rows());
+            for from in (0..old.num_rows()).step_by(at_once) {
+                let old = old.slice(from, at_once);
+                let mut values = values
+                    .iter()
+                    .map(|array| array.slice(from, at_once))
+                    .collect::<Vec<_>>();
+                let beside = values.split_off(types.len());
+                let computed = types.iter().zip(&values);
+                let mut new = self.set.apply(ctx, table, &old, computed).await?;
+                if let Some(triggers) = &triggers {
+                    let row = WrittenRow {
+                        old: Some(&old),
+                        new: Some(&new),
+                    };
+                    match triggers.before(ctx, row).await? {
+                        Some(given) => new = given,
+                        None => continue,
+                    }
+                }
+                self.set.require_checks(ctx, table, &new).await?;
+                let replaced = write.replace(&old, &new).await?;
+                references
+                    .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
+                    .await?;
+                self.view_checks.require(ctx, table, &new).await?;
+                updated += new.num_rows() as u64;
+                if self.returning.is_some() {
+                    returned.push(append_beside(new, &self.found.beside, beside)?)?;
+                }
             }
         }
         write.finish()?;

@@ -7,17 +7,19 @@ use sqlparser::ast;
 
 use super::conflict::OnConflict;
 use super::delete::DeletePlan;
-use super::insert::{InsertPlan, Mode, Source};
+use super::insert::{InsertPlan, Mode};
+use super::insert_source::Source;
 use super::merge::MergePlan;
 use super::part_columns;
 use super::references::References;
 use super::returning::Returning;
+use super::row_triggers::{RowEvent, fire_for_statement};
 use super::target::Target;
 use super::update::{UpdatePlan, WalkedTo};
 use super::view_checks::{ViewCheck, ViewChecks};
 use super::view_target::{ThroughViews, through_views};
 use super::write_result::WriteResult;
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
 use crate::plan::row_keys;
 use crate::query::{Experience, Observation, QueryPlan, known_types};
 use crate::scan::OutputColumn;
@@ -168,9 +170,12 @@ impl WritePlan {
         references: &References,
     ) -> Result<WriteResult> {
         let begun = Instant::now();
-        let written = match self.reads_as_it_writes() && ctx.began.is_none() {
-            true => Box::pin(self.write(&ctx.beginning(), observation, references)).await,
-            false => self.write(ctx, observation, references).await,
+        let written = match (self.reads_as_it_writes(), &ctx.began) {
+            (true, None) => {
+                Box::pin(self.write_with_triggers(&ctx.beginning(), observation, references)).await
+            }
+            (true, Some(_)) => Box::pin(self.write_with_triggers(ctx, observation, references)).await,
+            (false, _) => self.write(ctx, observation, references).await,
         };
         self.experience.note(begun.elapsed());
         written
@@ -179,6 +184,31 @@ impl WritePlan {
     /// Whether its last run was short.
     pub(crate) fn is_short_by_experience(&self) -> bool {
         self.experience.is_short()
+    }
+
+    /// The triggers that fire once for the statement fire, too.
+    async fn write_with_triggers(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
+        let table = self.table();
+        let events = match &self.write {
+            Write::Insert(plan) => plan.events(),
+            Write::Update(plan) => vec![(TriggerEvent::Update, plan.columns_set())],
+            Write::Delete(_) => vec![(TriggerEvent::Delete, Vec::new())],
+            Write::Merge(plan) => plan.events(),
+        };
+        let events = || events.iter().map(|(event, set)| RowEvent { event: *event, set });
+        for event in events() {
+            fire_for_statement(ctx, table, event, TriggerTiming::Before).await?;
+        }
+        let written = self.write(ctx, observation, references).await?;
+        for event in events().rev() {
+            references.triggers.note_statement(ctx, table, event);
+        }
+        Ok(written)
     }
 
     async fn write(
@@ -204,7 +234,8 @@ impl WritePlan {
             },
             Write::Update(_) | Write::Delete(_) | Write::Merge(_) => false,
         };
-        updates || self.returning().is_some_and(Returning::reads_more)
+        let fires = !self.table().triggers.is_empty();
+        fires || updates || self.returning().is_some_and(Returning::reads_more)
     }
 
     /// The columns of RETURNING.

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::frame::{Flow, Frame};
-use super::variable::{Holder, REFCURSOR, Variable, assign, null_value, variable_of};
+use super::variable::{Holder, REFCURSOR, Variable, assign, assign_record, null_value, variable_of};
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{
     Block, Declaration, DeclarationKind, Fragment, Kind, Statement, Target, VariableType,
@@ -82,7 +82,7 @@ impl Frame {
                     if let (Holder::Record(_) | Holder::Row(_), Some(other)) =
                         (&variable.holder, self.record_named(&default.text))
                     {
-                        variable.holder = other;
+                        assign_record(&self.ctx, &mut variable.holder, other)?;
                     } else {
                         let (value, from) = self.evaluate(default).await?;
                         let (value, from) = self.of_domain(variable.domain.clone(), value, from).await?;
@@ -286,8 +286,7 @@ impl Frame {
             && !matches!(self.variables[at].holder, Holder::Scalar { .. })
             && let Some(other) = self.record_named(&value.text)
         {
-            self.variables[at].holder = other;
-            return Ok(());
+            return assign_record(&self.ctx, &mut self.variables[at].holder, other);
         }
         let evaluated = match target.subscripts.is_empty() {
             true => self.evaluate_plain(value, "assignment source").await,

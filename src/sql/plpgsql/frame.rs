@@ -70,6 +70,8 @@ pub(super) struct Frame {
     pub(super) transactions_seen: u64,
     /// Casts to the domains of its variables.
     pub(super) domain_casts: HashMap<u32, Arc<Statement>>,
+    /// Whether it is a trigger's function and what it gives is of no meaning.
+    pub(super) fired_after: bool,
     /// Whether the error on its way says where it was met.
     pub(super) is_located: bool,
 }
@@ -96,6 +98,7 @@ impl Frame {
             returned: None,
             handled: Vec::new(),
             domain_casts: HashMap::new(),
+            fired_after: false,
             is_located: false,
         };
         frame.found = frame.declare(
@@ -160,6 +163,9 @@ impl Frame {
                     at,
                 });
             }
+        }
+        if let Some(trigger) = &call.trigger {
+            frame.declare_trigger(trigger);
         }
         frame.routine = Some(routine);
         Ok(frame)
@@ -234,14 +240,24 @@ impl Frame {
             return Ok(vec![self.output_row()]);
         }
         match (&routine.returns, flow) {
+            // A row, or none.
+            (RoutineResult::Trigger, Flow::Return) => Ok(self
+                .returned
+                .take()
+                .filter(|row| !row.is_empty())
+                .into_iter()
+                .collect()),
+            (RoutineResult::Trigger, _) => {
+                Err(self.no_return("control reached end of trigger procedure without RETURN"))
+            }
             (RoutineResult::Void, _) => Ok(vec![vec![Value::Text(String::new())]]),
             (_, Flow::Return) => Ok(vec![self.returned.take().unwrap_or_default()]),
-            _ => Err(Error::from(Raised::new(
-                "2F005",
-                "control reached end of function without RETURN",
-            ))
-            .within(format!("PL/pgSQL function {}", self.name))),
+            _ => Err(self.no_return("control reached end of function without RETURN")),
         }
+    }
+
+    fn no_return(&self, message: &str) -> Error {
+        Error::from(Raised::new("2F005", message)).within(format!("PL/pgSQL function {}", self.name))
     }
 
     /// The values of OUT.

@@ -14,6 +14,7 @@ mod raise;
 mod returned;
 mod rows;
 mod transactions;
+mod trigger;
 mod variable;
 
 use std::sync::Arc;

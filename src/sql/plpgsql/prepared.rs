@@ -39,6 +39,7 @@ impl Prepared {
 
     /// Of the text of a statement.
     pub(super) fn new(text: String) -> Prepared {
+        let text = with_arguments_from_one(text);
         // A text that stands between quotes names nothing.
         let named = crate::parse::without_strings(&text);
         let mut words: BTreeSet<String> = named
@@ -72,6 +73,29 @@ impl Prepared {
         *known = Some((Arc::clone(&made.0), Arc::clone(&made.1)));
         Ok(made)
     }
+}
+
+/// TG_ARGV counts from zero, as no other array does: its subscripts get one more.
+fn with_arguments_from_one(text: String) -> String {
+    const NAME: &str = "tg_argv";
+    let lower = text.to_ascii_lowercase();
+    if !lower.contains(NAME) {
+        return text;
+    }
+    let mut counted = String::with_capacity(text.len() + 8);
+    let mut from = 0;
+    for (at, _) in lower.match_indices(NAME) {
+        let behind = at + NAME.len();
+        let blanks = text[behind..].len() - text[behind..].trim_start().len();
+        if text[behind + blanks..].starts_with('[') {
+            let end = behind + blanks + 1;
+            counted.push_str(&text[from..end]);
+            counted.push_str("1 + ");
+            from = end;
+        }
+    }
+    counted.push_str(&text[from..]);
+    counted
 }
 
 /// The words of a text behind which no point and name stand.

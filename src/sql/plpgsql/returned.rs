@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::frame::Frame;
 use super::variable::{Field, Holder};
+use crate::catalog::RoutineResult;
 use crate::error::Raised;
 use crate::parse::plpgsql::tree::{Fragment, Source};
 use crate::sql::routine_run::assigned;
@@ -46,7 +47,7 @@ impl Frame {
     fn gives_rows(&self) -> bool {
         self.routine
             .as_ref()
-            .is_some_and(|routine| routine.returns.is_row())
+            .is_some_and(|routine| routine.returns.is_row() || routine.returns == RoutineResult::Trigger)
     }
 
     /// The row that an expression is: a record, or of no values where it is NULL.
@@ -57,7 +58,9 @@ impl Frame {
                 _ => Ok(Vec::new()),
             };
         }
-        let row = self.run_made("SELECT ", &unwrapped(&value.text)).await?;
+        let list = unwrapped(&value.text);
+        let is_list = list.trim() != value.text.trim();
+        let row = self.run_made("SELECT ", &list).await?;
         let mut ran = row;
         let columns = super::rows::columns_of(&ran);
         let values = ran.rows.next().await?.unwrap_or_default();
@@ -73,6 +76,10 @@ impl Frame {
         {
             return Ok(Vec::new());
         }
+        if !is_list && columns.len() == 1 {
+            let message = "cannot return non-composite value from function returning composite type";
+            return Err(Raised::new("42804", message).into());
+        }
         let fields = columns
             .into_iter()
             .zip(values)
@@ -82,6 +89,10 @@ impl Frame {
 
     /// A row of the types that the function declares. Errors: 42804 for another number of columns.
     fn wanted_row(&self, fields: Vec<Field>) -> Result<Vec<Value>> {
+        if self.fired_after {
+            // Nobody asks what it is.
+            return Ok(Vec::new());
+        }
         let Some(wanted) = &self.wanted else {
             return Ok(fields.into_iter().map(|field| field.value).collect());
         };
@@ -92,10 +103,7 @@ impl Frame {
                     fields.len(),
                     wanted.len()
                 )),
-                ..Raised::new(
-                    "42804",
-                    "returned record type does not match expected record type",
-                )
+                ..Raised::new("42804", self.row_mismatch())
             }
             .into());
         }
@@ -103,6 +111,16 @@ impl Frame {
         pairs
             .map(|(field, ty)| assigned(&self.ctx, field.value, &field.ty, ty))
             .collect()
+    }
+
+    /// The error of a row of another number of columns.
+    fn row_mismatch(&self) -> &'static str {
+        match self.routine.as_ref().map(|routine| &routine.returns) {
+            Some(RoutineResult::Trigger) => {
+                "returned row structure does not match the structure of the triggering table"
+            }
+            _ => "returned record type does not match expected record type",
+        }
     }
 
     pub(super) async fn return_next(&mut self, value: Option<&Fragment>) -> Result<()> {

@@ -274,6 +274,25 @@ pub(super) fn null_value(name: &str) -> Error {
     Raised::new("22004", message).into()
 }
 
+/// Gives a record or a row what another one holds.
+pub(super) fn assign_record(ctx: &StatementContext, holder: &mut Holder, other: Holder) -> Result<()> {
+    let (Holder::Row(fields) | Holder::Record(Some(fields))) = other else {
+        if let Holder::Record(held) = holder {
+            *held = None;
+            return Ok(());
+        }
+        return assign_row(ctx, holder, &[], None);
+    };
+    if let Holder::Record(held) = holder {
+        *held = Some(fields);
+        return Ok(());
+    }
+    let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
+    let columns: Vec<(String, SqlType)> = columns.collect();
+    let values = fields.into_iter().map(|field| field.value);
+    assign_row(ctx, holder, &columns, Some(values.collect()))
+}
+
 /// Gives a record the columns of a row; `None`: of no row.
 pub(super) fn assign_row(
     ctx: &StatementContext,

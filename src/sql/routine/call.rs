@@ -40,6 +40,7 @@ pub(in crate::sql) async fn execute_call(
     let is_input = |at: &usize| written.get(*at).is_some_and(|is_input| *is_input);
     let inputs = |at: &usize| is_input(at);
     let call = RoutineCall {
+        trigger: None,
         arguments: (0..row.len()).filter(inputs).map(|at| row[at].clone()).collect(),
         types: (0..types.len())
             .filter(inputs)

@@ -209,6 +209,7 @@ fn check_result(
     columns: Option<&[OutputColumn]>,
 ) -> Result<()> {
     let call = RoutineCall {
+        trigger: None,
         routine: Arc::new(routine.clone()),
         arguments: Vec::new(),
         types: types.to_vec(),

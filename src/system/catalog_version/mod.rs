@@ -9,6 +9,7 @@ pub(crate) mod definitions;
 pub(crate) mod objects;
 pub(crate) mod routine_text;
 mod system_objects;
+pub(crate) mod triggers;
 pub(crate) mod updatability;
 pub(crate) mod user_column;
 mod user_index;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
+use super::triggers::{UserTrigger, user_triggers};
 use crate::catalog::{
     Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, ShownRelation,
     TableDef, TypeDef, TypeKind, UserTypes, ViewDef, is_system_schema, is_temporary_schema,
@@ -47,6 +48,8 @@ pub(crate) struct UserRelation {
     pub(crate) indexes: Vec<UserIndex>,
     /// Its constraints that are no indexes.
     pub(crate) constraints: Vec<UserConstraint>,
+    /// Its triggers.
+    pub(crate) triggers: Vec<UserTrigger>,
     /// pg_class.reloptions.
     pub(crate) options: Vec<String>,
     /// ON COMMIT, of a temporary table.
@@ -363,6 +366,7 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         columns,
         indexes,
         constraints: user_constraints(catalog, table),
+        triggers: user_triggers(catalog, table),
         options: [
             wildcard_option(table).into_iter().collect(),
             table.options.texts(),
@@ -396,6 +400,7 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
             .collect(),
         indexes: Vec::new(),
         constraints: Vec::new(),
+        triggers: Vec::new(),
         options: Vec::new(),
         on_commit: None,
         is_populated: true,
@@ -426,6 +431,7 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         columns,
         indexes: Vec::new(),
         constraints: Vec::new(),
+        triggers: Vec::new(),
         options: view.options.texts().collect(),
         on_commit: None,
         is_populated: true,
@@ -459,6 +465,7 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         columns: SEQUENCE_COLUMNS.iter().map(column).collect(),
         indexes: Vec::new(),
         constraints: Vec::new(),
+        triggers: Vec::new(),
         options: Vec::new(),
         on_commit: None,
         is_populated: true,
@@ -486,6 +493,7 @@ fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
         columns: composite.row.fields.iter().map(column).collect(),
         indexes: Vec::new(),
         constraints: Vec::new(),
+        triggers: Vec::new(),
         options: Vec::new(),
         on_commit: None,
         is_populated: true,

@@ -13,7 +13,7 @@ use super::relations::{Filled, SYSTEM_TABLES};
 use super::sequence_rows::{STANDARD_SEQUENCE, identity_sequences, standard_sequences};
 use super::session_rows::role_names;
 use super::type_cells::type_cells;
-use super::{routine_rows, type_rows};
+use super::{routine_rows, trigger_rows, type_rows};
 use crate::catalog::SequenceDef;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, UserColumn, UserRelation};
@@ -47,6 +47,8 @@ static RELATIONS: &[Filled] = &[
     ("role_column_grants", PRIVILEGE, column_privileges),
     ("enabled_roles", &[], enabled_roles),
     ("character_sets", CHARACTER_SET, character_sets),
+    ("triggers", &[], trigger_rows::standard_triggers),
+    ("triggered_update_columns", &[], trigger_rows::update_columns),
 ];
 
 /// Whether the rows of a relation of information_schema are of the statement that reads them: they name its user, or leave out what is

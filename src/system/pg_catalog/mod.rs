@@ -33,6 +33,8 @@ mod sequence_rows;
 pub(crate) mod session_rows;
 pub(crate) mod shown_names;
 pub(crate) mod table_text;
+mod trigger_rows;
+pub(crate) mod trigger_text;
 mod type_cells;
 mod type_rows;
 mod view_rows;

@@ -8,6 +8,8 @@ pub(crate) const CLASS_CLASS: i64 = 1259;
 pub(crate) const TYPE_CLASS: i64 = 1247;
 /// pg_constraint.
 pub(crate) const CONSTRAINT_CLASS: i64 = 2606;
+/// pg_trigger.
+pub(crate) const TRIGGER_CLASS: i64 = 2620;
 /// pg_proc.
 pub(crate) const PROCEDURE_CLASS: i64 = 1255;
 /// pg_language.

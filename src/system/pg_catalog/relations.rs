@@ -7,11 +7,12 @@ use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
 use super::object_class::{
-    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TYPE_CLASS, collation_of, default_oid,
+    CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TRIGGER_CLASS, TYPE_CLASS, collation_of,
+    default_oid,
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
 use super::session_rows::DATABASE_OWNER_OID;
-use super::{constraint_rows, routine_rows, sequence_rows, session_rows, type_rows, view_rows};
+use super::{constraint_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows, view_rows};
 use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
 use crate::system::catalog_version::objects::{
@@ -39,6 +40,7 @@ static RELATIONS: &[Filled] = &[
         constraint_rows::CONSTRAINT,
         constraint_rows::constraints,
     ),
+    ("pg_trigger", trigger_rows::TRIGGER, trigger_rows::triggers),
     ("pg_description", &[], descriptions),
     ("pg_rewrite", view_rows::RULE, view_rows::rules),
     ("pg_sequence", &[], sequence_rows::sequences),
@@ -176,30 +178,28 @@ const BTREE: i64 = 403;
 
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     // PostgreSQL keeps foreign keys by triggers of both tables, which psql asks for before it lists the keys.
-    let mut referring = HashSet::new();
+    let mut triggered = HashSet::new();
     for relation in &source.objects.relations {
-        for (_, key) in relation.foreign_keys() {
-            referring.extend([relation.oid, key.table]);
-        }
+        let keys = relation.foreign_keys();
+        triggered.extend(keys.flat_map(|(_, key)| [relation.oid, key.table]));
+        triggered.extend(relation.triggers.first().map(|_| relation.oid));
     }
     for relation in &source.objects.relations {
         let (is_table, is_sequence) = (matches!(relation.kind, 'r' | 'm'), relation.kind == 'S');
+        let has_file = is_table || is_sequence;
         rows.push(&[
             ("oid", text(relation.oid)),
             ("relname", text(&relation.name)),
             ("relnamespace", text(relation.namespace)),
             ("reltype", text(if is_sequence { 0 } else { relation.oid })),
             ("relam", text(if is_table { HEAP } else { 0 })),
-            (
-                "relfilenode",
-                text(if is_table || is_sequence { relation.oid } else { 0 }),
-            ),
+            ("relfilenode", text(if has_file { relation.oid } else { 0 })),
             ("relhasindex", boolean(!relation.indexes.is_empty())),
             (
                 "relchecks",
                 text(relation.constraints.len() - relation.foreign_keys().count()),
             ),
-            ("relhastriggers", boolean(referring.contains(&relation.oid))),
+            ("relhastriggers", boolean(triggered.contains(&relation.oid))),
             ("relkind", text(relation.kind)),
             ("relpersistence", text(relation.persistence)),
             (
@@ -414,6 +414,9 @@ fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {
         for constraint in &relation.constraints {
             push(constraint.oid, CONSTRAINT_CLASS, 0, &constraint.comment);
         }
+        for trigger in &relation.triggers {
+            push(i64::from(trigger.def.oid), TRIGGER_CLASS, 0, &trigger.def.comment);
+        }
     }
     for (_, ty) in &source.objects.types {
         push(i64::from(ty.oid), TYPE_CLASS, 0, &ty.comment);
@@ -432,6 +435,7 @@ fn dependencies(source: &Source<'_>, rows: &mut RelationRows) {
     routine_rows::dependencies(source, rows);
     view_rows::dependencies(source, rows);
     constraint_rows::dependencies(source, rows);
+    trigger_rows::dependencies(source, rows);
     own_members(source, rows);
 }
 

@@ -103,6 +103,7 @@ fn catalog() -> Catalog {
         )],
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()
@@ -180,6 +181,7 @@ pub(crate) async fn statement() -> StatementContext {
         transaction_control: None,
         variables: None,
         calls: 0,
+        trigger_depth: 0,
         call_routine: |_, _| Box::pin(async { Err(crate::Error::internal("no functions here")) }),
         compile_generated: |_, _| Err(crate::Error::internal("no generated columns here")),
     }

@@ -87,6 +87,7 @@ fn table() -> TableDef {
         indexes: vec![index(1, "t_u", 2, true), index(2, "t_s", 3, false)],
         checks: Vec::new(),
         foreign_keys: Vec::new(),
+        triggers: Vec::new(),
         next_index_id: 3,
         options: TableOptions::default(),
         wildcards: Vec::new(),

@@ -1,0 +1,183 @@
+//! Where the rows of an INSERT come from: VALUES, a query, or defaults alone, bound.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, Query, SelectItem, SetExpr};
+
+use super::assign::check_assignable;
+use super::cell::decide_parameter;
+use super::generated_columns::{Writing, check_writable, is_left_out};
+use super::row_search::reads_table;
+use super::row_values;
+use super::target::{Target, dynamic_type_of};
+use super::values::{self, ValuesPlan};
+use crate::Result;
+use crate::catalog::NewDynamicColumn;
+use crate::parse::unread_words::{self, InsertColumns};
+use crate::query::{self, QueryPlan};
+use crate::system::StatementContext;
+use crate::types::SqlType;
+
+/// Where the rows come from.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// DEFAULT VALUES.
+    Defaults,
+    /// VALUES.
+    Values(ValuesPlan),
+    /// A query.
+    Query(SourceQuery),
+}
+
+/// A query whose rows are written.
+#[derive(Debug)]
+pub(super) struct SourceQuery {
+    pub(super) plan: Arc<QueryPlan>,
+    /// The position in the table of each of its columns; `None` for a dynamic one that the table does not have yet.
+    pub(super) positions: Vec<Option<usize>>,
+    /// Those that OVERRIDING USER VALUE leaves out.
+    pub(super) left_out: Vec<usize>,
+    pub(super) names: Vec<String>,
+    /// Whether it reads the table that is written.
+    pub(super) reads_target: bool,
+}
+
+impl Source {
+    /// Binds what stands behind INTO. Errors: those of binding, 42601 for another number of columns, 42804, 428C9.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        target: &Target,
+        insert: &ast::Insert,
+        names: &[String],
+        types: &mut Vec<Option<SqlType>>,
+    ) -> Result<Source> {
+        let InsertColumns {
+            named, overriding, ..
+        } = unread_words::split(&insert.columns);
+        let short = named.is_empty();
+        let Some(source) = insert.source.as_deref() else {
+            return Ok(Source::Defaults);
+        };
+        if let Some(rows) = plain_values(source) {
+            let rows = &row_values::expanded(ctx, rows);
+            let known = types.clone();
+            match ValuesPlan::bind(ctx, target, rows, (names, short, overriding), types) {
+                // One row whose values are sets is as many as these give.
+                Err(error) if rows.len() == 1 && row_values::is_of_set(&error) => {
+                    *types = known;
+                    let selected = row_values::selected(&rows[0])?;
+                    return Source::of_query(ctx, target, (insert, &selected), names, types);
+                }
+                bound => return bound.map(Source::Values),
+            }
+        }
+        Source::of_query(ctx, target, (insert, source), names, types)
+    }
+
+    /// Binds the query whose rows are written. Errors: as `bind`.
+    fn of_query(
+        ctx: &StatementContext,
+        target: &Target,
+        (insert, source): (&ast::Insert, &Query),
+        names: &[String],
+        types: &mut [Option<SqlType>],
+    ) -> Result<Source> {
+        let InsertColumns {
+            named, overriding, ..
+        } = unread_words::split(&insert.columns);
+        let short = named.is_empty();
+        decide_selected(target, source, names, types);
+        let planned = query::plan_source(ctx, source, types)?;
+        for (slot, ty) in types.iter_mut().zip(&planned.parameters) {
+            slot.get_or_insert_with(|| ty.clone());
+        }
+        values::check_width(planned.columns.len(), names.len(), short)?;
+        let names = &names[..planned.columns.len()];
+        let positions: Vec<Option<usize>> =
+            names.iter().map(|name| target.table.column_index(name)).collect();
+        let mut left_out = Vec::new();
+        for (position, output) in positions.iter().zip(&planned.columns) {
+            if let Some(position) = position {
+                let column = &target.table.columns[*position];
+                if is_left_out(column, overriding) {
+                    left_out.push(*position);
+                }
+                check_writable(column, Writing::Insert(overriding))?;
+                check_assignable(&output.ty, column)?;
+            }
+        }
+        Ok(Source::Query(SourceQuery {
+            plan: Arc::new(QueryPlan::new(planned)),
+            positions,
+            left_out,
+            names: names.to_vec(),
+            reads_target: reads_table(ctx, source, &target.table),
+        }))
+    }
+
+    /// The dynamic columns that the rows bring and the table does not have.
+    pub(super) async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
+        match self {
+            Source::Defaults => Ok(Vec::new()),
+            Source::Values(values) => values.new_columns(ctx).await,
+            Source::Query(query) => {
+                let columns = query.plan.columns();
+                let columns = query.positions.iter().zip(&query.names).zip(columns.iter());
+                let missing = columns.filter(|((position, _), _)| position.is_none());
+                let new = missing.filter_map(|((_, name), output)| {
+                    let name = name.clone();
+                    dynamic_type_of(&output.ty).map(|ty| NewDynamicColumn::of_value(name, ty))
+                });
+                Ok(new.collect())
+            }
+        }
+    }
+
+    pub(super) fn positions(&self) -> Vec<usize> {
+        match self {
+            Source::Defaults => Vec::new(),
+            Source::Values(values) => values.positions().collect(),
+            Source::Query(query) => {
+                let given = query.positions.iter().flatten().copied();
+                given.filter(|at| !query.left_out.contains(at)).collect()
+            }
+        }
+    }
+
+    pub(super) fn rows_expected(&self) -> usize {
+        match self {
+            Source::Values(values) => values.rows,
+            Source::Defaults | Source::Query(_) => 1,
+        }
+    }
+}
+
+/// The rows of a source that is VALUES and nothing else.
+fn plain_values(source: &Query) -> Option<&[ast::Parens<Vec<ast::Expr>>]> {
+    match source.body.as_ref() {
+        SetExpr::Values(values)
+            if source.with.is_none()
+                && source.order_by.is_none()
+                && source.limit_clause.is_none()
+                && source.fetch.is_none() =>
+        {
+            Some(&values.rows)
+        }
+        _ => None,
+    }
+}
+
+/// Gives the parameters that stand alone in a select list the types of the columns they are for.
+fn decide_selected(target: &Target, source: &Query, names: &[String], types: &mut [Option<SqlType>]) {
+    let SetExpr::Select(select) = source.body.as_ref() else {
+        return;
+    };
+    for (item, name) in select.projection.iter().zip(names) {
+        let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+            continue;
+        };
+        if let Some(position) = target.table.column_index(name) {
+            decide_parameter(expr, &target.table.columns[position].ty, types);
+        }
+    }
+}

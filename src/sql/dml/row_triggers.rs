@@ -1,0 +1,403 @@
+//! `RowTriggers`: the triggers that one kind of event fires for the rows of a table, bound for a statement: which function each calls,
+//! and the condition that it asks before. The one place where a write calls a trigger's function.
+//!
+//! Invariants
+//!
+//! 1. A trigger that fires before is called for one row at a time, right before that row is written: its function sees all that
+//!    the statement has written by then, as in PostgreSQL.
+//! 2. What a function gives is the row as users see it; hidden and generated columns are computed of it anew.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch};
+use arrow::compute::concat_batches;
+use sqlparser::ast::Expr;
+
+use super::default::parse_expression;
+use super::generated_columns::with_generated;
+use super::row_expressions::{RowExpressions, rows_of_nothing, side_by_side};
+use crate::catalog::{RoutineDef, TableDef, TriggerDef, TriggerEvent, TriggerRow, TriggerTiming};
+use crate::codec::row::ColumnId;
+use crate::error::Raised;
+use crate::functions::value_array::array_of;
+use crate::query::{Clause, RowColumn, RowQuery, RowRelation};
+use crate::system::{GrownStack, RoutineCall, StatementContext, TriggerCall};
+use crate::table::RowEncoder;
+use crate::txn::Transaction;
+use crate::types::{Value, value_at};
+use crate::{Error, Result};
+
+/// What a write does to rows. `set`: the columns that an UPDATE names.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowEvent<'a> {
+    pub(super) event: TriggerEvent,
+    pub(super) set: &'a [ColumnId],
+}
+
+impl RowEvent<'_> {
+    pub(super) const INSERT: RowEvent<'static> = RowEvent::of(TriggerEvent::Insert);
+    pub(super) const DELETE: RowEvent<'static> = RowEvent::of(TriggerEvent::Delete);
+
+    pub(super) const fn of(event: TriggerEvent) -> RowEvent<'static> {
+        RowEvent { event, set: &[] }
+    }
+
+    /// The triggers of a table that it fires, in their order.
+    pub(super) fn triggers<'t>(
+        self,
+        ctx: &StatementContext,
+        table: &'t TableDef,
+        timing: TriggerTiming,
+        for_each_row: bool,
+    ) -> impl Iterator<Item = &'t TriggerDef> {
+        let replays = ctx.settings.replays;
+        let all = table.triggers_of(self.event, timing, for_each_row, replays);
+        all.filter(move |trigger| {
+            let of = &trigger.update_of;
+            self.event != TriggerEvent::Update
+                || of.is_empty()
+                || of.iter().any(|column| self.set.contains(column))
+        })
+    }
+}
+
+/// See the module.
+pub(super) struct RowTriggers<'a> {
+    table: &'a Arc<TableDef>,
+    event: TriggerEvent,
+    timing: TriggerTiming,
+    all: Vec<BoundTrigger<'a>>,
+    /// The transaction as the statement found it, if no row of the statement's gets the key of another.
+    began: Option<Transaction>,
+}
+
+struct BoundTrigger<'a> {
+    def: &'a TriggerDef,
+    routine: Arc<RoutineDef>,
+    condition: Option<RowExpressions>,
+}
+
+/// How many of so many rows are written together: triggers that fire before one see those before it.
+pub(super) fn rows_at_once(fires_before: bool, rows: usize) -> usize {
+    match fires_before {
+        true => 1,
+        false => rows.max(1),
+    }
+}
+
+/// A row that is written: a batch of one row each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WrittenRow<'a> {
+    pub(super) old: Option<&'a RecordBatch>,
+    pub(super) new: Option<&'a RecordBatch>,
+}
+
+impl<'a> RowTriggers<'a> {
+    /// Binds them; `None`: there are none. Errors: those of the conditions.
+    pub(super) fn bind(
+        ctx: &StatementContext,
+        table: &'a Arc<TableDef>,
+        event: RowEvent<'_>,
+        timing: TriggerTiming,
+    ) -> Result<Option<RowTriggers<'a>>> {
+        let bound = event.triggers(ctx, table, timing, true).map(|def| {
+            let condition = def.when.as_ref().map(|when| {
+                let expr = parse_expression(&when.sql)?;
+                bind_condition(ctx, table, def.rows_named(), &expr)
+            });
+            Ok(BoundTrigger {
+                def,
+                routine: function_of(ctx, def)?,
+                condition: condition.transpose()?,
+            })
+        });
+        let all: Vec<BoundTrigger<'_>> = bound.collect::<Result<_>>()?;
+        Ok((!all.is_empty()).then_some(RowTriggers {
+            table,
+            event: event.event,
+            timing,
+            all,
+            began: None,
+        }))
+    }
+
+    /// They may change no row that the statement comes to later. (Where keys change a row may have one that was another's.)
+    pub(super) fn watching(mut self, ctx: &StatementContext, keys_move: bool) -> RowTriggers<'a> {
+        self.began = (!keys_move).then(|| ctx.txn.as_it_is());
+        self
+    }
+
+    /// Calls those that fire before a row is written: the row to write, or to delete; `None`: it is left as it is. Errors: the
+    /// functions'; 27000 where they have written the row themselves.
+    pub(super) async fn before(
+        &self,
+        ctx: &StatementContext,
+        row: WrittenRow<'_>,
+    ) -> Result<Option<RecordBatch>> {
+        let WrittenRow { old, new } = row;
+        let written = new
+            .or(old)
+            .ok_or_else(|| Error::internal("a trigger of no row"))?;
+        let mut written = written.clone();
+        let before = ctx.txn.as_it_is();
+        for trigger in &self.all {
+            let now = WrittenRow {
+                old,
+                new: new.map(|_| &written),
+            };
+            if !trigger.holds(ctx, self.table, now).await? {
+                continue;
+            }
+            let Some(given) = self.call(ctx, trigger, now).await? else {
+                return Ok(None);
+            };
+            if new.is_some() && given != values_of(self.table, &written)? {
+                written = with_values(self.table, &written, &given)?;
+            }
+        }
+        if let Some(old) = old {
+            self.check_untouched(ctx, old, self.began.as_ref().unwrap_or(&before))?;
+        }
+        match new {
+            Some(_) => with_generated(ctx, self.table, written).map(Some),
+            None => Ok(Some(written)),
+        }
+    }
+
+    /// As [`RowTriggers::before`], of rows that are all written afterwards: which of them are, and how.
+    pub(super) async fn before_all(
+        &self,
+        ctx: &StatementContext,
+        (old, new): (Option<&RecordBatch>, Option<&RecordBatch>),
+    ) -> Result<(Vec<u32>, RecordBatch)> {
+        let count = new.or(old).map_or(0, RecordBatch::num_rows);
+        let (mut kept, mut rows) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        for at in 0..count {
+            let row = |rows: Option<&RecordBatch>| rows.map(|rows| rows.slice(at, 1));
+            let (old, new) = (row(old), row(new));
+            let row = WrittenRow {
+                old: old.as_ref(),
+                new: new.as_ref(),
+            };
+            if let Some(written) = self.before(ctx, row).await? {
+                kept.push(at as u32);
+                rows.push(written);
+            }
+        }
+        let rows = concat_batches(&self.table.write_schema(), &rows).map_err(Error::arrow)?;
+        Ok((kept, rows))
+    }
+
+    fn check_untouched(&self, ctx: &StatementContext, old: &RecordBatch, began: &Transaction) -> Result<()> {
+        let key = RowEncoder::new(self.table, ctx.settings.limits).key(old, 0)?;
+        if !ctx.txn.are_written_since(began, &[key]).contains(&true) {
+            return Ok(());
+        }
+        let done = match self.event {
+            TriggerEvent::Delete => "deleted",
+            _ => "updated",
+        };
+        let message = format!(
+            "tuple to be {done} was already modified by an operation triggered by the current command"
+        );
+        Err(Raised {
+            hint: Some(
+                "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
+                    .to_string(),
+            ),
+            ..Raised::new("27000", message)
+        }
+        .into())
+    }
+
+    /// Calls those that fire once a row is written. Errors: the functions'.
+    pub(super) async fn after(&self, ctx: &StatementContext, row: WrittenRow<'_>) -> Result<()> {
+        for trigger in &self.all {
+            if trigger.holds(ctx, self.table, row).await? {
+                self.call(ctx, trigger, row).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn call(
+        &self,
+        ctx: &StatementContext,
+        trigger: &BoundTrigger<'_>,
+        row: WrittenRow<'_>,
+    ) -> Result<Option<Vec<Value>>> {
+        let values = |rows: Option<&RecordBatch>| rows.map(|rows| values_of(self.table, rows)).transpose();
+        let mut new = values(row.new)?;
+        if self.timing == TriggerTiming::Before
+            && let Some(new) = &mut new
+        {
+            // They are computed of what is written in the end.
+            for (value, column) in new.iter_mut().zip(self.table.visible_columns()) {
+                if column.generation().is_some() {
+                    *value = Value::Null;
+                }
+            }
+        }
+        let call = TriggerCall {
+            name: trigger.def.name.clone(),
+            table: Arc::clone(self.table),
+            timing: self.timing,
+            event: self.event,
+            for_each_row: true,
+            arguments: trigger.def.arguments.clone(),
+            old: values(row.old)?,
+            new,
+        };
+        let rows = call_function(ctx, &trigger.routine, call).await?;
+        Ok(rows.into_iter().next())
+    }
+}
+
+impl BoundTrigger<'_> {
+    async fn holds(&self, ctx: &StatementContext, table: &TableDef, row: WrittenRow<'_>) -> Result<bool> {
+        let Some(condition) = &self.condition else {
+            return Ok(true);
+        };
+        let positions = table.visible_positions();
+        let rows = self.def.rows_named().iter().map(|side| {
+            let rows = match side {
+                TriggerRow::Old => row.old,
+                TriggerRow::New => row.new,
+            };
+            let rows = rows.ok_or_else(|| Error::internal("a condition of a row that is not there"))?;
+            rows.project(&positions).map_err(Error::arrow)
+        });
+        let rows: Vec<RecordBatch> = rows.collect::<Result<_>>()?;
+        let rows = side_by_side(&rows.iter().collect::<Vec<_>>())?;
+        Ok(!condition.evaluate(ctx, &rows).await?.ordinals.is_empty())
+    }
+}
+
+/// Calls the functions of triggers that fire once a statement. Errors: the functions'.
+pub(super) async fn fire_for_statement(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    event: RowEvent<'_>,
+    timing: TriggerTiming,
+) -> Result<()> {
+    for def in event.triggers(ctx, table, timing, false) {
+        if let Some(when) = &def.when {
+            let condition = bind_condition(ctx, table, def.rows_named(), &parse_expression(&when.sql)?)?;
+            if condition
+                .evaluate(ctx, &rows_of_nothing(1)?)
+                .await?
+                .ordinals
+                .is_empty()
+            {
+                continue;
+            }
+        }
+        let call = TriggerCall {
+            name: def.name.clone(),
+            table: Arc::clone(table),
+            timing,
+            event: event.event,
+            for_each_row: false,
+            arguments: def.arguments.clone(),
+            old: None,
+            new: None,
+        };
+        call_function(ctx, &function_of(ctx, def)?, call).await?;
+    }
+    Ok(())
+}
+
+/// Calls the functions of triggers that TRUNCATE fires. Errors: the functions'.
+pub(crate) async fn fire_for_truncate(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    timing: TriggerTiming,
+) -> Result<()> {
+    fire_for_statement(ctx, table, RowEvent::of(TriggerEvent::Truncate), timing).await
+}
+
+async fn call_function(
+    ctx: &StatementContext,
+    routine: &Arc<RoutineDef>,
+    call: TriggerCall,
+) -> Result<Vec<Vec<Value>>> {
+    let call = RoutineCall {
+        routine: Arc::clone(routine),
+        arguments: Vec::new(),
+        types: Vec::new(),
+        returns: Vec::new(),
+        trigger: Some(call),
+    };
+    // Statements of the function are none of the one that fired it.
+    let inner = StatementContext {
+        trigger_depth: ctx.trigger_depth + 1,
+        ..ctx.clone()
+    };
+    let given = GrownStack((ctx.call_routine)(&inner, call)).await?;
+    ctx.txn.settle().await?;
+    Ok(given)
+}
+
+fn function_of(ctx: &StatementContext, trigger: &TriggerDef) -> Result<Arc<RoutineDef>> {
+    let found = ctx.routine_by_oid(trigger.function).cloned();
+    found.ok_or_else(|| Error::internal("a trigger calls a function that is not there"))
+}
+
+/// The relations that a condition may name.
+pub(crate) fn trigger_relations(table: &TableDef, rows: &[TriggerRow]) -> Vec<RowRelation> {
+    let columns = table.visible_columns().map(|column| RowColumn {
+        name: column.name.clone(),
+        ty: column.ty.clone(),
+        origin: None,
+    });
+    let columns: Vec<RowColumn> = columns.collect();
+    let relation = |row: &TriggerRow| RowRelation {
+        name: row.name().to_string(),
+        schema: None,
+        hidden_name: None,
+        columns: columns.clone(),
+        dynamic_table: None,
+    };
+    rows.iter().map(relation).collect()
+}
+
+fn bind_condition(
+    ctx: &StatementContext,
+    table: &TableDef,
+    rows: &[TriggerRow],
+    condition: &Expr,
+) -> Result<RowExpressions> {
+    let query = RowQuery {
+        relations: &trigger_relations(table, rows),
+        items: &[],
+        selection: Some(condition),
+        clause: Clause::TriggerWhen,
+    };
+    RowExpressions::bind(ctx, query, &mut Vec::new())
+}
+
+/// Errors: those of binding the condition of a trigger, 42804 for one that is no boolean.
+pub(crate) fn check_trigger_condition(
+    ctx: &StatementContext,
+    table: &TableDef,
+    rows: &[TriggerRow],
+    condition: &Expr,
+) -> Result<()> {
+    bind_condition(ctx, table, rows, condition).map(drop)
+}
+
+/// What users see of the only row of a batch.
+fn values_of(table: &TableDef, row: &RecordBatch) -> Result<Vec<Value>> {
+    let visible = table.visible_positions().into_iter();
+    let values = visible.map(|at| value_at(row.column(at), 0, &table.columns[at].ty));
+    values.collect()
+}
+
+/// The row with other values in the columns that users see.
+fn with_values(table: &TableDef, row: &RecordBatch, values: &[Value]) -> Result<RecordBatch> {
+    let mut columns: Vec<ArrayRef> = row.columns().to_vec();
+    for (at, value) in table.visible_positions().into_iter().zip(values) {
+        columns[at] = array_of(std::slice::from_ref(value), &table.columns[at].ty)?;
+    }
+    RecordBatch::try_new(table.write_schema(), columns).map_err(Error::arrow)
+}

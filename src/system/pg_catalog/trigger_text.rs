@@ -1,0 +1,41 @@
+//! Definitions of triggers as SQL text.
+
+use crate::parse::quoting::{qualified, quote_ident};
+use crate::system::catalog_version::objects::{Objects, UserRelation};
+use crate::system::catalog_version::triggers::UserTrigger;
+
+/// The trigger of this oid, and its table.
+pub(crate) fn trigger_of(objects: &Objects, oid: i64) -> Option<(&UserRelation, &UserTrigger)> {
+    objects.relations.iter().find_map(|relation| {
+        let mut triggers = relation.triggers.iter();
+        let found = triggers.find(|trigger| i64::from(trigger.def.oid) == oid)?;
+        Some((relation, found))
+    })
+}
+
+/// pg_get_triggerdef; `pretty`: the table's schema only where the search path does not find it, and no parentheses that are not needed.
+pub(crate) fn get_triggerdef(
+    objects: &Objects,
+    search_path: &[String],
+    oid: i64,
+    pretty: bool,
+) -> Option<String> {
+    let (relation, trigger) = trigger_of(objects, oid)?;
+    let table = match pretty {
+        true => objects.relation_display_name(relation.oid, search_path)?,
+        false => qualified(&relation.schema, &relation.name),
+    };
+    let when = trigger.def.when.as_ref().map(|when| match pretty {
+        true => format!("WHEN ({}) ", when.pretty_text),
+        false => format!("WHEN ({}) ", when.text),
+    });
+    Some(format!(
+        "CREATE TRIGGER {} {} {} ON {table} FOR EACH {} {}{}",
+        quote_ident(&trigger.def.name),
+        trigger.def.timing.word(),
+        trigger.events(),
+        trigger.level(),
+        when.unwrap_or_default(),
+        trigger.action(search_path)
+    ))
+}
