@@ -12,7 +12,7 @@ use crate::codec::row::ColumnId;
 pub struct Generation {
     /// An immutable expression over columns of the same table, which it names without the table.
     pub sql: String,
-    /// The columns that it names, none of them generated.
+    /// The columns that it names. (Generated ones are among those of what an index holds, which does not need their values.)
     pub inputs: Vec<ColumnId>,
     /// The least and the greatest of its values, where these are few whole numbers, as those of `ts % 16`: a key that begins with it is
     /// read in as many places, whatever conditions say of it. (An older release left it out.)
@@ -21,6 +21,16 @@ pub struct Generation {
     /// As PostgreSQL prints it. (An older release left it out.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<ExpressionText>,
+    /// The same before the expressions of generated columns took their places, of what an index holds: what conditions are compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+}
+
+impl Generation {
+    /// The expression as it names columns, generated ones too.
+    pub fn written(&self) -> &str {
+        self.written.as_ref().unwrap_or(&self.sql)
+    }
 }
 
 /// An expression as `pg_get_expr` prints it.

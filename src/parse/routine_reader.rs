@@ -15,7 +15,7 @@ use crate::error::StatementFault;
 use crate::{Error, Result};
 
 /// Second words of types whose names are several.
-const TYPE_WORDS: [&str; 5] = ["PRECISION", "VARYING", "WITH", "WITHOUT", "CHARACTER"];
+const TYPE_WORDS: [&str; 4] = ["PRECISION", "VARYING", "WITH", "WITHOUT"];
 
 /// Whether the tokens define a function, procedure or trigger.
 pub(super) fn is_routine_definition(tokens: &[TokenWithSpan]) -> bool {
@@ -219,6 +219,7 @@ impl TokenReader<'_> {
             || TYPE_WORDS
                 .iter()
                 .any(|word| is_word_at(&self.tokens, at + 1, word))
+            || (is_word_at(&self.tokens, at, "NATIONAL") && is_word_at(&self.tokens, at + 1, "CHARACTER"))
     }
 
     /// A type, or `%TYPE`, `%ROWTYPE`.

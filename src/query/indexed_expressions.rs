@@ -33,7 +33,7 @@ pub(crate) fn index_condition(table: &TableDef, index: &IndexDef) -> Result<Opti
     let at = table.column_index_by_id(predicate.column);
     let generation = at.and_then(|at| table.columns[at].generation());
     match generation
-        .map(|generation| written(&generation.sql))
+        .map(|generation| written(generation.written()))
         .transpose()?
     {
         Some(ast::Expr::Case { mut conditions, .. }) if conditions.len() == 1 => {
@@ -93,7 +93,7 @@ impl Binder<'_> {
             windows: &[],
         };
         let held = match condition {
-            None => Held::Value(self.expression(&written(&generation.sql)?, place)?.expr),
+            None => Held::Value(self.expression(&written(generation.written())?, place)?.expr),
             Some(condition) => {
                 let condition = self.condition(&condition, place)?;
                 let parts = split_conjunction(&condition).into_iter();

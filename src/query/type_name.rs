@@ -89,10 +89,10 @@ fn resolve(
     };
     let Some(found) = found else {
         if let DataType::Custom(..) = element
-            && let Some(row) = row_type(ctx, schema.as_deref(), name.strip_prefix('_').unwrap_or(&name))?
+            && let Some((row, is_array)) = row_or_array(ctx, schema.as_deref(), &name)?
         {
             let row = SqlType::Record(row);
-            let brackets = usize::from(row.base_name() != name).max(brackets);
+            let brackets = usize::from(is_array).max(brackets);
             return Ok(NamedType {
                 ty: (0..brackets.min(dimensions_max)).fold(row, |ty, _| SqlType::Array(Box::new(ty))),
                 domain: None,
@@ -118,6 +118,22 @@ fn resolve(
         ty,
         domain: found.domain().is_some().then(|| Arc::clone(&found)),
     })
+}
+
+/// The type of a relation's rows, or whether it is an array of these that the name means.
+fn row_or_array(
+    ctx: &StatementContext,
+    schema: Option<&str>,
+    name: &str,
+) -> Result<Option<(Arc<RecordType>, bool)>> {
+    if let Some(row) = row_type(ctx, schema, name)? {
+        return Ok(Some((row, false)));
+    }
+    let row = match name.strip_prefix('_') {
+        Some(element) => row_type(ctx, schema, element)?,
+        None => None,
+    };
+    Ok(row.map(|row| (row, true)))
 }
 
 /// The type of a relation's rows, which has its name.

@@ -59,6 +59,7 @@ pub(super) fn spread(random: &mut StdRng, table: &mut TableDef) -> Option<bool> 
         ty: SqlType::Int8,
         default: Some(ColumnDefault::Generated(Generation {
             text: None,
+            written: None,
             sql: String::new(),
             inputs,
             // Whether they are known to be few.

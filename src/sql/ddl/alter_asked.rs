@@ -5,7 +5,7 @@ use sqlparser::ast::{AlterTableOperation, ReplicaIdentity};
 use super::{role, storage, upkeep};
 use crate::catalog::TableDef;
 use crate::parse::names;
-use crate::system::StatementContext;
+use crate::system::{Notice, StatementContext};
 use crate::{Error, Result};
 
 /// Does an action that changes nothing of the table. Errors: 42704; 0A000 for any other.
@@ -13,10 +13,17 @@ pub(super) fn apply(ctx: &StatementContext, table: &TableDef, operation: &AlterT
     match operation {
         AlterTableOperation::OwnerTo { new_owner } => role::check_owner(ctx, new_owner),
         AlterTableOperation::EnableRowLevelSecurity | AlterTableOperation::ForceRowLevelSecurity => {
-            Err(Error::unsupported(
-                "row level security",
-                Some("Give a role a view of the rows that it may see."),
-            ))
+            ctx.notice(Notice {
+                hint: Some("Give a role a view of the rows that it may see.".to_string()),
+                ..Notice::warning(
+                    "01000",
+                    format!(
+                        "row level security of \"{}\" has no effect: every role is a superuser, who passes it",
+                        table.name
+                    ),
+                )
+            });
+            Ok(())
         }
         AlterTableOperation::EnableRule { name }
         | AlterTableOperation::EnableAlwaysRule { name }

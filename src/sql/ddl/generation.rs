@@ -41,6 +41,7 @@ pub(super) fn read(
         inputs,
         values,
         text: Some(text),
+        written: None,
     }))
 }
 
@@ -135,6 +136,7 @@ fn key_expression(
             inputs,
             values,
             text: None,
+            written: None,
         },
         ty,
     ))
@@ -175,6 +177,7 @@ pub(super) fn bucket(columns: &[ColumnDef], key: Option<&[KeyColumn]>, buckets: 
                     inputs,
                     values: Some((0, i64::from(buckets) - 1)),
                     text: None,
+                    written: None,
                 },
                 SqlType::Int2,
             ))
@@ -261,6 +264,9 @@ pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result
             column.name = sql.clone();
         }
         generation.sql = sql;
+        if let Some(written) = &mut generation.written {
+            *written = row_expression::with_column_renamed(written, old, new)?;
+        }
     }
     Ok(())
 }

@@ -22,7 +22,6 @@ use crate::catalog::{
 };
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
-use crate::error::StatementFault;
 use crate::parse::quoting::quote_ident;
 use crate::query::{self, Clause};
 use crate::sql::dml;
@@ -124,6 +123,7 @@ fn bucket_column(table: &mut TableDef, key: &Key, count: u16) -> Result<ColumnId
         inputs,
         values,
         text: None,
+        written: None,
     };
     let id = hidden_column(table, generation, &format!("bucket({count})"), SqlType::Int2)?;
     // A hash is never NULL, whatever is hashed.
@@ -167,15 +167,17 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
     let expr = row_expression::without_table(expr, &table.name);
     let clause = Clause::IndexExpression;
     row_expression::check_no_subquery(&expr, "index expression")?;
-    let inputs = inputs(table, &expr)?;
-    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &expr, &inputs, clause)?;
+    let (inputs, computed) = computed(table, &expr)?;
+    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &computed, &inputs, clause)?;
     let ty = match ty {
         SqlType::Unknown => SqlType::Text,
         ty => ty,
     };
     let expr = query::pinned_condition(ctx, table, &expr)?;
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
-    let sql = expr.to_string();
+    let computed = query::pinned_condition(ctx, table, &computed)?;
+    let sql = computed.to_string();
+    let written = written(&expr, &computed, str::to_string);
     let values = few_values(&expr, &table.columns);
     let column = hidden_column(
         table,
@@ -184,6 +186,7 @@ fn expression_column(ctx: &StatementContext, table: &mut TableDef, expr: &Expr) 
             inputs,
             values,
             text: None,
+            written,
         },
         &pretty_text,
         ty,
@@ -214,8 +217,8 @@ fn condition_column(
     let expr = row_expression::without_table(condition, &table.name);
     let clause = Clause::IndexPredicate;
     row_expression::check_no_subquery(&expr, "index predicate")?;
-    let inputs = inputs(table, &expr)?;
-    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &expr, &inputs, clause)?;
+    let (inputs, computed) = computed(table, &expr)?;
+    let ty = dml::computed_type(ctx, (&table.name, &table.columns), &computed, &inputs, clause)?;
     if !matches!(ty, SqlType::Bool | SqlType::Unknown) {
         return Err(Error::DatatypeMismatch {
             message: format!(
@@ -227,7 +230,9 @@ fn condition_column(
     }
     let expr = query::pinned_condition(ctx, table, &expr)?;
     let (text, pretty_text) = query::condition_text(ctx, table, &expr)?;
-    let sql = condition_sql(&expr.to_string());
+    let computed = query::pinned_condition(ctx, table, &computed)?;
+    let sql = condition_sql(&computed.to_string());
+    let written = written(&expr, &computed, condition_sql);
     let name = format!("WHERE {pretty_text}");
     let values = None;
     let column = hidden_column(
@@ -237,6 +242,7 @@ fn condition_column(
             inputs,
             values,
             text: None,
+            written,
         },
         &name,
         SqlType::Bool,
@@ -249,21 +255,35 @@ fn condition_column(
     })
 }
 
-/// The columns that an expression is computed of. Errors: 0A000 for a generated one.
-fn inputs(table: &TableDef, expr: &Expr) -> Result<Vec<ColumnId>> {
-    let inputs = row_expression::columns_named(expr, &table.columns);
-    let mut columns = table.columns.iter();
-    match columns.find(|column| inputs.contains(&column.id) && column.generation().is_some()) {
-        None => Ok(inputs),
-        Some(column) => Err(Error::InvalidStatement {
-            state: StatementFault::NotImplemented,
-            message: format!(
-                "an index over an expression of generated column \"{}\" is not supported",
-                column.name
-            ),
-            hint: Some("Repeat the expression that the column is generated of.".to_string()),
-        }),
+/// What an expression is computed of: its columns, and it with the expressions of generated columns in their places. Errors: `Corrupt`.
+fn computed(table: &TableDef, expr: &Expr) -> Result<(Vec<ColumnId>, Expr)> {
+    let mut inputs = row_expression::columns_named(expr, &table.columns);
+    let is_named = |column: &&ColumnDef| inputs.contains(&column.id);
+    let generated: Vec<(&ColumnDef, &Generation)> = table
+        .columns
+        .iter()
+        .filter(is_named)
+        .filter_map(|column| Some((column, column.generation()?)))
+        .collect();
+    let mut computed = expr.clone();
+    for (column, generation) in &generated {
+        let value = format!("(({})::{})", generation.sql, column.ty.full_base_name());
+        let value = dml::parse_expression(&value)?;
+        row_expression::put(&mut computed, &column.name, &value);
     }
+    let of_generated: Vec<ColumnId> = generated
+        .iter()
+        .flat_map(|(_, generation)| generation.inputs.clone())
+        .collect();
+    inputs.extend(of_generated);
+    inputs.sort_unstable();
+    inputs.dedup();
+    Ok((inputs, computed))
+}
+
+/// The text of an expression as it was written, if that is not how it is computed.
+fn written(expr: &Expr, computed: &Expr, text: impl Fn(&str) -> String) -> Option<String> {
+    (expr != computed).then(|| text(&expr.to_string()))
 }
 
 fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: SqlType) -> Result<ColumnId> {
@@ -316,6 +336,10 @@ pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: Col
         if !generation.inputs.contains(&id) {
             continue;
         }
+        if let Some(written) = &mut generation.written {
+            written.clone_from(text);
+            continue;
+        }
         generation.sql.clone_from(text);
         let (generation, column) = (generation.clone(), column.clone());
         let expr = dml::parse_expression(text)?;
@@ -344,7 +368,7 @@ pub(super) fn print(ctx: &StatementContext, table: &mut TableDef, id: ColumnId) 
         for place in 0..table.indexes[index].expressions.len() {
             let column = table.indexes[index].expressions[place].column;
             if let Some(generation) = generation(table, column) {
-                let expr = dml::parse_expression(&generation.sql)?;
+                let expr = dml::parse_expression(generation.written())?;
                 let texts = query::condition_text(ctx, table, &expr)?;
                 let expression = &mut table.indexes[index].expressions[place];
                 (expression.text, expression.pretty_text) = texts;

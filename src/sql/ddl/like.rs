@@ -187,7 +187,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
 fn default(column: &ColumnDef, like: &Like) -> Result<(Option<ColumnDefault>, Option<Expr>)> {
     let taken = match &column.default {
         Some(ColumnDefault::Generated(generation)) if has(like, "generated") => {
-            return Ok((None, Some(dml::parse_expression(&generation.sql)?)));
+            return Ok((None, Some(dml::parse_expression(generation.written())?)));
         }
         Some(ColumnDefault::Identity { .. }) => has(like, "identity"),
         Some(

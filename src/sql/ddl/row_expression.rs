@@ -63,6 +63,16 @@ pub(super) fn columns_named(expr: &Expr, columns: &[ColumnDef]) -> Vec<ColumnId>
     ids
 }
 
+/// Puts an expression in the places of a column.
+pub(super) fn put(expr: &mut Expr, column: &str, value: &Expr) {
+    let _ = visit_expressions_mut(expr, |expr| {
+        if matches!(expr, Expr::Identifier(name) if names::fold(name) == column) {
+            *expr = value.clone();
+        }
+        ControlFlow::<()>::Continue(())
+    });
+}
+
 /// The text of an expression with a column's new name. Errors: `Corrupt`.
 pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<String> {
     let mut expr = dml::parse_expression(sql)?;

@@ -231,6 +231,7 @@ pub(super) fn settled(ctx: &StatementContext) -> StatementContext {
         settings: Arc::new(Settings::default()),
         parameters: Arc::default(),
         parameter_types: Arc::default(),
+        variables: None,
         ..ctx.clone()
     }
 }

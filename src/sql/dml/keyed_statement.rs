@@ -137,6 +137,8 @@ impl KeyedStatement {
             parameters: values.into(),
             parameter_types: types.into(),
             parameters_are_constants: false,
+            // It is none of the function's that wrote.
+            variables: None,
             // Nobody need allow that all rows are read where no key leads to those that refer.
             hints: Hints {
                 allow_filtering: true,

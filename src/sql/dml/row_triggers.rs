@@ -14,7 +14,7 @@ use arrow::compute::concat_batches;
 use sqlparser::ast::Expr;
 
 use super::default::parse_expression;
-use super::generated_columns::with_generated;
+use super::generated_columns::{settled, with_generated};
 use super::row_expressions::{RowExpressions, rows_of_nothing, side_by_side};
 use crate::catalog::{RoutineDef, TableDef, TriggerDef, TriggerEvent, TriggerRow, TriggerTiming};
 use crate::codec::row::ColumnId;
@@ -373,7 +373,7 @@ fn bind_condition(
         selection: Some(condition),
         clause: Clause::TriggerWhen,
     };
-    RowExpressions::bind(ctx, query, &mut Vec::new())
+    RowExpressions::bind(&settled(ctx), query, &mut Vec::new())
 }
 
 /// Errors: those of binding the condition of a trigger, 42804 for one that is no boolean.
