@@ -210,6 +210,12 @@ impl Dialect for KeyspanDialect {
             Token::Word(word) if word.keyword == Keyword::INTERVAL && second.token == Token::LParen => {
                 Some(parse_interval_of_digits(parser))
             }
+            // A column of the name, unless it begins a literal.
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && !may_be_interval(&second.token) => {
+                let ident = word.to_ident(first.span);
+                parser.advance_token();
+                Some(Ok(Expr::Identifier(ident)))
+            }
             Token::Word(word) if is_name(word, &second.token) || names_type(word, &second.token) => {
                 let ident = word.to_ident(first.span);
                 let is_called = second.token == Token::LParen;
@@ -522,6 +528,19 @@ fn begins_query(token: &TokenWithSpan) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a literal of type interval goes on so, or what somebody takes for one.
+fn may_be_interval(second: &Token) -> bool {
+    matches!(
+        second,
+        Token::SingleQuotedString(_)
+            | Token::EscapedStringLiteral(_)
+            | Token::UnicodeStringLiteral(_)
+            | Token::DollarQuotedString(_)
+            | Token::Number(..)
+            | Token::Placeholder(_)
+    )
 }
 
 /// Reads an expression, in a text that no client sent.

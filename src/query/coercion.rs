@@ -302,7 +302,9 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
         return Some(base(a));
     }
     if let (S::Array(a), S::Array(b)) = (a, b) {
-        return Some(S::Array(Box::new(join_types(a, b)?)));
+        // Arrays are of one category, whatever their items are of.
+        let item = join_types(a, b).or_else(|| converted(a, b))?;
+        return Some(S::Array(Box::new(item)));
     }
     if let (S::Record(a), S::Record(b)) = (a, b) {
         return join_rows(a, b);
@@ -310,7 +312,11 @@ fn join_types(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if category(a) != category(b) {
         return None;
     }
-    // Of types that convert both ways the first stays, as of strings.
+    converted(a, b)
+}
+
+/// Of types that convert both ways the first stays, as of strings.
+fn converted(a: &SqlType, b: &SqlType) -> Option<SqlType> {
     if implicit(b, a) {
         return Some(base(a));
     }

@@ -169,7 +169,8 @@ pub(crate) use query_text::{pinned_query, query_text};
 pub(crate) use routine_body::RoutineBody;
 pub(crate) use routine_call::{concrete as concrete_type, described as described_routine, wrong_result};
 pub(crate) use row_expression_text::{
-    condition_of_relations, condition_text, default_text, generation_text, pinned_assigned, pinned_condition,
+    condition_of_relations, condition_text, default_text, generation_text, null_text, pinned_assigned,
+    pinned_condition,
 };
 pub(crate) use row_keys::RowKey;
 pub(crate) use row_query::{RowColumn, RowQuery, RowRelation, plan_numbered, plan_row_query, written_marks};

@@ -91,6 +91,20 @@ pub(crate) fn generation_text(
 }
 
 /// An expression that is assigned to a column of a type: a literal is of that.
+/// NULL as the default of a column of a type, as `pg_get_expr` prints it.
+pub(crate) fn null_text(ty: &SqlType) -> ExpressionText {
+    let text = match base(ty) {
+        SqlType::Char(_) => "NULL::bpchar".to_string(),
+        SqlType::Bit(_) => "NULL::\"bit\"".to_string(),
+        SqlType::Array(item) => format!("NULL::{}[]", base(item.innermost())),
+        ty => format!("NULL::{ty}"),
+    };
+    ExpressionText {
+        plain: text.clone(),
+        pretty: text,
+    }
+}
+
 fn assigned_text(
     ctx: &StatementContext,
     columns: Vec<RowColumn>,

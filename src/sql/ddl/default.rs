@@ -32,7 +32,7 @@ const VOLATILE_FUNCTIONS: [&str; 8] = [
 /// Functions whose first argument is a sequence.
 const SEQUENCE_FUNCTIONS: [&str; 3] = ["nextval", "currval", "setval"];
 
-/// The default that an expression gives a column; `None` for DEFAULT NULL. Errors: those of the expression, 42804.
+/// The default that an expression gives a column; `None` for DEFAULT NULL of a type without a length. Errors: those of the expression, 42804.
 pub(super) async fn read(
     ctx: &StatementContext,
     expr: &Expr,
@@ -44,8 +44,16 @@ pub(super) async fn read(
         false => query::constant(ctx, expr)?,
     };
     if let Some(query::Constant { value, .. }) = constant {
-        if value == Value::Null {
+        // A length, or the like, is a function of the value, which PostgreSQL keeps.
+        if value == Value::Null && (ty.modifier() == -1 || matches!(ty, SqlType::Interval(_))) {
             return Ok(None);
+        }
+        if value == Value::Null {
+            return Ok(Some(ColumnDefault::Constant {
+                value,
+                sql: "NULL".to_string(),
+                text: Some(query::null_text(ty)),
+            }));
         }
         let value = value
             .assign(ty, column, &ctx.format_settings())
