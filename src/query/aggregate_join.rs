@@ -19,7 +19,8 @@ use super::decorrelation::{equal_column, has_outer_reference, plan_has_outer_ref
 use super::subquery::computed_below;
 use crate::Result;
 use crate::tree::{
-    Aggregate, Column, Expr, Filter, JoinType, Plan, SubPlan, SubPlanKind, conjunction, split_conjunction,
+    Aggregate, Case, Column, Expr, Filter, JoinType, Plan, SubPlan, SubPlanKind, conjunction, lit,
+    split_conjunction,
 };
 
 /// A subquery as the right side of a join.
@@ -39,7 +40,11 @@ pub(super) struct GroupedJoin {
 #[derive(Clone, Copy)]
 enum Answer {
     Value,
-    Exists { negated: bool },
+    /// Zero beside those.
+    Count,
+    Exists {
+        negated: bool,
+    },
 }
 
 /// What a subquery makes of the rows of each group, and which rows they are.
@@ -90,6 +95,8 @@ impl Binder<'_> {
         // The first row that a key leads to is enough for EXISTS.
         let is_found = match answer {
             Answer::Value => reads.by_key && is_bounded,
+            // Of an outer page a few counts may be wanted, for all that is known here.
+            Answer::Count => reads.by_key,
             Answer::Exists { .. } => reads.by_key || reads.catalogs,
         };
         if !reads.stored_only || !reads.may_scan || is_found {
@@ -127,8 +134,12 @@ fn of_aggregate(plan: &Plan) -> Result<Option<Grouped<'_>>> {
     let Plan::Filter(filter) = aggregate.input.as_ref() else {
         return Ok(None);
     };
+    let answer = match is_count(&value, aggregate) {
+        true => Answer::Count,
+        false => Answer::Value,
+    };
     let is_plain = aggregate.group_expr.is_empty()
-        && is_null_over_nothing(&value, aggregate)
+        && (matches!(answer, Answer::Count) || is_null_over_nothing(&value, aggregate))
         && !aggregate
             .aggr_expr
             .iter()
@@ -137,7 +148,7 @@ fn of_aggregate(plan: &Plan) -> Result<Option<Grouped<'_>>> {
         value: Some(value),
         aggregates: aggregate.aggr_expr.clone(),
         filter,
-        answer: Answer::Value,
+        answer,
     }))
 }
 
@@ -170,6 +181,11 @@ impl GroupedJoin {
         outputs.push(match (self.answer, key) {
             (Answer::Exists { negated: false }, Some(key)) => Expr::IsNotNull(key).alias(&self.name),
             (Answer::Exists { negated: true }, Some(key)) => Expr::IsNull(key).alias(&self.name),
+            (Answer::Count, Some(key)) => {
+                let counted = Expr::Column(Column::new_unqualified(&self.name));
+                let none = (Box::new(Expr::IsNull(key)), Box::new(lit(0i64)));
+                Expr::Case(Case::new(None, vec![none], Some(Box::new(counted)))).alias(&self.name)
+            }
             _ => Expr::Column(Column::new_unqualified(&self.name)),
         });
         outer
@@ -229,6 +245,27 @@ fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &Plan) -> Result<Opt
     Ok(bound
         .filter(|_| is_one_group)
         .map(|bound| (column.clone(), bound)))
+}
+
+/// Whether it is what a count gives.
+fn is_count(expr: &Expr, aggregate: &Aggregate) -> bool {
+    match expr {
+        Expr::Column(column) => aggregate
+            .schema
+            .maybe_index_of_column(column)
+            .and_then(|at| aggregate.aggr_expr.get(at))
+            .is_some_and(counts),
+        Expr::Alias(alias) => is_count(&alias.expr, aggregate),
+        _ => false,
+    }
+}
+
+fn counts(expr: &Expr) -> bool {
+    match expr {
+        Expr::Alias(alias) => counts(&alias.expr),
+        Expr::AggregateFunction(call) => call.func.name() == "count",
+        _ => false,
+    }
 }
 
 /// Whether an aggregate gives NULL over no rows.

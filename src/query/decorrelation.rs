@@ -7,11 +7,13 @@ use std::sync::Arc;
 use super::binder::Binder;
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::equality;
+use crate::logical::rewrite::evaluation::is_never_true;
 use crate::logical::stored_table::{ScannedTable, scanned_table};
 use crate::operators::catalog_table::is_catalog;
 use crate::plan::FullScanPolicy;
 use crate::tree::{
-    Column, Exists, Expr, InSubquery, Plan, SubPlan, SubPlanKind, Subquery, TreeNode, TreeNodeRecursion,
+    Column, Exists, Expr, InSubquery, Operator, Plan, SubPlan, SubPlanKind, Subquery, TreeNode,
+    TreeNodeRecursion,
 };
 use crate::{Error, Result};
 
@@ -30,6 +32,20 @@ pub(super) fn has_subquery(expr: &Expr) -> bool {
         Ok(TreeNodeRecursion::Continue)
     });
     walked.is_ok() && found
+}
+
+/// A condition that only TRUE passes without the constants of an OR that are not true: `false IS TRUE OR EXISTS (…)`, as tools write
+/// where they leave something out.
+pub(super) fn without_never_true(condition: Expr) -> Expr {
+    let Expr::BinaryExpr(binary) = condition else {
+        return condition;
+    };
+    let is_never = |side: &Expr| !has_subquery(side) && is_never_true(side);
+    match binary.op {
+        Operator::Or if is_never(&binary.left) => without_never_true(*binary.right),
+        Operator::Or if is_never(&binary.right) => without_never_true(*binary.left),
+        _ => Expr::BinaryExpr(binary),
+    }
 }
 
 impl Binder<'_> {

@@ -10,7 +10,7 @@ use super::binder::{Binder, Bound, BoundQuery, Place, fault};
 use super::branches::Branches;
 use super::coercion::{self, CastContext};
 use super::correlation_bound;
-use super::decorrelation::{has_subquery, sub_plan, sub_plan_of};
+use super::decorrelation::{has_subquery, sub_plan, sub_plan_of, without_never_true};
 use super::expression::{operator_name, query_of, row_items};
 use super::operator::{binary, matching_symbol};
 use super::scope::Outer;
@@ -355,6 +355,7 @@ impl Binder<'_> {
         let mut sub_plans = Vec::new();
         let mut lowered = Vec::with_capacity(exprs.len());
         for expr in exprs {
+            let expr = if filter { without_never_true(expr) } else { expr };
             let kept = if filter { self.keep_as_join(&expr)? } else { None };
             lowered.push(match kept {
                 Some(kept) => kept,

@@ -8,7 +8,27 @@ use arrow::compute::kernels::cmp;
 
 use crate::functions::value_array::{array_of_scalar, cast_scalar, null_of};
 use crate::system::pg_catalog::CatalogContext;
-use crate::tree::{BinaryExpr, Case, Expr, FieldMetadata, InList, Operator, RowSchema, ScalarValue};
+use crate::tree::{
+    BinaryExpr, Case, Expr, FieldMetadata, InList, Operator, RowSchema, ScalarValue, Transformed,
+    TransformedResult, TreeNode,
+};
+
+/// Whether a condition over constants is false or NULL.
+pub(crate) fn is_never_true(condition: &Expr) -> bool {
+    let parts = condition.clone().transform_up(|part| {
+        Ok(match evaluated(&part, None) {
+            Some(value) => Transformed::yes(value),
+            None => Transformed::no(part),
+        })
+    });
+    let Ok(Expr::Literal(value, _)) = parts.data() else {
+        return false;
+    };
+    matches!(
+        value,
+        ScalarValue::Boolean(None | Some(false)) | ScalarValue::Null
+    )
+}
 
 /// The constant that an expression over constants is. `None`: it is none, or it fails. `catalogs`: those that functions may ask.
 pub(super) fn evaluated(expr: &Expr, catalogs: Option<&Arc<CatalogContext>>) -> Option<Expr> {

@@ -39,7 +39,7 @@ mod distinct;
 mod distinct_values;
 mod empty_relations;
 mod equalities;
-mod evaluation;
+pub(crate) mod evaluation;
 mod existence;
 mod filters;
 mod grouping;
