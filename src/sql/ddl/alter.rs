@@ -218,7 +218,7 @@ async fn carry_out(
         .collect();
     if let Some(rewrite) = rewrite {
         let beside = beside.filter(|_| operations == 1);
-        store_anew(ctx, old, (new, indexes), (&rewrite, beside)).await?;
+        Box::pin(store_anew(ctx, old, (new, indexes), (&rewrite, beside))).await?;
         return dml::verify_unrepeated(ctx, old.oid, &deferrable).await;
     }
     if new == *old && indexes.len() == 1 && deferrable.is_empty() {

@@ -339,8 +339,17 @@ async fn call_function(
 }
 
 fn function_of(ctx: &StatementContext, trigger: &TriggerDef) -> Result<Arc<RoutineDef>> {
-    let found = ctx.routine_by_oid(trigger.function).cloned();
-    found.ok_or_else(|| Error::internal("a trigger calls a function that is not there"))
+    // One whose table was dropped with it, and taken back without it.
+    ctx.routine_by_oid(trigger.function).cloned().ok_or_else(|| {
+        Raised {
+            hint: Some("Drop the trigger, or create it anew with another function.".to_string()),
+            ..Raised::new(
+                "42883",
+                format!("the function of trigger \"{}\" does not exist", trigger.name),
+            )
+        }
+        .into()
+    })
 }
 
 /// The relations that a condition may name.
