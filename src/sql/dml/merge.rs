@@ -20,7 +20,7 @@ use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::row_search::{Finding, RowSearch, append_beside};
-use super::row_triggers::{RowEvent, RowTriggers};
+use super::row_triggers::{RowEvent, RowTriggers, check_untouched};
 use super::set::sets_key;
 use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
@@ -365,6 +365,7 @@ impl MergePlan {
         outcome: &mut Outcome,
     ) -> Result<()> {
         let (txn, table, limits) = (&ctx.txn, &self.target.table, ctx.settings.limits);
+        let began = txn.as_it_is();
         let (mut deleted, mut updated, mut inserted) = (Vec::new(), Vec::new(), Vec::new());
         for (when, rows) in self.whens.iter().zip(chosen).filter(|(_, rows)| !rows.is_empty()) {
             let old = take(&found.target, &rows)?;
@@ -399,6 +400,14 @@ impl MergePlan {
                     self.checks.require(ctx, table, &new).await?;
                     inserted.push((rows, new));
                 }
+            }
+        }
+        if table.has_row_triggers() {
+            for (_, old) in &deleted {
+                check_untouched(ctx, (table, TriggerEvent::Delete), old, &began)?;
+            }
+            for (_, old, ..) in &updated {
+                check_untouched(ctx, (table, TriggerEvent::Update), old, &began)?;
             }
         }
         for (rows, old) in deleted {

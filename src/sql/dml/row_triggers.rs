@@ -4,7 +4,7 @@
 //! Invariants
 //!
 //! 1. A trigger that fires before is called for one row at a time, right before that row is written: its function sees all that
-//!    the statement has written by then, as in PostgreSQL.
+//!    the statement has written by then, as in PostgreSQL. (MERGE, which knows all that it does before it writes, calls it for all rows.)
 //! 2. What a function gives is the row as users see it; hidden and generated columns are computed of it anew.
 
 use std::sync::Arc;
@@ -140,6 +140,10 @@ impl<'a> RowTriggers<'a> {
             .ok_or_else(|| Error::internal("a trigger of no row"))?;
         let mut written = written.clone();
         let before = ctx.txn.as_it_is();
+        if let (Some(old), Some(began)) = (old, &self.began) {
+            // PostgreSQL finds it as it locks the row for the trigger, whatever comes then.
+            check_untouched(ctx, (self.table, TriggerEvent::Update), old, began)?;
+        }
         for trigger in &self.all {
             let now = WrittenRow {
                 old,
@@ -156,7 +160,8 @@ impl<'a> RowTriggers<'a> {
             }
         }
         if let Some(old) = old {
-            self.check_untouched(ctx, old, self.began.as_ref().unwrap_or(&before))?;
+            let began = self.began.as_ref().unwrap_or(&before);
+            check_untouched(ctx, (self.table, self.event), old, began)?;
         }
         match new {
             Some(_) => with_generated(ctx, self.table, written).map(Some),
@@ -186,28 +191,6 @@ impl<'a> RowTriggers<'a> {
         }
         let rows = concat_batches(&self.table.write_schema(), &rows).map_err(Error::arrow)?;
         Ok((kept, rows))
-    }
-
-    fn check_untouched(&self, ctx: &StatementContext, old: &RecordBatch, began: &Transaction) -> Result<()> {
-        let key = RowEncoder::new(self.table, ctx.settings.limits).key(old, 0)?;
-        if !ctx.txn.are_written_since(began, &[key]).contains(&true) {
-            return Ok(());
-        }
-        let done = match self.event {
-            TriggerEvent::Delete => "deleted",
-            _ => "updated",
-        };
-        let message = format!(
-            "tuple to be {done} was already modified by an operation triggered by the current command"
-        );
-        Err(Raised {
-            hint: Some(
-                "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
-                    .to_string(),
-            ),
-            ..Raised::new("27000", message)
-        }
-        .into())
     }
 
     /// Calls those that fire once a row is written. Errors: the functions'.
@@ -271,6 +254,35 @@ impl BoundTrigger<'_> {
         let rows = side_by_side(&rows.iter().collect::<Vec<_>>())?;
         Ok(!condition.evaluate(ctx, &rows).await?.ordinals.is_empty())
     }
+}
+
+/// Errors: 27000 where triggers have written rows that are to be written, since the transaction was so.
+pub(super) fn check_untouched(
+    ctx: &StatementContext,
+    (table, event): (&TableDef, TriggerEvent),
+    old: &RecordBatch,
+    began: &Transaction,
+) -> Result<()> {
+    let mut encoder = RowEncoder::new(table, ctx.settings.limits);
+    let keys = (0..old.num_rows()).map(|row| encoder.key(old, row));
+    let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
+    if !ctx.txn.are_written_since(began, &keys).contains(&true) {
+        return Ok(());
+    }
+    let done = match event {
+        TriggerEvent::Delete => "deleted",
+        _ => "updated",
+    };
+    let message =
+        format!("tuple to be {done} was already modified by an operation triggered by the current command");
+    Err(Raised {
+        hint: Some(
+            "Consider using an AFTER trigger instead of a BEFORE trigger to propagate changes to other rows."
+                .to_string(),
+        ),
+        ..Raised::new("27000", message)
+    }
+    .into())
 }
 
 /// Calls the functions of triggers that fire once a statement. Errors: the functions'.
