@@ -351,10 +351,7 @@ pub(super) async fn insert_or_update(
     let old = take_rows(&existing, &kept).map_err(Error::arrow)?;
     let replaced = update_rows(txn, table, &old, &changed, limits).await?;
     let set = update.set.columns(table);
-    let event = RowEvent {
-        event: TriggerEvent::Update,
-        set: &set,
-    };
+    let event = RowEvent::update(&set);
     references
         .note_replaced(ctx, (table, event), (&old, &changed), replaced.as_ref())
         .await?;
@@ -382,10 +379,7 @@ pub(super) async fn upsert_whole_rows(
     let mut written = Vec::with_capacity(batch.num_rows());
     let set = (0..named.len()).filter(|at| named[*at]);
     let set: Vec<ColumnId> = set.map(|at| table.columns[at].id).collect();
-    let event = RowEvent {
-        event: TriggerEvent::Update,
-        set: &set,
-    };
+    let event = RowEvent::update(&set);
     let triggers = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)?;
     // One by one: a key may come twice.
     for row in (0..batch.num_rows()).map(|row| batch.slice(row, 1)) {
@@ -483,10 +477,7 @@ async fn updated_rows(
     let table = &target.table;
     let changed = update.set.apply(ctx, table, &old, computed).await?;
     let set = update.set.columns(table);
-    let event = RowEvent {
-        event: TriggerEvent::Update,
-        set: &set,
-    };
+    let event = RowEvent::update(&set);
     let (kept, changed) = match RowTriggers::bind(ctx, table, event, TriggerTiming::Before)? {
         None => (kept, changed),
         Some(triggers) => {

@@ -13,6 +13,7 @@ use sqlparser::ast::{self, MergeClauseKind, OutputClause};
 
 use super::merge_action::{Action, add_new_columns};
 use super::merge_marks::{action_relation, marked, with_action};
+use super::merge_triggers::{before, check_untouched_by};
 use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
@@ -20,11 +21,11 @@ use super::row_buffer::RowBuffer;
 use super::row_checks::RowChecks;
 use super::row_expressions::{RowExpressions, side_by_side};
 use super::row_search::{Finding, RowSearch, append_beside};
-use super::row_triggers::{RowEvent, RowTriggers, check_untouched};
+use super::row_triggers::RowEvent;
 use super::set::sets_key;
 use super::target::{Target, bind_narrowed};
 use super::write_result::WriteResult;
-use crate::catalog::{Access, TableDef, TriggerEvent, TriggerTiming};
+use crate::catalog::{Access, TableDef, TriggerEvent};
 use crate::codec::row::ColumnId;
 use crate::error::StatementFault;
 use crate::query::{Clause, MergeSource, Observation, Others, RowQuery, RowRelation};
@@ -373,17 +374,13 @@ impl MergePlan {
             match &when.action {
                 Action::Nothing => {}
                 Action::Delete => {
-                    let event = RowEvent::DELETE;
-                    let (rows, old) = before(ctx, (table, event), rows, (Some(&old), None)).await?;
-                    deleted.push((rows, old));
+                    let of = (table, RowEvent::DELETE);
+                    deleted.push(before(ctx, of, rows, (Some(&old), None)).await?);
                 }
                 Action::Update(update) => {
                     let new = update.new_rows(ctx, &self.target, &old, &named).await?;
                     let set = update.set.columns(table);
-                    let event = RowEvent {
-                        event: TriggerEvent::Update,
-                        set: &set,
-                    };
+                    let event = RowEvent::update(&set);
                     let written = (Some(&old), Some(&new));
                     let (kept, new) = before(ctx, (table, event), rows.clone(), written).await?;
                     let old = match kept.len() == rows.len() {
@@ -402,14 +399,13 @@ impl MergePlan {
                 }
             }
         }
-        if table.has_row_triggers() {
-            for (_, old) in &deleted {
-                check_untouched(ctx, (table, TriggerEvent::Delete), old, &began)?;
-            }
-            for (_, old, ..) in &updated {
-                check_untouched(ctx, (table, TriggerEvent::Update), old, &began)?;
-            }
-        }
+        let changed = updated.iter().map(|(_, old, ..)| old);
+        check_untouched_by(
+            ctx,
+            table,
+            deleted.iter().map(|(_, old)| old).chain(changed),
+            &began,
+        )?;
         for (rows, old) in deleted {
             delete_rows(txn, table, &old, limits).await?;
             references.note_deleted(ctx, table, &old).await?;
@@ -418,10 +414,7 @@ impl MergePlan {
         let mut update = RowUpdate::new(txn, table, limits, true);
         for (rows, old, new, set) in updated {
             let replaced = update.replace(&old, &new).await?;
-            let event = RowEvent {
-                event: TriggerEvent::Update,
-                set: &set,
-            };
+            let event = RowEvent::update(&set);
             references
                 .note_replaced(ctx, (table, event), (&old, &new), replaced.as_ref())
                 .await?;
@@ -435,21 +428,6 @@ impl MergePlan {
         }
         Ok(())
     }
-}
-
-/// Calls the triggers that fire before rows are written: which rows of the join these are then, and how they are written.
-async fn before(
-    ctx: &StatementContext,
-    (table, event): (&Arc<TableDef>, RowEvent<'_>),
-    rows: Vec<u32>,
-    (old, new): (Option<&RecordBatch>, Option<&RecordBatch>),
-) -> Result<(Vec<u32>, RecordBatch)> {
-    let written = new.or(old).ok_or_else(|| Error::internal("a write of no rows"))?;
-    let Some(triggers) = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)? else {
-        return Ok((rows, written.clone()));
-    };
-    let (kept, written) = triggers.before_all(ctx, (old, new)).await?;
-    Ok((kept.into_iter().map(|at| rows[at as usize]).collect(), written))
 }
 
 impl Found {

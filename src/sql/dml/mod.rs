@@ -24,6 +24,7 @@ mod keyed_statement;
 mod merge;
 mod merge_action;
 mod merge_marks;
+mod merge_triggers;
 mod named_columns;
 mod new_rows;
 mod part_columns;

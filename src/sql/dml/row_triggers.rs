@@ -38,6 +38,13 @@ impl RowEvent<'_> {
     pub(super) const INSERT: RowEvent<'static> = RowEvent::of(TriggerEvent::Insert);
     pub(super) const DELETE: RowEvent<'static> = RowEvent::of(TriggerEvent::Delete);
 
+    pub(super) const fn update(set: &[ColumnId]) -> RowEvent<'_> {
+        RowEvent {
+            event: TriggerEvent::Update,
+            set,
+        }
+    }
+
     pub(super) const fn of(event: TriggerEvent) -> RowEvent<'static> {
         RowEvent { event, set: &[] }
     }

@@ -220,10 +220,7 @@ impl UpdatePlan {
         let mut first = FirstOfEachKey::new(table, ctx, self.found.joins);
         let schema = table.write_schema();
         let set = self.set.columns(table);
-        let event = RowEvent {
-            event: TriggerEvent::Update,
-            set: &set,
-        };
+        let event = RowEvent::update(&set);
         let triggers = RowTriggers::bind(ctx, table, event, TriggerTiming::Before)?;
         let triggers = triggers.map(|bound| bound.watching(ctx, self.set.changes_keys(table)));
         while let Some(page) = pages.try_next().await? {
