@@ -250,44 +250,35 @@ fn joined_pair(condition: &Expr, sub_plan: &SubPlan, input: &Plan) -> Result<Opt
 /// Whether it is what a count gives.
 fn is_count(expr: &Expr, aggregate: &Aggregate) -> bool {
     match expr {
-        Expr::Column(column) => aggregate
-            .schema
-            .maybe_index_of_column(column)
-            .and_then(|at| aggregate.aggr_expr.get(at))
-            .is_some_and(counts),
+        Expr::Column(column) => called(column, aggregate) == Some("count"),
         Expr::Alias(alias) => is_count(&alias.expr, aggregate),
         _ => false,
     }
 }
 
-fn counts(expr: &Expr) -> bool {
+/// The function of the aggregate that a column is.
+fn called<'a>(column: &Column, aggregate: &'a Aggregate) -> Option<&'a str> {
+    let at = aggregate.schema.maybe_index_of_column(column)?;
+    let mut expr = aggregate.aggr_expr.get(at)?;
+    while let Expr::Alias(alias) = expr {
+        expr = &alias.expr;
+    }
     match expr {
-        Expr::Alias(alias) => counts(&alias.expr),
-        Expr::AggregateFunction(call) => call.func.name() == "count",
-        _ => false,
+        Expr::AggregateFunction(call) => Some(call.func.name()),
+        _ => None,
     }
 }
 
 /// Whether an aggregate gives NULL over no rows.
-fn gives_null(expr: &Expr) -> bool {
-    match expr {
-        Expr::Alias(alias) => gives_null(&alias.expr),
-        Expr::AggregateFunction(call) => {
-            matches!(call.func.name(), "sum" | "avg" | "min" | "max" | "array_agg")
-        }
-        _ => false,
-    }
+fn gives_null(name: &str) -> bool {
+    matches!(name, "sum" | "avg" | "min" | "max" | "array_agg")
 }
 
 /// Whether an expression over the columns of an aggregate is NULL when that has no rows.
 fn is_null_over_nothing(expr: &Expr, aggregate: &Aggregate) -> bool {
     let is_null = |expr: &Expr| is_null_over_nothing(expr, aggregate);
     match expr {
-        Expr::Column(column) => aggregate
-            .schema
-            .maybe_index_of_column(column)
-            .and_then(|at| aggregate.aggr_expr.get(at))
-            .is_some_and(gives_null),
+        Expr::Column(column) => called(column, aggregate).is_some_and(gives_null),
         Expr::Alias(alias) => is_null(&alias.expr),
         Expr::Cast(cast) => is_null(&cast.expr),
         Expr::ScalarFunction(call) => call.func.is_strict() && call.args.iter().any(is_null),

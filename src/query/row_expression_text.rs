@@ -90,7 +90,6 @@ pub(crate) fn generation_text(
     assigned_text(ctx, row_columns(columns), table, expr, ty)
 }
 
-/// An expression that is assigned to a column of a type: a literal is of that.
 /// NULL as the default of a column of a type, as `pg_get_expr` prints it.
 pub(crate) fn null_text(ty: &SqlType) -> ExpressionText {
     let text = match base(ty) {
@@ -105,6 +104,7 @@ pub(crate) fn null_text(ty: &SqlType) -> ExpressionText {
     }
 }
 
+/// An expression that is assigned to a column of a type: a literal is of that.
 fn assigned_text(
     ctx: &StatementContext,
     columns: Vec<RowColumn>,

@@ -73,6 +73,14 @@ pub(super) fn put(expr: &mut Expr, column: &str, value: &Expr) {
     });
 }
 
+/// A name, quoted where it must be, as it is printed.
+pub(super) fn ident_of(name: &str) -> Ident {
+    match quote_ident(name).as_str() {
+        plain if plain == name => Ident::new(name),
+        _ => Ident::with_quote('"', name),
+    }
+}
+
 /// The text of an expression with a column's new name. Errors: `Corrupt`.
 pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<String> {
     let mut expr = dml::parse_expression(sql)?;
@@ -80,11 +88,7 @@ pub(super) fn with_column_renamed(sql: &str, old: &str, new: &str) -> Result<Str
         if let Expr::Identifier(name) = expr
             && names::fold(name) == old
         {
-            // Quoted where a name must be, as it is printed.
-            *name = match quote_ident(new).as_str() {
-                plain if plain == new => Ident::new(new),
-                _ => Ident::with_quote('"', new),
-            };
+            *name = ident_of(new);
         }
         ControlFlow::<()>::Continue(())
     });

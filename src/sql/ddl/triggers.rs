@@ -13,7 +13,6 @@ use crate::catalog::{
 };
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, Raised, StatementFault};
-use crate::parse::quoting::quote_ident;
 use crate::parse::routine::{RoutineRef, RoutineWord};
 use crate::parse::trigger::{NewTrigger, TriggerDefinition};
 use crate::parse::walk::{visit_expressions, visit_expressions_mut};
@@ -379,10 +378,7 @@ pub(super) fn rename_column(
     new: &str,
 ) -> Result<()> {
     let old = |when: &TriggerCondition| when.columns.contains(&id);
-    let new = match quote_ident(new).as_str() {
-        plain if plain == new => Ident::new(new),
-        _ => Ident::with_quote('"', new),
-    };
+    let new = row_expression::ident_of(new);
     for at in 0..table.triggers.len() {
         let Some(when) = table.triggers[at].when.clone().filter(old) else {
             continue;

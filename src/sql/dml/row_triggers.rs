@@ -72,7 +72,6 @@ impl RowEvent<'_> {
 pub(super) struct RowTriggers<'a> {
     table: &'a Arc<TableDef>,
     event: TriggerEvent,
-    timing: TriggerTiming,
     all: Vec<BoundTrigger<'a>>,
     /// The transaction as the statement found it, if no row of the statement's gets the key of another.
     began: Option<Transaction>,
@@ -122,7 +121,6 @@ impl<'a> RowTriggers<'a> {
         Ok((!all.is_empty()).then_some(RowTriggers {
             table,
             event: event.event,
-            timing,
             all,
             began: None,
         }))
@@ -218,7 +216,7 @@ impl<'a> RowTriggers<'a> {
     ) -> Result<Option<Vec<Value>>> {
         let values = |rows: Option<&RecordBatch>| rows.map(|rows| values_of(self.table, rows)).transpose();
         let mut new = values(row.new)?;
-        if self.timing == TriggerTiming::Before
+        if trigger.def.timing == TriggerTiming::Before
             && let Some(new) = &mut new
         {
             // They are computed of what is written in the end.
@@ -228,16 +226,8 @@ impl<'a> RowTriggers<'a> {
                 }
             }
         }
-        let call = TriggerCall {
-            name: trigger.def.name.clone(),
-            table: Arc::clone(self.table),
-            timing: self.timing,
-            event: self.event,
-            for_each_row: true,
-            arguments: trigger.def.arguments.clone(),
-            old: values(row.old)?,
-            new,
-        };
+        let rows = (values(row.old)?, new);
+        let call = told(trigger.def, self.table, self.event, rows);
         let rows = call_function(ctx, &trigger.routine, call).await?;
         Ok(rows.into_iter().next())
     }
@@ -311,16 +301,7 @@ pub(super) async fn fire_for_statement(
                 continue;
             }
         }
-        let call = TriggerCall {
-            name: def.name.clone(),
-            table: Arc::clone(table),
-            timing,
-            event: event.event,
-            for_each_row: false,
-            arguments: def.arguments.clone(),
-            old: None,
-            new: None,
-        };
+        let call = told(def, table, event.event, (None, None));
         call_function(ctx, &function_of(ctx, def)?, call).await?;
     }
     Ok(())
@@ -333,6 +314,25 @@ pub(crate) async fn fire_for_truncate(
     timing: TriggerTiming,
 ) -> Result<()> {
     fire_for_statement(ctx, table, RowEvent::of(TriggerEvent::Truncate), timing).await
+}
+
+/// What the function of a trigger is told. `old`, `new`: rows as users see them.
+fn told(
+    def: &TriggerDef,
+    table: &Arc<TableDef>,
+    event: TriggerEvent,
+    (old, new): (Option<Vec<Value>>, Option<Vec<Value>>),
+) -> TriggerCall {
+    TriggerCall {
+        name: def.name.clone(),
+        table: Arc::clone(table),
+        timing: def.timing,
+        event,
+        for_each_row: def.for_each_row,
+        arguments: def.arguments.clone(),
+        old,
+        new,
+    }
 }
 
 async fn call_function(

@@ -1,4 +1,5 @@
-//! The end of a statement that writes: what its rows have left to be asked of foreign keys and of unique keys that are deferrable; then the triggers that it has fired.
+//! The end of a statement that writes: what its rows have left to be asked of foreign keys and of unique keys that are deferrable; then
+//! the triggers that it has fired.
 
 use super::deferrable_keys;
 use super::deferred_references::{is_deferred, leave_gone, leave_missing};

@@ -1,7 +1,7 @@
 //! Triggers as the catalogs show them.
 
 use crate::catalog::{Catalog, TableDef, TriggerDef, TriggerEvent, TriggerTiming};
-use crate::parse::quoting::{qualified, quote_ident};
+use crate::parse::quoting::{qualified, quote_ident, quote_literal};
 
 /// A trigger, with what its record names by number.
 #[derive(Debug)]
@@ -65,8 +65,7 @@ impl UserTrigger {
             false => qualified(schema, name),
         };
         let arguments = self.def.arguments.iter();
-        let arguments = arguments.map(|argument| format!("'{}'", argument.replace('\'', "''")));
-        let arguments: Vec<String> = arguments.collect();
+        let arguments: Vec<String> = arguments.map(|argument| quote_literal(argument)).collect();
         format!("EXECUTE FUNCTION {function}({})", arguments.join(", "))
     }
 
