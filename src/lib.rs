@@ -22,7 +22,7 @@
 //!    processor. Either way table scans come back
 //!    to step 6. A prepared statement keeps what it is bound to ([`system::plan_cache::PlanCache`]), and one that was short its
 //!    operators, too: a generic plan, into which each run puts its parameters ([`operators::generic_plan::GenericPlan`]), computed in the
-//!    connection's task until it proves long ([`operators::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and
+//!    connection's task until it proves long ([`system::allowance`]). A write is a plan that is bound once ([`sql::dml`]); UPDATE and
 //!    DELETE find their rows by a query's. A read of one row by its whole key, prepared, knows its key from its parameters
 //!    ([`operators::short::PointRead`]) and skips steps 3 to 7.
 //! 6. WHERE becomes a [`plan::Predicate`], then boxes for each key of the table, then an offer of that key; the best

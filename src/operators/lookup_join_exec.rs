@@ -17,11 +17,11 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::node_properties;
 use crate::Result;
-use crate::operators::allowance::take;
 use crate::operators::lookup::{Lookup, LookupFigures, RunningLookup};
 use crate::operators::node_properties::{node_without_expressions, only_input};
 use crate::operators::observer::CountMore;
 use crate::operators::planning::{run_constants, statement_context};
+use crate::system::allowance::take;
 use crate::system::datafusion_error::{from_datafusion, to_datafusion};
 use crate::tree::LookupJoin;
 

@@ -2,7 +2,6 @@
 //! plans, aggregates, generic plans. Knows nothing of SQL text or sessions.
 
 mod aggregate_functions;
-pub mod allowance;
 mod any_order;
 pub mod append;
 pub mod build_keys;

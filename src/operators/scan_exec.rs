@@ -22,7 +22,6 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, Plan
 use futures::stream::{self, BoxStream};
 use futures::{StreamExt, TryStreamExt};
 
-use super::allowance::taken;
 use super::build_keys::{BuildKeys, JoinKeys, Order};
 use super::node_properties;
 use super::observer::CountMore;
@@ -42,6 +41,7 @@ use crate::scan::shared_scan::{SharedParts, SharedScan};
 use crate::scan::table_access::plan_conditions;
 use crate::scan::watched_reads::watch_reads;
 use crate::system::StatementContext;
+use crate::system::allowance::taken;
 use crate::system::datafusion_error::to_datafusion;
 use crate::table::row_schema;
 use crate::tree::Expr;

@@ -12,10 +12,10 @@ use super::experience::{Experience, SHORT};
 use super::{BatchStream, PlannedQuery};
 use crate::Result;
 use crate::logical::placeholder::Constants;
-use crate::operators::allowance::within_allowance;
 use crate::operators::generic_plan::GenericPlan;
 use crate::operators::planner;
 use crate::system::StatementContext;
+use crate::system::allowance::within_allowance;
 use crate::system::pg_catalog::CatalogContext;
 use crate::system::query_threads;
 

@@ -3,13 +3,14 @@
 //! and hands all other work of that thread to another one.
 
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::StatementContext;
+use super::allowance::without_limit;
 use super::query_threads::check_left;
 use crate::{Error, Result};
 
@@ -19,7 +20,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// What the future gives. Errors: its own; what stops the statement; XX000 on a runtime of one thread, which nothing else could
 /// go on in.
 pub(crate) fn wait_in_place<T>(ctx: &StatementContext, future: impl Future<Output = Result<T>>) -> Result<T> {
-    let mut future = pin!(future);
+    without_limit(|| wait(ctx, pin!(future)))
+}
+
+fn wait<T>(ctx: &StatementContext, mut future: Pin<&mut impl Future<Output = Result<T>>>) -> Result<T> {
     if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         return result;
     }

@@ -30,7 +30,7 @@ pub enum Cause {
 pub struct Interrupt {
     state: Mutex<State>,
     /// Something counts: asked without the lock, for it seldom does.
-    is_raised: AtomicBool,
+    counts: AtomicBool,
     raised: Notify,
 }
 
@@ -39,6 +39,20 @@ struct State {
     /// A message is being answered: cancel requests count.
     running: bool,
     cause: Option<Cause>,
+    /// When the work under guard is to have ended.
+    deadline: Option<Instant>,
+}
+
+/// As long as it is there, work that never pauses learns of its deadline from [`Interrupt::check`].
+struct Limited<'a> {
+    interrupt: &'a Interrupt,
+    before: Option<Instant>,
+}
+
+impl Drop for Limited<'_> {
+    fn drop(&mut self) {
+        self.interrupt.with_state(|state| state.deadline = self.before);
+    }
 }
 
 impl Interrupt {
@@ -66,12 +80,16 @@ impl Interrupt {
         self.raised.notify_waiters();
     }
 
-    /// What was raised and still counts, as the error that the statement ends with.
+    /// What was raised and still counts, as the error that the statement ends with. Errors: 57014, 57P01, 08006.
     pub fn check(&self) -> Result<()> {
-        if !self.is_raised.load(Ordering::Acquire) {
+        if !self.counts.load(Ordering::Acquire) {
             return Ok(());
         }
-        match self.with_state(|state| state.cause) {
+        let (cause, deadline) = self.with_state(|state| (state.cause, state.deadline));
+        match cause {
+            None if deadline.is_some_and(|deadline| Instant::now() >= deadline) => {
+                Err(Error::StatementTimeout)
+            }
             None => Ok(()),
             Some(Cause::Cancel) => Err(Error::QueryCanceled),
             Some(Cause::Shutdown) => Err(Error::Shutdown),
@@ -86,10 +104,8 @@ impl Interrupt {
         deadline: Option<Instant>,
         work: impl Future<Output = Result<T>>,
     ) -> Result<T> {
+        let _limited = deadline.map(|deadline| self.limit(deadline));
         self.check()?;
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Error::StatementTimeout);
-        }
         let mut work = pin!(work);
         // Most work ends at once: then there is nothing to listen for.
         if let Poll::Ready(result) = futures::poll!(&mut work) {
@@ -120,13 +136,20 @@ impl Interrupt {
         }
     }
 
+    fn limit(&self, deadline: Instant) -> Limited<'_> {
+        Limited {
+            interrupt: self,
+            before: self.with_state(|state| state.deadline.replace(deadline)),
+        }
+    }
+
     /// Resolves when the session is to end, whatever it does.
     pub async fn ended(&self) {
         loop {
             let mut raised = pin!(self.raised.notified());
             raised.as_mut().enable();
             let ends = |state: &mut State| matches!(state.cause, Some(Cause::Shutdown | Cause::ClientGone));
-            if self.is_raised.load(Ordering::Acquire) && self.with_state(ends) {
+            if self.counts.load(Ordering::Acquire) && self.with_state(ends) {
                 return;
             }
             raised.await;
@@ -136,7 +159,10 @@ impl Interrupt {
     fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let answer = change(&mut state);
-        self.is_raised.store(state.cause.is_some(), Ordering::Release);
+        self.counts.store(
+            state.cause.is_some() || state.deadline.is_some(),
+            Ordering::Release,
+        );
         answer
     }
 }
@@ -159,6 +185,21 @@ mod tests {
         );
         interrupt.end();
         interrupt.begin();
+        assert_eq!(interrupt.check(), Ok(()));
+    }
+
+    #[tokio::test]
+    async fn work_that_never_pauses_learns_of_its_deadline() {
+        let interrupt = Interrupt::default();
+        let soon = Instant::now() + Duration::from_millis(2);
+        let work = async {
+            loop {
+                interrupt.check()?;
+                std::hint::spin_loop();
+            }
+        };
+        let ended: Result<()> = interrupt.guard(Some(soon), work).await;
+        assert_eq!(ended, Err(Error::StatementTimeout));
         assert_eq!(interrupt.check(), Ok(()));
     }
 

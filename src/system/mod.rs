@@ -2,6 +2,7 @@
 //! statement runs in ([`StatementContext`]), and the threads and memory it may take. Knows nothing of how a statement runs.
 
 pub(crate) mod advisory_locks;
+pub mod allowance;
 pub(crate) mod blocking_wait;
 pub(crate) mod catalog_version;
 mod channels;

@@ -19,9 +19,9 @@ use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use super::{ShortPlan, as_rows_of};
 use crate::Result;
 use crate::logical::placeholder::Constants;
-use crate::operators::allowance::within_allowance;
 use crate::scan::RowsStream;
 use crate::system::StatementContext;
+use crate::system::allowance::within_allowance;
 use crate::system::statement_memory::HeldBytes;
 
 /// The two chains.

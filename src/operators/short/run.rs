@@ -23,10 +23,10 @@ use super::sub_chain::Answers;
 use super::top_rows::TopRows;
 use super::totals::RunningTotals;
 use crate::functions::evaluate::{Projection, filter, truth};
-use crate::operators::allowance;
 use crate::operators::lookup::RunningLookup;
 use crate::operators::row_locks::RunningRowLocks;
 use crate::system::StatementMemory;
+use crate::system::allowance;
 use crate::system::statement_memory::HeldBytes;
 use crate::{Error, Result};
 

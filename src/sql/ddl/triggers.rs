@@ -111,7 +111,9 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
 fn table_of(ctx: &StatementContext, new: &NewTrigger) -> Result<Arc<TableDef>> {
     let found = relation(ctx, &new.table, Access::Name)?;
     match found {
-        Object::Table(table) if !is_system_schema(&table.schema) => Ok(Arc::clone(table)),
+        Object::Table(table) if table.is_temporary() || !is_system_schema(&table.schema) => {
+            Ok(Arc::clone(table))
+        }
         Object::View(view) if new.for_each_row => Err(Raised {
             detail: Some("Views cannot have row-level BEFORE or AFTER triggers.".to_string()),
             ..Raised::new("42809", format!("\"{}\" is a view", view.name))

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use futures::stream::{self, BoxStream, StreamExt};
 use rustix::time::{ClockId, clock_gettime};
 
+use super::query_threads::{is_leavable, on_query_threads};
 use crate::Result;
-use crate::system::query_threads::{is_leavable, on_query_threads};
 
 /// How long a plan computes in its connection's task.
 const TIME: Duration = Duration::from_millis(4);
@@ -23,7 +23,7 @@ thread_local! {
 }
 
 /// Ready when another batch may be read.
-pub(super) fn take(context: &mut Context<'_>) -> Poll<()> {
+pub(crate) fn take(context: &mut Context<'_>) -> Poll<()> {
     match UNTIL.get() {
         Some(until) if Instant::now() >= until => {
             context.waker().wake_by_ref();
@@ -34,7 +34,7 @@ pub(super) fn take(context: &mut Context<'_>) -> Poll<()> {
 }
 
 /// The stream, whose batches are taken one by one.
-pub(super) fn taken<T: Send + 'static>(mut batches: BoxStream<'static, T>) -> BoxStream<'static, T> {
+pub(crate) fn taken<T: Send + 'static>(mut batches: BoxStream<'static, T>) -> BoxStream<'static, T> {
     let mut may_read = false;
     stream::poll_fn(move |context| {
         if !may_read {
@@ -46,6 +46,14 @@ pub(super) fn taken<T: Send + 'static>(mut batches: BoxStream<'static, T>) -> Bo
         Poll::Ready(batch)
     })
     .boxed()
+}
+
+/// Does work in the middle of a plan that is no part of it: who waits there in place has no use for pauses.
+pub(super) fn without_limit<T>(work: impl FnOnce() -> T) -> T {
+    let before = UNTIL.replace(None);
+    let done = work();
+    UNTIL.set(before);
+    done
 }
 
 /// The same pieces, computed where they are polled as long as the allowance lasts, then on the query threads.
