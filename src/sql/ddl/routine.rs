@@ -324,10 +324,12 @@ fn check_replaceable(
             way_out,
         ));
     }
+    // One output alone is no row: its name is no part of what is given.
     let outputs = |routine: &RoutineDef| -> Vec<(Option<String>, RoutineType)> {
+        let named = routine.outputs().nth(1).is_some();
         let outputs = routine.outputs();
         outputs
-            .map(|output| (output.name.clone(), output.ty.clone()))
+            .map(|output| (output.name.clone().filter(|_| named), output.ty.clone()))
             .collect()
     };
     if outputs(known) != outputs(new) && known.outputs().next().is_some() {

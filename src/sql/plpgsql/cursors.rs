@@ -84,7 +84,10 @@ impl Frame {
                 Err(Raised::new("42P03", format!("cursor \"{name}\" already in use")).into())
             }
             Some(name) => Ok((at, name)),
-            None => Ok((at, cursors.next_name())),
+            None => {
+                super::variable::check_assignable(&self.variables[at], cursor)?;
+                Ok((at, cursors.next_name()))
+            }
         }
     }
 

@@ -468,12 +468,12 @@ impl Frame {
         body: &[Statement],
     ) -> Result<Flow> {
         let (value, ty) = self.evaluate(array).await?;
-        let Some(item) = ty.item_type().cloned() else {
+        if ty.item_type().is_none() {
             return Err(Error::DatatypeMismatch {
                 message: format!("FOREACH expression must yield an array, not type {ty}"),
                 hint: None,
             });
-        };
+        }
         let Value::Array(items) = value else {
             return Err(Raised::new("22004", "FOREACH expression must not be null").into());
         };
@@ -483,7 +483,7 @@ impl Frame {
             return Err(Raised::new("2202E", message).into());
         }
         self.check_loop_variable(targets, slice)?;
-        let ty = if slice > 0 { &ty } else { &item };
+        let ty = if slice > 0 { &ty } else { ty.innermost() };
         let (mut any, mut result) = (false, Flow::Next);
         for value in parts(items, dimensions - slice) {
             any = true;

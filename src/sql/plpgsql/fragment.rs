@@ -1,9 +1,10 @@
 //! Expressions and statements of a body: each becomes a statement of the engine, in which the names of variables stand for parameters. The
 //! same as long as the variables that it may name are of the same types.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::frame::{Frame, unassigned};
+use super::frame::{Frame, Name, unassigned};
 use super::prepared::{Prepared, only_statement};
 use super::variable::{Field, Holder};
 use crate::error::Raised;
@@ -154,6 +155,8 @@ impl Frame {
                         &SqlType::Catalog(CatalogType::Record),
                     );
                 }
+                // The text means one of the same name around it.
+                Holder::Record(None) if self.hidden_is_named(name, words) => {}
                 Holder::Record(None) => return Err(unassigned(&name.name)),
             }
         }
@@ -162,6 +165,14 @@ impl Frame {
             conflict: self.conflict(),
         };
         Ok((variables, values))
+    }
+
+    /// Whether the words name the block or the function of another variable of this name, which it hides.
+    fn hidden_is_named(&self, name: &Name, words: &BTreeSet<String>) -> bool {
+        let is_named = |qualifier: &String| words.contains(qualifier);
+        self.names.iter().any(|other| {
+            other.at != name.at && other.name == name.name && other.qualifier.as_ref().is_some_and(is_named)
+        })
     }
 
     /// The value of an expression. Errors: 42601 for several columns, 21000 for several rows.

@@ -105,7 +105,8 @@ impl Frame {
         }
         let ran = async {
             let ran = self.run_fragment("", text).await?;
-            self.take(ran, into).await
+            let one_row = into.is_some_and(|into| into.strict) || ran.written.is_some();
+            self.take(ran, into, one_row).await
         };
         ran.await.map_err(|error| match is_no_destination(&error) {
             true => error,
@@ -113,8 +114,9 @@ impl Frame {
         })
     }
 
-    /// What a statement gives: into variables, or nowhere. Errors: 42601 for rows that go nowhere.
-    async fn take(&mut self, mut ran: Ran, into: Option<&Into>) -> Result<()> {
+    /// What a statement gives: into variables, or nowhere. Errors: 42601 for rows that go nowhere; P0003 for a second row where it is to
+    /// be one.
+    async fn take(&mut self, mut ran: Ran, into: Option<&Into>, one_row: bool) -> Result<()> {
         let Some(into) = into else {
             if !ran.columns.is_empty() && ran.written.is_none() {
                 return Err(Raised {
@@ -138,9 +140,7 @@ impl Frame {
             return Err(Raised::new("42601", "INTO used with a command that cannot return data").into());
         }
         let first = ran.rows.next().await?;
-        let is_more =
-            first.is_some() && (into.strict || ran.written.is_some()) && ran.rows.next().await?.is_some();
-        if is_more {
+        if one_row && first.is_some() && ran.rows.next().await?.is_some() {
             return Err(Raised {
                 hint: Some("Make sure the query returns a single row, or use LIMIT 1.".to_string()),
                 ..Raised::new("P0003", "query returned more than one row")
@@ -213,7 +213,9 @@ impl Frame {
                 return Ok(());
             }
             let found = self.variables[self.found].clone();
-            let taken = self.take(ran, into).await;
+            // It takes the first row of a write, too.
+            let one_row = into.is_some_and(|into| into.strict);
+            let taken = self.take(ran, into, one_row).await;
             // EXECUTE leaves FOUND as it is.
             self.variables[self.found] = found;
             taken
