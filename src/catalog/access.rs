@@ -93,6 +93,8 @@ pub enum Access {
     Truncate,
     /// ALTER TABLE, which does so much to a view and an index, too, that each action says of what.
     Alter,
+    /// RENAME TO, and what else changes nothing of what rows are: as ALTER TABLE.
+    Rename,
     /// An action of ALTER TABLE for tables alone, by its words: `ADD COLUMN`.
     AlterAction(&'static str),
     /// RENAME COLUMN, RENAME CONSTRAINT.
@@ -362,7 +364,7 @@ const MATERIALIZED_VIEW_ACTIONS: [&str; 10] = [
 fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
     use ObjectKind::{Index, MaterializedView, Sequence, Table, View};
     match (access, kind) {
-        (Access::Name | Access::Maintain | Access::Alter, _) => Ok(()),
+        (Access::Name | Access::Maintain | Access::Alter | Access::Rename, _) => Ok(()),
         (Access::Select, Table | View | Sequence | MaterializedView) => Ok(()),
         (Access::Refresh, MaterializedView) => Ok(()),
         (Access::Refresh, _) => Err(Error::InvalidStatement {

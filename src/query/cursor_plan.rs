@@ -13,7 +13,7 @@ use crate::Result;
 use crate::logical::placeholder::Constants;
 use crate::operators::fetched_rows::{FetchLocks, FetchedRows};
 use crate::scan::{OutputColumn, Rows, RowsStream};
-use crate::system::{StatementContext, query_threads};
+use crate::system::{InUse, StatementContext, query_threads};
 use crate::tree::{Expr, Plan};
 use crate::types::SqlType;
 
@@ -96,6 +96,11 @@ impl CursorPlan {
     /// Whether it gives one row, of what PostgreSQL computes as it plans.
     pub(crate) fn is_of_constants(&self) -> bool {
         self.rows.is_of_constants()
+    }
+
+    /// While the cursor is open, no statement of its session changes what it reads.
+    pub(crate) fn enter(&self, ctx: &StatementContext) -> InUse {
+        self.table_locks.enter(ctx)
     }
 
     /// Runs it with the context's parameters, in its transaction. Errors: those of planning the access.

@@ -264,6 +264,8 @@ impl QueryPlan {
         observation: Option<&Observation>,
     ) -> Result<RowsStream> {
         self.locks.lock_tables(ctx).await?;
+        // Statements run while it gives rows where it calls functions, and where a function goes over its rows.
+        let in_use = (self.calls_routines || ctx.calls > 0).then(|| self.locks.enter(ctx));
         let rows = match self.answered(ctx).await? {
             Some(answered) => {
                 let rows = answered.plan.start(ctx, observation).await?;
@@ -275,8 +277,16 @@ impl QueryPlan {
             }
             None => self.start(ctx, observation).await?,
         };
-        Ok(match observation {
+        let rows = match observation {
             Some(observation) => watch(rows, &observation.result, Rows::num_rows).boxed(),
+            None => rows,
+        };
+        Ok(match in_use {
+            Some(in_use) => rows
+                .inspect(move |_| {
+                    let _ = &in_use;
+                })
+                .boxed(),
             None => rows,
         })
     }

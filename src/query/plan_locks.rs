@@ -8,13 +8,15 @@ use crate::catalog::{TableDef, record_key};
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::stored_table::read_table;
 use crate::store::{LockMode, LockWait};
-use crate::system::StatementContext;
+use crate::system::{InUse, StatementContext};
 use crate::tree::{Plan, TreeNodeRecursion};
 
 /// The tables' records.
 #[derive(Debug, Default)]
 pub(super) struct PlanLocks {
     read: Vec<Vec<u8>>,
+    /// The tables' oids.
+    oids: Arc<[u32]>,
     /// Those of which rows are locked.
     rows_locked: Vec<Vec<u8>>,
     /// A materialized view among them whose rows are not there.
@@ -25,6 +27,7 @@ impl PlanLocks {
     /// Of a bound plan.
     pub(super) fn of(plan: &Plan) -> PlanLocks {
         let mut locks = PlanLocks::default();
+        let mut oids: Vec<u32> = Vec::new();
         let add = |keys: &mut Vec<Vec<u8>>, key: Vec<u8>| {
             if !keys.contains(&key) {
                 keys.push(key);
@@ -36,6 +39,7 @@ impl PlanLocks {
                 Plan::TableScan(scan) => {
                     if let Some(read) = read_table(scan) {
                         add(&mut locks.read, record_key(read.table.id));
+                        oids.push(read.table.oid);
                         if read.table.require_populated().is_err() {
                             locks.unpopulated = Some(Arc::clone(&read.table));
                         }
@@ -50,7 +54,13 @@ impl PlanLocks {
             }
             Ok(TreeNodeRecursion::Continue)
         });
+        locks.oids = oids.into();
         locks
+    }
+
+    /// While it runs, no statement of its session changes what it reads.
+    pub(super) fn enter(&self, ctx: &StatementContext) -> InUse {
+        ctx.session.relations_in_use.enter(&self.oids)
     }
 
     /// Whether it locks rows.

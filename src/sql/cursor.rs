@@ -14,7 +14,7 @@ use crate::parse::text_place;
 use crate::parse::with_write::with_writes;
 use crate::query::{CursorPlan, CursorRows, RowKey};
 use crate::scan::OutputColumn;
-use crate::system::{StatementContext, query_threads};
+use crate::system::{InUse, StatementContext, query_threads};
 use crate::{Error, Result};
 
 /// A cursor's rows, of which none was asked for.
@@ -25,6 +25,8 @@ pub(crate) struct OpenedCursor {
     pub(crate) keys: Arc<[RowKey]>,
     /// Whether the query locks rows.
     pub(crate) locks_rows: bool,
+    /// The tables that it reads.
+    pub(crate) in_use: Option<InUse>,
     pub(crate) rows: CursorRows,
 }
 
@@ -66,6 +68,7 @@ async fn open_here(ctx: &StatementContext, statement: &Statement) -> Result<Open
             columns: Arc::clone(&plan.columns),
             keys: Arc::clone(&plan.keys),
             locks_rows: plan.locks_rows(),
+            in_use: Some(plan.enter(ctx)),
             rows,
         })
     };

@@ -14,7 +14,7 @@ use crate::parse::command::Movement;
 use crate::query::{CursorRows, RowKey};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::sql::OpenedCursor;
-use crate::system::{CursorPosition, CursorRowsAtHand, Settings, StatementMemory};
+use crate::system::{CursorPosition, CursorRowsAtHand, InUse, Settings, StatementMemory};
 use crate::types::{SqlType, take_rows};
 use crate::{Error, Result};
 
@@ -38,6 +38,8 @@ pub(crate) struct Cursor {
     keys: Arc<[RowKey]>,
     /// Whether the query locks rows.
     locks_rows: bool,
+    /// The tables that it reads, until all is read for others to come.
+    in_use: Option<InUse>,
     /// The columns that are the client's: the first.
     visible: usize,
     /// The row given last, with all columns, where its keys are known.
@@ -85,6 +87,7 @@ impl Cursor {
             source: Some(opened.rows),
             keys: opened.keys,
             locks_rows: opened.locks_rows,
+            in_use: opened.in_use,
             visible: opened.columns.len(),
             last: None,
             rest: None,
@@ -109,6 +112,7 @@ impl Cursor {
             columns: Arc::clone(columns),
             keys: Arc::default(),
             locks_rows: false,
+            in_use: None,
             rows: CursorRows::Stream(rows),
         };
         Cursor::new(opened, Some(false), settings, memory)
@@ -245,6 +249,7 @@ impl Cursor {
 
     /// Reads what the query still has, so that no transaction is needed for it. Errors: the query's, 53100, 53200.
     pub(crate) async fn hold(&mut self) -> Result<()> {
+        self.in_use = None;
         if self.source.is_none() && self.rest.is_none() {
             return Ok(());
         }

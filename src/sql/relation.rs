@@ -18,7 +18,7 @@ pub(super) fn relation<'a>(
     access: Access,
 ) -> Result<Object<'a>> {
     let found = asked(ctx, name, |name| ctx.relation(name, access))?;
-    check_unasked(ctx, found, access)?;
+    check_at_rest(ctx, found, access)?;
     Ok(found)
 }
 
@@ -35,15 +35,16 @@ pub(super) fn get_relation<'a>(
 ) -> Result<Option<Object<'a>>> {
     let found = asked(ctx, name, |name| ctx.get_relation(name, access))?;
     if let Some(found) = found {
-        check_unasked(ctx, found, access)?;
+        check_at_rest(ctx, found, access)?;
     }
     Ok(found)
 }
 
-/// Errors: 55006 for a definition of a table of whose rows something is still to be asked.
-fn check_unasked(ctx: &StatementContext, found: Object<'_>, access: Access) -> Result<()> {
+/// Errors: 55006 for a definition of a table that other statements of the session use which are not over, or of whose rows something is
+/// still to be asked.
+fn check_at_rest(ctx: &StatementContext, found: Object<'_>, access: Access) -> Result<()> {
     let verb = match access {
-        Access::Alter | Access::AlterAction(_) | Access::RenameColumns | Access::SetSchema => "ALTER TABLE",
+        Access::Alter | Access::AlterAction(_) => "ALTER TABLE",
         Access::Drop(ObjectKind::Table) => "DROP TABLE",
         Access::Drop(ObjectKind::Index) => "DROP INDEX",
         Access::Truncate => "TRUNCATE",
@@ -51,23 +52,27 @@ fn check_unasked(ctx: &StatementContext, found: Object<'_>, access: Access) -> R
         Access::Reorder => "CLUSTER",
         _ => return Ok(()),
     };
-    let (Object::Table(table) | Object::Index(table, _)) = found else {
-        return Ok(());
+    let (oid, is_asked) = match found {
+        Object::Table(table) => (table.oid, ctx.session.deferred.has_open_of(table.oid)),
+        Object::Index(_, index) => (index.oid, false),
+        _ => return Ok(()),
     };
-    match ctx.session.deferred.has_open_of(table.oid) {
-        false => Ok(()),
-        true => Err(Error::InvalidStatement {
-            state: StatementFault::ObjectInUse,
-            message: format!(
-                "cannot {verb} \"{}\" because it has pending trigger events",
-                found.name()
-            ),
-            hint: Some(
-                "SET CONSTRAINTS ALL IMMEDIATE asks what the transaction has left of its foreign keys."
-                    .to_string(),
-            ),
-        }),
-    }
+    let (reason, hint) = match ctx.session.relations_in_use.contains(oid) {
+        true => (
+            "it is being used by active queries in this session",
+            "It may be changed when the statement around this one is over, and cursors of it are closed.",
+        ),
+        false if is_asked => (
+            "it has pending trigger events",
+            "SET CONSTRAINTS ALL IMMEDIATE asks what the transaction has left of its foreign keys.",
+        ),
+        false => return Ok(()),
+    };
+    Err(Error::InvalidStatement {
+        state: StatementFault::ObjectInUse,
+        message: format!("cannot {verb} \"{}\" because {reason}", found.name()),
+        hint: Some(hint.to_string()),
+    })
 }
 
 /// What the door answers to a statement's name, searched along the session's path.

@@ -220,6 +220,11 @@ impl StatementContext {
         self.lookups.get_routines(&self.catalog, schema, name, path)
     }
 
+    /// Whether users have made functions, whose statements may run within this one. Asked by who runs a write, each time.
+    pub fn runs_routines(&self) -> bool {
+        !self.catalog.routines.is_empty()
+    }
+
     /// The function with this oid, which a trigger of a table calls whatever the plan of its statement is.
     pub fn routine_by_oid(&self, oid: u32) -> Option<&Arc<RoutineDef>> {
         self.catalog.routines.iter().find(|routine| routine.oid == oid)

@@ -13,6 +13,7 @@ use super::exported_snapshots::ExportedSnapshots;
 use super::interrupt::Interrupt;
 use super::large_object_descriptors::LargeObjectDescriptors;
 use super::open_cursors::OpenCursors;
+use super::relations_in_use::RelationsInUse;
 use super::session_random::SessionRandom;
 use super::session_sequences::SessionSequences;
 use crate::Result;
@@ -47,6 +48,8 @@ pub struct SessionState {
     pub sequences: SessionSequences,
     /// What its transaction has left to be asked of constraints. Who leaves something touches the session.
     pub deferred: DeferredConstraints,
+    /// What of tables its statements and cursors use.
+    pub relations_in_use: Arc<RelationsInUse>,
     /// Its cursors.
     pub open_cursors: OpenCursors,
     /// Its open large objects. Who opens one touches the session.
@@ -145,6 +148,7 @@ impl SessionState {
             sequences: SessionSequences::default(),
             deferred: DeferredConstraints::default(),
             large_objects: LargeObjectDescriptors::default(),
+            relations_in_use: Arc::default(),
             open_cursors: OpenCursors::default(),
             random: SessionRandom::default(),
             copy: Arc::default(),

@@ -45,11 +45,7 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
     if alter.location.is_some() || alter.on_cluster.is_some() && new_schema.is_none() {
         return Err(Error::unsupported("this form of ALTER TABLE", None));
     }
-    let access = match kind {
-        AlteredKind::View => Access::AlterKind(ObjectKind::View),
-        AlteredKind::MaterializedView => Access::AlterKind(ObjectKind::MaterializedView),
-        AlteredKind::Table => Access::Alter,
-    };
+    let access = access_of(ctx, alter, kind);
     let Some(object) = relation_if_exists(ctx, &alter.name, access, alter.if_exists)? else {
         return Ok(tag);
     };
@@ -107,6 +103,20 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
         }
     }
     Ok(tag)
+}
+
+/// What it wants of the relation.
+fn access_of(ctx: &StatementContext, alter: &AlterTable, kind: AlteredKind) -> Access {
+    let renames = |operation| {
+        let access = alter_action::access(ctx, operation);
+        matches!(access, Access::Rename | Access::RenameColumns)
+    };
+    match kind {
+        AlteredKind::View => Access::AlterKind(ObjectKind::View),
+        AlteredKind::MaterializedView => Access::AlterKind(ObjectKind::MaterializedView),
+        AlteredKind::Table if alter.operations.iter().all(renames) => Access::Rename,
+        AlteredKind::Table => Access::Alter,
+    }
 }
 
 /// The name of the primary key in the schema that the table is moved to: another, if there is no key that anybody sees and it is taken.

@@ -34,7 +34,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
         });
     }
     Access::AlterAction(match operation {
-        O::RenameTable { .. } | O::OwnerTo { .. } => return Access::Alter,
+        O::RenameTable { .. } => return Access::Rename,
+        O::OwnerTo { .. } => return Access::Alter,
         O::RenameColumn { .. } | O::RenameConstraint { .. } => return Access::RenameColumns,
         O::AddColumn { .. } => "ADD COLUMN",
         O::DropColumn { .. } => "DROP COLUMN",

@@ -22,7 +22,7 @@ use super::fired_triggers::FiredTriggers;
 use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys};
 use super::row_triggers::RowEvent;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
-use crate::system::StatementContext;
+use crate::system::{InUse, StatementContext};
 use crate::table::Replaced;
 use crate::{Error, Result};
 
@@ -31,6 +31,8 @@ use crate::{Error, Result};
 pub(crate) struct References {
     open: Mutex<Open>,
     pub(super) triggers: FiredTriggers,
+    /// The tables that the statement writes to.
+    in_use: Mutex<Vec<InUse>>,
 }
 
 /// What is still to be asked.
@@ -78,6 +80,20 @@ impl Gone {
 }
 
 impl References {
+    /// Until the statement ends, no other one of its session changes the table. Only functions run others meanwhile.
+    pub(super) fn write_to(&self, ctx: &StatementContext, table: &TableDef) {
+        if !ctx.runs_routines() {
+            return;
+        }
+        let indexes = table.indexes.iter().map(|index| index.oid);
+        let oids = std::iter::once(table.oid).chain(indexes).collect();
+        let in_use = ctx.session.relations_in_use.enter(&oids);
+        self.in_use
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(in_use);
+    }
+
     /// Rows of a table were inserted. Errors: as of [`References::note_written`].
     pub(super) async fn note_inserted(
         &self,

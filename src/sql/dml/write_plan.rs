@@ -170,6 +170,7 @@ impl WritePlan {
         references: &References,
     ) -> Result<WriteResult> {
         let begun = Instant::now();
+        references.write_to(ctx, self.table());
         let written = match (self.reads_as_it_writes(), &ctx.began) {
             (true, None) => {
                 Box::pin(self.write_with_triggers(&ctx.beginning(), observation, references)).await

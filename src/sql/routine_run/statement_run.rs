@@ -183,6 +183,7 @@ pub(in crate::sql) async fn open_statement(
         columns: ran.columns.into(),
         keys: Arc::default(),
         locks_rows: false,
+        in_use: None,
         rows: CursorRows::Stream(ran.rows.into_stream()),
     })
 }
