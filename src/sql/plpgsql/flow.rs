@@ -118,7 +118,7 @@ impl Frame {
                 ..Variable::scalar(ty.clone())
             }),
             (Holder::Row(fields) | Holder::Record(Some(fields)), Some(field)) => {
-                let found = fields.iter().find(|known| known.name == field)?;
+                let found = fields.all.iter().find(|known| known.name == field)?;
                 Some(Variable::of(Holder::new(found.ty.clone(), Value::Null)))
             }
             _ => None,
@@ -332,10 +332,11 @@ impl Frame {
             Holder::Row(fields) | Holder::Record(Some(fields)) => fields,
             _ => return Err(super::frame::unassigned(&record)),
         };
-        let Some(known) = fields.iter_mut().find(|known| known.name == field) else {
+        let Some(known) = fields.all.iter_mut().find(|known| known.name == field) else {
             return Err(Raised::new("42703", format!("record \"{record}\" has no field \"{field}\"")).into());
         };
         known.value = assigned(&self.ctx, value, from, &known.ty)?;
+        fields.is_null = false;
         Ok(())
     }
 

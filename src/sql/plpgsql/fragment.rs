@@ -134,6 +134,7 @@ impl Frame {
                         words.contains(&field.name) || words.contains(&field.name.to_lowercase())
                     };
                     let named = fields
+                        .all
                         .iter()
                         .enumerate()
                         .filter(|(at, field)| *at == 0 || is_named(field));

@@ -54,7 +54,9 @@ impl Frame {
     async fn row_of(&mut self, value: &Fragment) -> Result<Vec<Value>> {
         if let Some(record) = self.record_named(&value.text) {
             return match record {
-                Holder::Row(fields) | Holder::Record(Some(fields)) => self.wanted_row(fields),
+                Holder::Row(fields) | Holder::Record(Some(fields)) if !fields.is_null => {
+                    self.wanted_row(fields.all)
+                }
                 _ => Ok(Vec::new()),
             };
         }
@@ -67,7 +69,7 @@ impl Frame {
         if let ([(_, SqlType::Record(row))], [value]) = (columns.as_slice(), values.as_slice()) {
             let ty = SqlType::Record(Arc::clone(row));
             return match (value, Holder::new(ty, value.clone())) {
-                (Value::Record(_), Holder::Row(fields)) => self.wanted_row(fields),
+                (Value::Record(_), Holder::Row(fields)) => self.wanted_row(fields.all),
                 _ => Ok(Vec::new()),
             };
         }

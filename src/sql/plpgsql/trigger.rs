@@ -1,7 +1,7 @@
 //! What a trigger's function finds when it is called: NEW, OLD and the variables whose names begin with TG_.
 
 use super::frame::Frame;
-use super::variable::{Field, Holder, Variable};
+use super::variable::{Field, Fields, Holder, Variable};
 use crate::catalog::TriggerTiming;
 use crate::system::TriggerCall;
 use crate::types::{SqlType, Value};
@@ -10,13 +10,17 @@ impl Frame {
     /// Declares them, and what the function is to give.
     pub(super) fn declare_trigger(&mut self, call: &TriggerCall) {
         let row = |values: &Option<Vec<Value>>| {
+            let is_missing = values.is_none();
             let mut values = values.clone().unwrap_or_default().into_iter();
             let fields = call.table.visible_columns().map(|column| Field {
                 name: column.name.clone(),
                 ty: column.ty.clone(),
                 value: values.next().unwrap_or(Value::Null),
             });
-            Variable::of(Holder::Row(fields.collect()))
+            Variable::of(Holder::Row(Fields {
+                all: fields.collect(),
+                is_null: is_missing,
+            }))
         };
         self.declare("new", None, row(&call.new));
         self.declare("old", None, row(&call.old));

@@ -30,9 +30,39 @@ pub(super) enum Holder {
     /// A value of a type.
     Scalar { ty: SqlType, value: Value },
     /// A row of a relation's.
-    Row(Vec<Field>),
+    Row(Fields),
     /// A record; `None`: nothing was assigned.
-    Record(Option<Vec<Field>>),
+    Record(Option<Fields>),
+}
+
+/// The fields of a row. A row that is NULL has none but NULLs; one of NULLs alone need not be NULL.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Fields {
+    pub(super) all: Vec<Field>,
+    pub(super) is_null: bool,
+}
+
+impl Fields {
+    /// Of NULL.
+    fn of_null(all: Vec<Field>) -> Fields {
+        Fields { all, is_null: true }
+    }
+
+    /// It is NULL from now on.
+    fn clear(&mut self) {
+        self.is_null = true;
+        self.all.iter_mut().for_each(|field| field.value = Value::Null);
+    }
+
+    /// All of them as one value.
+    fn whole(&self) -> (Value, SqlType) {
+        let values = self.all.iter().map(|field| field.value.clone());
+        let value = match self.is_null {
+            true => Value::Null,
+            false => Value::Record(values.collect()),
+        };
+        (value, row_type(&self.all))
+    }
 }
 
 /// A variable.
@@ -51,31 +81,27 @@ impl Holder {
         let SqlType::Record(row) = &ty else {
             return Holder::Scalar { ty, value };
         };
-        let mut values = match value {
-            Value::Record(values) => values,
-            _ => Vec::new(),
-        }
-        .into_iter();
+        let (values, is_null) = match value {
+            Value::Record(values) => (values, false),
+            _ => (Vec::new(), true),
+        };
+        let mut values = values.into_iter();
         let fields = row.fields.iter().map(|field| Field {
             name: field.name.clone(),
             ty: field.ty.clone(),
             value: values.next().unwrap_or(Value::Null),
         });
-        Holder::Row(fields.collect())
+        Holder::Row(Fields {
+            all: fields.collect(),
+            is_null,
+        })
     }
 
     /// All of it as one value; `None`: nothing was assigned to the record.
     pub(super) fn whole(&self) -> Option<(Value, SqlType)> {
         match self {
             Holder::Scalar { ty, value } => Some((value.clone(), ty.clone())),
-            // A row of a type that was given nothing is NULL.
-            Holder::Row(fields) if fields.iter().all(|field| field.value == Value::Null) => {
-                Some((Value::Null, row_type(fields)))
-            }
-            Holder::Row(fields) | Holder::Record(Some(fields)) => {
-                let values = fields.iter().map(|field| field.value.clone());
-                Some((Value::Record(values.collect()), row_type(fields)))
-            }
+            Holder::Row(fields) | Holder::Record(Some(fields)) => Some(fields.whole()),
             Holder::Record(None) => None,
         }
     }
@@ -113,7 +139,7 @@ pub(super) fn variable_of(ctx: &StatementContext, ty: &VariableType) -> Result<V
         VariableType::Written(written) => written,
     };
     match written {
-        WrittenType::OfRow(name) => Ok(Variable::of(Holder::Row(fields_of(ctx, name)?))),
+        WrittenType::OfRow(name) => Ok(Variable::of(Holder::Row(Fields::of_null(fields_of(ctx, name)?)))),
         written => {
             // The name of a relation is that of its row type.
             if let WrittenType::Named(sqlparser::ast::DataType::Custom(name, modifiers)) = written
@@ -121,7 +147,7 @@ pub(super) fn variable_of(ctx: &StatementContext, ty: &VariableType) -> Result<V
                 && relation(ctx, name, Access::Name).is_ok()
                 && type_of(ctx, written).is_err()
             {
-                return Ok(Variable::of(Holder::Row(fields_of(ctx, name)?)));
+                return Ok(Variable::of(Holder::Row(Fields::of_null(fields_of(ctx, name)?))));
             }
             let named = type_of(ctx, written)?;
             Ok(Variable {
@@ -228,7 +254,7 @@ pub(super) fn assign(
             Ok(())
         }
         Holder::Row(fields) if value == Value::Null => {
-            fields.iter_mut().for_each(|field| field.value = Value::Null);
+            fields.clear();
             Ok(())
         }
         Holder::Record(held) if value == Value::Null => {
@@ -276,24 +302,31 @@ pub(super) fn null_value(name: &str) -> Error {
 
 /// Gives a record or a row what another one holds.
 pub(super) fn assign_record(ctx: &StatementContext, holder: &mut Holder, other: Holder) -> Result<()> {
-    let (Holder::Row(fields) | Holder::Record(Some(fields))) = other else {
-        if let Holder::Record(held) = holder {
-            *held = None;
-            return Ok(());
+    match (holder, other) {
+        (Holder::Record(held), Holder::Row(fields) | Holder::Record(Some(fields))) => {
+            *held = Some(fields);
+            Ok(())
         }
-        return assign_row(ctx, holder, &[], None);
-    };
-    if let Holder::Record(held) = holder {
-        *held = Some(fields);
-        return Ok(());
+        (Holder::Record(held), _) => {
+            *held = None;
+            Ok(())
+        }
+        (holder, Holder::Row(fields) | Holder::Record(Some(fields))) if !fields.is_null => {
+            let columns = fields.all.iter();
+            let columns = columns.map(|field| (field.name.clone(), field.ty.clone()));
+            let columns: Vec<(String, SqlType)> = columns.collect();
+            let values = fields.all.into_iter().map(|field| field.value);
+            assign_row(ctx, holder, &columns, Some(values.collect()))
+        }
+        (Holder::Row(fields), _) => {
+            fields.clear();
+            Ok(())
+        }
+        (Holder::Scalar { .. }, _) => Err(Error::internal("a row for a scalar")),
     }
-    let columns = fields.iter().map(|field| (field.name.clone(), field.ty.clone()));
-    let columns: Vec<(String, SqlType)> = columns.collect();
-    let values = fields.into_iter().map(|field| field.value);
-    assign_row(ctx, holder, &columns, Some(values.collect()))
 }
 
-/// Gives a record the columns of a row; `None`: of no row.
+/// Gives a record the columns of a row; `None`: of no row, of which it has NULLs, and is not NULL itself.
 pub(super) fn assign_row(
     ctx: &StatementContext,
     holder: &mut Holder,
@@ -308,13 +341,17 @@ pub(super) fn assign_row(
                 ty: ty.clone(),
                 value,
             });
-            *held = Some(fields.collect());
+            *held = Some(Fields {
+                all: fields.collect(),
+                is_null: false,
+            });
             Ok(())
         }
         Holder::Row(fields) => {
+            fields.is_null = false;
             let values = row.unwrap_or_default();
             let mut given = values.into_iter().zip(columns);
-            for field in fields {
+            for field in &mut fields.all {
                 field.value = match given.next() {
                     Some((value, (_, ty))) => assigned(ctx, value, ty, &field.ty)?,
                     None => Value::Null,
