@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::shown_names::{shown_expression, shown_printed, shown_query};
-use crate::catalog::Deferral;
+use crate::catalog::{Deferral, TEMPORARY_ALIAS, is_temporary_schema};
 use crate::parse::fetch_first;
 use crate::parse::from_forms;
 use crate::parse::quoting::{qualified, quote_ident, quote_literal};
@@ -21,7 +21,7 @@ pub(crate) fn index_definition(
     (with_schema, pretty): (bool, bool),
 ) -> String {
     let table = if with_schema {
-        qualified(&relation.schema, &relation.name)
+        qualified_table(relation)
     } else {
         quote_ident(&relation.name)
     };
@@ -163,6 +163,24 @@ pub(crate) fn get_indexdef(
     }
 }
 
+/// The name of a table with its schema: a session's own temporary ones are found by `pg_temp`.
+pub(crate) fn qualified_table(relation: &UserRelation) -> String {
+    match is_temporary_schema(&relation.schema) {
+        true => qualified(TEMPORARY_ALIAS, &relation.name),
+        false => qualified(&relation.schema, &relation.name),
+    }
+}
+
+/// What the domains of information_schema ask of their values, by the oid of the constraint; and without parentheses that are not needed.
+const SYSTEM_CHECKS: [(i64, &str, &str); 2] = [
+    (13222, "(VALUE >= 0)", "VALUE >= 0"),
+    (
+        13235,
+        "((VALUE)::text = ANY ((ARRAY['YES'::character varying, 'NO'::character varying])::text[]))",
+        "VALUE::text = ANY (ARRAY['YES'::character varying, 'NO'::character varying]::text[])",
+    ),
+];
+
 /// pg_get_constraintdef; `pretty`: without parentheses that are not needed. `None`: no such constraint.
 pub(crate) fn get_constraintdef(objects: &Objects, search_path: &[String], oid: i64, pretty: bool) -> Cell {
     if let Some(constraint) = objects.constraint(oid) {
@@ -179,6 +197,9 @@ pub(crate) fn get_constraintdef(objects: &Objects, search_path: &[String], oid: 
         let not_valid = if check.not_valid { " NOT VALID" } else { "" };
         let text = if pretty { &check.pretty_text } else { &check.text };
         return Some(format!("CHECK ({text}){not_valid}"));
+    }
+    if let Some((_, text, pretty_text)) = SYSTEM_CHECKS.iter().find(|check| check.0 == oid) {
+        return Some(format!("CHECK ({})", if pretty { pretty_text } else { text }));
     }
     match objects.find(oid) {
         Some(Found::Index(relation, index)) if index.constraint => {

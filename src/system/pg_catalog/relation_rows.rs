@@ -27,16 +27,19 @@ impl Source<'_> {
         relations.filter(|relation| !self.ctx.is_of_another(&relation.schema))
     }
 
-    /// How many rows a table has, if anybody knows.
-    pub(crate) fn known_row_count(&self, oid: i64) -> Cell {
-        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
-        count.map(u64::to_string)
+    /// How many rows a table has; 0 where nobody knows, as of a table that this transaction has made.
+    pub(crate) fn live_rows(&self, oid: i64) -> Cell {
+        text(self.known_count(oid).copied().unwrap_or(0))
     }
 
     /// pg_class.reltuples: how many rows a relation has; -1 where nobody knows.
     pub(crate) fn row_count(&self, oid: i64) -> String {
-        let count = u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid));
-        count.map_or_else(|| "-1".to_string(), u64::to_string)
+        self.known_count(oid)
+            .map_or_else(|| "-1".to_string(), u64::to_string)
+    }
+
+    fn known_count(&self, oid: i64) -> Option<&u64> {
+        u32::try_from(oid).ok().and_then(|oid| self.row_counts?.get(&oid))
     }
 }
 

@@ -576,7 +576,7 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
             ("relid", text(table.oid)),
             ("schemaname", text(&table.schema)),
             ("relname", text(&table.name)),
-            ("n_live_tup", source.known_row_count(table.oid)),
+            ("n_live_tup", source.live_rows(table.oid)),
             ("n_dead_tup", text(0)),
         ]);
     }

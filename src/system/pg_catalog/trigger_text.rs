@@ -1,6 +1,7 @@
 //! Definitions of triggers as SQL text.
 
-use crate::parse::quoting::{qualified, quote_ident};
+use super::ddl_text::qualified_table;
+use crate::parse::quoting::quote_ident;
 use crate::system::catalog_version::objects::{Objects, UserRelation};
 use crate::system::catalog_version::triggers::UserTrigger;
 
@@ -23,7 +24,7 @@ pub(crate) fn get_triggerdef(
     let (relation, trigger) = trigger_of(objects, oid)?;
     let table = match pretty {
         true => objects.relation_display_name(relation.oid, search_path)?,
-        false => qualified(&relation.schema, &relation.name),
+        false => qualified_table(relation),
     };
     let when = trigger.def.when.as_ref().map(|when| match pretty {
         true => format!("WHEN ({}) ", when.pretty_text),
