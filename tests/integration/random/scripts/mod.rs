@@ -7,6 +7,7 @@
 mod definitions;
 mod reads;
 mod tables;
+mod triggers;
 mod writes;
 
 use rand::SeedableRng;
@@ -37,6 +38,9 @@ const CATALOGS: &str = "
     FROM pg_constraint WHERE connamespace = 'r'::regnamespace AND conrelid <> 0
     UNION ALL SELECT indexname, regexp_replace(indexdef, '[(](c[0-9]+)[)]::integer', '\\1', 'g'), null, null, null, null FROM pg_indexes WHERE schemaname = 'r'
     UNION ALL
+    SELECT tgrelid::regclass || ':' || tgname, tgenabled::text, pg_get_triggerdef(oid), null, null, null
+    FROM pg_trigger WHERE NOT tgisinternal AND tgfoid IN (SELECT oid FROM pg_proc WHERE pronamespace = 'r'::regnamespace)
+    UNION ALL
     SELECT table_name, check_option, is_updatable, is_insertable_into, null, null
     FROM information_schema.views WHERE table_schema = 'r'";
 
@@ -63,7 +67,7 @@ fn is_of_no_row(ours: &Outcome, theirs: &Outcome) -> bool {
 /// text.
 fn agree(ours: &Outcome, theirs: &Outcome) -> bool {
     let is_of_data = |state: &str| {
-        ["21", "22", "23", "44", "55000"]
+        ["21", "22", "23", "44", "55000", "P0001"]
             .iter()
             .any(|class| state.starts_with(class))
     };

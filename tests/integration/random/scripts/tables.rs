@@ -3,6 +3,8 @@
 use rand::Rng;
 use rand::rngs::StdRng;
 
+use super::triggers::{TRACE, Trigger};
+
 /// A type with values that meet each other often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
@@ -202,6 +204,7 @@ pub(super) struct Table {
 pub(super) struct Script {
     pub(super) statements: Vec<String>,
     pub(super) tables: Vec<Table>,
+    pub(super) triggers: Vec<Trigger>,
     pub(super) in_block: bool,
     /// Of names that must not repeat.
     pub(super) number: u32,
@@ -217,6 +220,7 @@ impl Script {
         Script {
             statements: statements.map(str::to_string).to_vec(),
             tables: Vec::new(),
+            triggers: Vec::new(),
             in_block: false,
             number: 0,
             random,
@@ -225,7 +229,9 @@ impl Script {
 
     /// The names of all that it makes and that can be read.
     pub(super) fn names(&self) -> Vec<String> {
-        self.tables.iter().map(|table| table.name.clone()).collect()
+        let traces = self.triggers.first().map(|_| TRACE.to_string());
+        let tables = self.tables.iter().map(|table| table.name.clone());
+        tables.chain(traces).collect()
     }
 
     pub(super) fn push(&mut self, sql: impl Into<String>) {

@@ -12,7 +12,8 @@ impl Script {
             59..=67 => self.delete(),
             68..=71 => self.merge(),
             72..=75 => self.write_in_with(),
-            76..=86 => self.block_statement(),
+            76..=84 => self.block_statement(),
+            85..=90 => self.trigger_statement(),
             _ => self.read(),
         }
     }
@@ -55,9 +56,9 @@ impl Script {
     }
 
     /// What a statement returns, beside NULLs and values.
-    fn returning(&mut self, table: &Table, alias: &str) -> String {
+    fn returning(&mut self, sql: &str, table: &Table, alias: &str) -> String {
         match self.below(3) {
-            0 => " RETURNING *".to_string(),
+            0 => all_of(sql).to_string(),
             1 => {
                 let column = self.pick(&table.columns);
                 let name = super::tables::qualified(alias, &column.name);
@@ -109,7 +110,7 @@ impl Script {
         if self.chance(35) {
             sql.push_str(&self.on_conflict(&table));
         }
-        let returning = self.returning(&table, "");
+        let returning = self.returning(&sql, &table, "");
         self.push(format!("{sql}{returning}"));
     }
 
@@ -190,7 +191,7 @@ impl Script {
     fn update(&mut self) {
         let table = self.table();
         let sql = self.update_of(&table);
-        let returning = self.returning(&table, "a");
+        let returning = self.returning(&sql, &table, "a");
         self.push(format!("{sql}{returning}"));
     }
 
@@ -214,7 +215,7 @@ impl Script {
     fn delete(&mut self) {
         let table = self.table();
         let sql = self.delete_of(&table);
-        let returning = self.returning(&table, "a");
+        let returning = self.returning(&sql, &table, "a");
         self.push(format!("{sql}{returning}"));
     }
 
@@ -259,6 +260,14 @@ impl Script {
             1 if is_other => self.delete_of(&other),
             _ => format!("SELECT count(*), (SELECT count(*) FROM {}) FROM w", other.name),
         };
-        self.push(format!("WITH w AS ({write} RETURNING *) {rest}"));
+        self.push(format!("WITH w AS ({write}{}) {rest}", all_of(&write)));
+    }
+}
+
+/// RETURNING of all columns: of the target's alone where USING may join several rows to one, of which PostgreSQL gives any.
+fn all_of(sql: &str) -> &'static str {
+    match sql.contains(" USING ") {
+        true => " RETURNING a.*",
+        false => " RETURNING *",
     }
 }
