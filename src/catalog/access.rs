@@ -119,8 +119,10 @@ pub enum Access {
     Lock,
     /// VACUUM and ANALYZE, which pass over what is no table.
     Maintain,
-    /// REINDEX TABLE, CLUSTER.
-    Reorder,
+    /// CLUSTER.
+    Cluster,
+    /// REINDEX TABLE.
+    ReindexTable,
     /// REINDEX INDEX.
     Reindex,
     /// CREATE TABLE … (LIKE …).
@@ -418,8 +420,8 @@ fn check_kind(kind: ObjectKind, name: &str, access: Access) -> Result<()> {
         (Access::CommentColumn | Access::CommentConstraint, _) => Ok(()),
         (Access::Lock, Table | View) => Ok(()),
         (Access::Lock, other) => Err(not_supported(format!("cannot lock relation \"{name}\""), other)),
-        (Access::Reorder, Table | MaterializedView) => Ok(()),
-        (Access::Reorder, _) => Err(other_kind(name, "table or materialized view")),
+        (Access::Cluster | Access::ReindexTable, Table | MaterializedView) => Ok(()),
+        (Access::Cluster | Access::ReindexTable, _) => Err(other_kind(name, "table or materialized view")),
         (Access::Reindex, Index) => Ok(()),
         (Access::Reindex, _) => Err(other_kind(name, "index")),
         (Access::Like, Table | View | MaterializedView) => Ok(()),

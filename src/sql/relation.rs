@@ -49,7 +49,7 @@ fn check_at_rest(ctx: &StatementContext, found: Object<'_>, access: Access) -> R
         Access::Drop(ObjectKind::Index) => "DROP INDEX",
         Access::Truncate => "TRUNCATE",
         Access::CreateIndex => "CREATE INDEX",
-        Access::Reorder => "CLUSTER",
+        Access::Cluster => "CLUSTER",
         _ => return Ok(()),
     };
     let (oid, is_asked) = match found {

@@ -131,7 +131,7 @@ fn reindex(
             invalid
         }
         ReindexOf::Table => match targets.first() {
-            Some(target) => in_one(&*table(ctx, &target.name, Access::Reorder)?),
+            Some(target) => in_one(&*table(ctx, &target.name, Access::ReindexTable)?),
             None => None,
         },
         ReindexOf::Schema(name) => {
@@ -169,7 +169,7 @@ fn cluster(ctx: &StatementContext, targets: &[UpkeepTarget], index: Option<&str>
     let Some(target) = targets.first() else {
         return forbid_block(ctx, "CLUSTER");
     };
-    let table = table(ctx, &target.name, Access::Reorder)?;
+    let table = table(ctx, &target.name, Access::Cluster)?;
     if let Some(index) = index {
         check_cluster_index(&table, index)?;
     }
