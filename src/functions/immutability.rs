@@ -61,7 +61,7 @@ fn asks_settings(name: &str, arguments: &[SqlType], returns: &SqlType) -> bool {
     STABLE.contains(&name) || is_of_server || has_instant && !is_free
 }
 
-/// Whether a cast reads neither the session's time zone nor the form of its dates.
+/// Whether a cast reads neither the session's time zone nor the form of its dates, nor labels, which may be renamed.
 pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
     let is_instant = |ty: &SqlType| matches!(ty, SqlType::TimestampTz(_));
     let is_datetime = |ty: &SqlType| {
@@ -74,7 +74,9 @@ pub fn is_immutable_cast(from: &SqlType, to: &SqlType) -> bool {
                 | SqlType::Interval(_)
         )
     };
+    let is_label = |ty: &SqlType| matches!(ty.innermost(), SqlType::Enum(_));
     match (from, to) {
+        _ if is_label(from) != is_label(to) => *from == SqlType::Unknown,
         (SqlType::Array(from), SqlType::Array(to)) => is_immutable_cast(from, to),
         (SqlType::Array(item), _) | (_, SqlType::Array(item)) => !is_datetime(item),
         _ => from == to || !is_instant(from) && !is_instant(to) && is_datetime(from) == is_datetime(to),
