@@ -32,10 +32,6 @@ pub(super) struct CursorSetup {
 }
 
 /// What executing a statement gave.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one a statement, which moves it once: less than an allocation"
-)]
 pub(super) enum Ran {
     Outcome(Outcome),
     Opened(OpenedCursor),

@@ -191,7 +191,7 @@ impl Connection {
             listening,
         };
         let ended = match connection.greet(&startup, process_id, secret).await {
-            Ok(()) => connection.serve_messages().await,
+            Ok(()) => Box::pin(connection.serve_messages()).await,
             Err(error) => Err(error),
         };
         // A transaction that is open is forgotten with the session, and its snapshot with it.
