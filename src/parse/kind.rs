@@ -19,6 +19,9 @@ pub enum StatementKind {
     Write(Write),
 }
 
+/// As messages name it.
+const TRUNCATE: &str = "TRUNCATE TABLE";
+
 /// A statement that writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Write {
@@ -31,6 +34,11 @@ pub struct Write {
 }
 
 impl Write {
+    /// Whether the catalog is another one behind it: what TRUNCATE empties is stored anew.
+    pub fn changes_catalog(&self) -> bool {
+        self.is_definition() || self.name == TRUNCATE
+    }
+
     /// Whether it changes definitions, not rows.
     pub fn is_definition(&self) -> bool {
         let of_rows = [
@@ -41,7 +49,7 @@ impl Write {
             "DELETE",
             "MERGE",
             "COPY FROM",
-            "TRUNCATE TABLE",
+            TRUNCATE,
         ];
         !of_rows.contains(&self.name.as_str())
     }
@@ -63,7 +71,7 @@ impl StatementKind {
             Statement::Update(_) => writes("UPDATE"),
             Statement::Delete(_) => removes("DELETE", false),
             Statement::Merge(_) => writes("MERGE"),
-            Statement::Truncate(_) => removes("TRUNCATE TABLE", true),
+            Statement::Truncate(_) => removes(TRUNCATE, true),
             Statement::Drop { object_type, .. } => removes(&format!("DROP {object_type}"), true),
             Statement::AlterTable(alter) => StatementKind::Write(Write {
                 name: altered_kind(alter).tag().to_string(),

@@ -7,10 +7,12 @@ use arrow::datatypes::Schema;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
+use crate::catalog::Catalog;
 use crate::error::Raised;
 use crate::functions::value_array::array_of;
 use crate::parse::command::{Command, Modes};
 use crate::parse::definition::UpkeepKind;
+use crate::parse::kind::Write;
 use crate::parse::{ParsedStatement, StatementKind};
 use crate::query::CursorRows;
 use crate::scan::{OutputColumn, Rows, RowsStream};
@@ -89,6 +91,8 @@ pub(in crate::sql) async fn run_statement(
     statement: &Arc<Statement>,
 ) -> Result<Ran> {
     let parsed = &statement.parsed;
+    // A function that the statement before has called may have changed them.
+    see_definitions(ctx).await?;
     if let Some(changed) = ctx.settings.with_requested() {
         ctx.settings = Arc::new(changed);
     }
@@ -115,7 +119,8 @@ pub(in crate::sql) async fn run_statement(
     if write.is_some() {
         ctx.txn.settle().await?;
     }
-    if parsed.kind.write().is_some_and(|write| write.is_definition()) || parsed.command.is_some() {
+    let changes_catalog = parsed.kind.write().is_some_and(Write::changes_catalog);
+    if changes_catalog || parsed.command.is_some() {
         see_definitions(ctx).await?;
     }
     match outcome {
@@ -170,6 +175,7 @@ pub(in crate::sql) async fn open_statement(
     let parsed = &statement.parsed;
     let is_query = matches!(parsed.ast, ast::Statement::Query(_)) && parsed.command.is_none();
     if is_query && parsed.kind.write().is_none() {
+        see_definitions(ctx).await?;
         let run = run_context(ctx, parsed);
         return Box::pin(open_cursor(&run, statement)).await;
     }
@@ -190,7 +196,8 @@ pub(in crate::sql) async fn open_statement(
 
 /// The catalog as the transaction has it by now.
 pub(in crate::sql) async fn see_definitions(ctx: &mut StatementContext) -> Result<()> {
-    *ctx = ctx.clone().seeing_definitions().await?;
+    let catalog = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
+    ctx.catalog = catalog;
     Ok(())
 }
 
