@@ -94,10 +94,12 @@ impl Reading {
         }
         let bytes_max = ctx.settings.message_bytes_max;
         let parser = Parser::new(&plan, &options, ctx.format_settings(), bytes_max);
+        let references = References::default();
+        plan.enter(ctx, &references);
         Ok(Reading {
             block: Vec::new(),
             parsing: Parsing::Here(Box::new(parser)),
-            references: References::default(),
+            references,
             awaits_header: format.header != CopyHeader::Absent,
             held: HeldBytes::new(Arc::clone(&ctx.memory)),
             copying: ctx.session.copy.begin(CopyProgress::new(

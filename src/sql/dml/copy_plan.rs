@@ -131,6 +131,11 @@ impl CopyPlan {
         }
     }
 
+    /// Its statement writes to the table from now on.
+    pub(crate) fn enter(&self, ctx: &StatementContext, references: &References) {
+        references.write_to(ctx, &self.target.table);
+    }
+
     /// The table's oid.
     pub(crate) fn table_oid(&self) -> u32 {
         self.target.table.oid()
