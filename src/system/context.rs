@@ -121,9 +121,15 @@ impl StatementContext {
     }
 
     /// The statement with the catalog as its transaction sees it now: the statement itself has changed it.
-    pub async fn seeing_definitions(self) -> Result<StatementContext> {
-        let catalog = Catalog::load(&self.txn, Some(Arc::clone(&self.catalog))).await?;
-        Ok(StatementContext { catalog, ..self })
+    pub async fn seeing_definitions(mut self) -> Result<StatementContext> {
+        self.see_definitions().await?;
+        Ok(self)
+    }
+
+    /// Takes the catalog as its transaction sees it now: one get where nothing changed.
+    pub async fn see_definitions(&mut self) -> Result<()> {
+        self.catalog = Catalog::load(&self.txn, Some(Arc::clone(&self.catalog))).await?;
+        Ok(())
     }
 
     /// The same statement at the newest snapshot, whatever its transaction keeps, with the catalog as it is there: what it writes must be

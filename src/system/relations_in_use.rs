@@ -1,5 +1,6 @@
-//! `RelationsInUse`: the tables that running statements and open cursors of a session read or write, and indexes that they keep, while other statements of it run: those
-//! of functions and triggers, and those between FETCHes. What such a statement may not change under them asks here.
+//! `RelationsInUse`: the tables that running statements and open cursors of a session read or write, and indexes that they keep, while
+//! other statements of it run: those of functions and triggers, and those between FETCHes. What such a statement may not change under
+//! them asks here.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

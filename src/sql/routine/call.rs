@@ -13,7 +13,6 @@ use crate::functions::value_array::array_of;
 use crate::query::{concrete_type, known_types, plan_procedure_call, run_once};
 use crate::scan::{OutputColumn, Rows};
 use crate::sql::Outcome;
-use crate::sql::routine_run::statement_run::see_definitions;
 use crate::sql::routine_run::{element_of, inner_context};
 use crate::system::{RoutineCall, StatementContext};
 use crate::txn::Savepoint;
@@ -149,7 +148,7 @@ pub(in crate::sql) async fn execute_block(
         transaction_control: ctx.transaction_control.clone(),
         ..inner_context(ctx)
     };
-    see_definitions(&mut inner).await?;
+    inner.see_definitions().await?;
     let ran = crate::sql::plpgsql::run_block(inner, code).await;
     ran.inspect_err(|_| undo_to(ctx, savepoint))?;
     Ok(Outcome::Done {

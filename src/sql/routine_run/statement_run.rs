@@ -7,7 +7,6 @@ use arrow::datatypes::Schema;
 use futures::{StreamExt, TryStreamExt};
 use sqlparser::ast;
 
-use crate::catalog::Catalog;
 use crate::error::Raised;
 use crate::functions::value_array::array_of;
 use crate::parse::command::{Command, Modes};
@@ -92,7 +91,7 @@ pub(in crate::sql) async fn run_statement(
 ) -> Result<Ran> {
     let parsed = &statement.parsed;
     // A function that the statement before has called may have changed them.
-    see_definitions(ctx).await?;
+    ctx.see_definitions().await?;
     if let Some(changed) = ctx.settings.with_requested() {
         ctx.settings = Arc::new(changed);
     }
@@ -121,7 +120,7 @@ pub(in crate::sql) async fn run_statement(
     }
     let changes_catalog = parsed.kind.write().is_some_and(Write::changes_catalog);
     if changes_catalog || parsed.command.is_some() {
-        see_definitions(ctx).await?;
+        ctx.see_definitions().await?;
     }
     match outcome {
         Outcome::Rows { columns, stream } => Ok(Ran {
@@ -175,7 +174,7 @@ pub(in crate::sql) async fn open_statement(
     let parsed = &statement.parsed;
     let is_query = matches!(parsed.ast, ast::Statement::Query(_)) && parsed.command.is_none();
     if is_query && parsed.kind.write().is_none() {
-        see_definitions(ctx).await?;
+        ctx.see_definitions().await?;
         let run = run_context(ctx, parsed);
         return Box::pin(open_cursor(&run, statement)).await;
     }
@@ -192,13 +191,6 @@ pub(in crate::sql) async fn open_statement(
         in_use: None,
         rows: CursorRows::Stream(ran.rows.into_stream()),
     })
-}
-
-/// The catalog as the transaction has it by now.
-pub(in crate::sql) async fn see_definitions(ctx: &mut StatementContext) -> Result<()> {
-    let catalog = Catalog::load(&ctx.txn, Some(Arc::clone(&ctx.catalog))).await?;
-    ctx.catalog = catalog;
-    Ok(())
 }
 
 impl Ran {
