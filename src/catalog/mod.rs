@@ -144,8 +144,8 @@ pub use split_options::SplitOptions;
 pub use stored_query::{PrintedQuery, RELATION_BEGINS, RELATION_ENDS, StoredQuery};
 pub use table_cache::TableCache;
 pub use table_def::{
-    COLUMNS_MAX, ColumnDef, ColumnDefault, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn,
-    NO_SEQUENCE, Rekeying, TableDef, Unverified,
+    COLUMNS_MAX, ColumnDef, ColumnDefault, Deferral, IndexBuckets, IndexDef, IndexExpression, IndexTerms,
+    KeyColumn, NO_SEQUENCE, Rekeying, TERM_SOURCES_MAX, TableDef, TermSource, Unverified,
 };
 pub use table_options::{
     BUCKETS_MAX, OnCommit, TABLE_OPTIONS, TableOption, TableOptions, Values, Verdict, WILDCARD_COLUMN,

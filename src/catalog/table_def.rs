@@ -1,5 +1,6 @@
 //! `TableDef`: one table's record: columns, primary key, options. Serialized as the value of `Keyspace::Relation`.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
+use crate::codec::terms::TermClass;
 use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
@@ -172,6 +174,9 @@ pub struct IndexDef {
     /// BUCKETS: its first column is computed for it, and says in which of so many buckets an entry stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<IndexBuckets>,
+    /// It is inverted: its last column stands for the terms of others, of which a row has an entry each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<IndexTerms>,
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
     /// NULLS NOT DISTINCT: two rows of a unique index are equal where both have NULL.
@@ -240,6 +245,30 @@ pub struct IndexBuckets {
     pub count: u16,
 }
 
+/// What an inverted index has entries of.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct IndexTerms {
+    /// The hidden column of type bytea that stands for a term in the index's key. No row has a value of it.
+    pub column: ColumnId,
+    /// Whose terms, in the order in which the statement names them; at most [`TERM_SOURCES_MAX`].
+    pub sources: Vec<TermSource>,
+}
+
+/// A column, or an expression's hidden column, whose terms an index has.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct TermSource {
+    /// The column.
+    pub column: ColumnId,
+    /// How its values are taken apart.
+    pub class: TermClass,
+    /// The operator class, where it was named and is not the type's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub named: Option<String>,
+}
+
+/// Sources of an index of terms at most: PostgreSQL's limit. A stored term begins with its source's place.
+pub const TERM_SOURCES_MAX: usize = 32;
+
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -260,25 +289,47 @@ impl IndexDef {
     pub fn has_column(&self, id: ColumnId) -> bool {
         self.columns.iter().any(|column| column.column == id)
     }
-    /// The columns whose values its entries hold: those it sorts by, then those it includes.
+    /// The columns that its entries are made of: those it sorts by, those it includes, and those whose terms it has.
     pub fn held_columns(&self) -> impl Iterator<Item = ColumnId> {
         let sorted = self.columns.iter().map(|column| column.column);
-        sorted.chain(self.include.iter().copied())
+        sorted
+            .chain(self.include.iter().copied())
+            .chain(self.term_sources().map(|source| source.column))
+    }
+    /// Whose terms it has, where it is inverted.
+    pub fn term_sources(&self) -> impl Iterator<Item = &TermSource> {
+        self.terms.iter().flat_map(|terms| &terms.sources)
     }
     /// Whether it is over columns that users declared, and of all rows: what a constraint may rest on.
     pub fn is_plain(&self) -> bool {
-        self.expressions.is_empty() && self.predicate.is_none() && self.buckets.is_none()
+        self.expressions.is_empty()
+            && self.predicate.is_none()
+            && self.buckets.is_none()
+            && self.terms.is_none()
     }
-    /// The columns that are computed for it: its bucket's, those of its expressions and of its condition.
+    /// The columns that it brought: its bucket's, those of its expressions, of its condition and of its terms.
     pub fn computed_columns(&self) -> impl Iterator<Item = ColumnId> {
         let expressions = self.expressions.iter().chain(&self.predicate);
         let buckets = self.buckets.iter().map(|buckets| buckets.column);
-        expressions.map(|expression| expression.column).chain(buckets)
+        let terms = self.terms.iter().map(|terms| terms.column);
+        expressions
+            .map(|expression| expression.column)
+            .chain(buckets)
+            .chain(terms)
     }
-    /// The columns that it sorts by, but for those of its buckets and its condition, which come first.
-    pub fn shown_columns(&self) -> &[KeyColumn] {
+    /// The columns that it is over as it was written: without those of its buckets and its condition, which come first, and if it is
+    /// inverted those whose terms it has.
+    pub fn shown_columns(&self) -> Cow<'_, [KeyColumn]> {
+        if let Some(terms) = &self.terms {
+            let source = |source: &TermSource| KeyColumn {
+                column: source.column,
+                descending: false,
+                nulls_first: false,
+            };
+            return terms.sources.iter().map(source).collect();
+        }
         let unseen = usize::from(self.buckets.is_some()) + usize::from(self.predicate.is_some());
-        self.columns.get(unseen..).unwrap_or_default()
+        Cow::Borrowed(self.columns.get(unseen..).unwrap_or_default())
     }
     /// Whether every write keeps its entries.
     pub fn is_kept(&self) -> bool {

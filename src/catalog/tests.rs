@@ -61,6 +61,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
             include: Vec::new(),
             unique: true,
             nulls_not_distinct: false,
+            terms: None,
             constraint: true,
             deferral: None,
             built: true,

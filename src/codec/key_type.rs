@@ -40,7 +40,7 @@ pub fn check_key_type(ty: &SqlType, column: &str) -> Result<()> {
         }
         SqlType::Record(_) => "rows have no place in a key; use one column for each of theirs",
         SqlType::Array(_) | SqlType::Int2Vector => {
-            "arrays have no place in a key; use one column for each element"
+            "arrays have no place in a key; use one column for each element, or find them by their items: CREATE INDEX ... USING gin"
         }
         SqlType::Name | SqlType::InternalChar | SqlType::Regclass | SqlType::Catalog(_) => {
             "it is a type of the system catalogs; use text or bigint"

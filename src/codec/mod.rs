@@ -135,6 +135,7 @@ pub mod large_object;
 pub mod row;
 mod stored_scalar;
 mod stored_value;
+pub mod terms;
 pub mod version;
 
 /// A sorted half-open range of keys: `start` inclusive, `end` exclusive; `None` is the end of the keyspace.

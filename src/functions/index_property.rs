@@ -1,11 +1,8 @@
-//! `pg_index_column_has_property` and its kin: what indexes, which are all B-trees to the catalogs, can do.
+//! `pg_index_column_has_property` and its kin: what indexes, which are `btree` or `gin` to the catalogs, can do.
 
 use super::{FunctionDef, T};
 use crate::system::catalog_version::objects::Found;
-use crate::system::pg_catalog::CatalogContext;
-
-/// The oid of the access method `btree`.
-const BTREE: i64 = 403;
+use crate::system::pg_catalog::{BTREE, CatalogContext, GIN};
 
 pub(super) static FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("pg_indexam_has_property", &[T::Oid, T::Text], T::Bool, |b| {
@@ -25,6 +22,19 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     ),
 ];
 
+/// What may be asked of a column that is in no order.
+const IN_COLUMNS: [&str; 9] = [
+    "asc",
+    "desc",
+    "nulls_first",
+    "nulls_last",
+    "orderable",
+    "distance_orderable",
+    "returnable",
+    "search_array",
+    "search_nulls",
+];
+
 fn method_can(method: i64, property: &str) -> Option<bool> {
     let known = [
         "can_order",
@@ -33,17 +43,24 @@ fn method_can(method: i64, property: &str) -> Option<bool> {
         "can_exclude",
         "can_include",
     ];
-    (method == BTREE && known.contains(&property.to_ascii_lowercase().as_str())).then_some(true)
+    let property = property.to_ascii_lowercase();
+    let is_known = known.contains(&property.as_str());
+    let answer = match method {
+        BTREE => Some(true),
+        GIN => Some(property == "can_multi_col"),
+        _ => None,
+    };
+    answer.filter(|_| is_known)
 }
 
 fn index_can(catalog: &CatalogContext, index: i64, property: &str) -> Option<bool> {
     let known = ["clusterable", "index_scan", "bitmap_scan", "backward_scan"];
-    let Some(Found::Index(..)) = catalog.objects().find(index) else {
+    let Some(Found::Index(_, index)) = catalog.objects().find(index) else {
         return None;
     };
-    known
-        .contains(&property.to_ascii_lowercase().as_str())
-        .then_some(true)
+    let property = property.to_ascii_lowercase();
+    let is_known = known.contains(&property.as_str());
+    is_known.then_some(!index.is_inverted || property == "bitmap_scan")
 }
 
 /// Columns of INCLUDE are returned, and have no order.
@@ -56,7 +73,11 @@ fn column_can(catalog: &CatalogContext, index: i64, column: i32, property: &str)
     if key.is_none() && at >= index.keys.len() + index.included.len() {
         return None;
     }
-    match (property.to_ascii_lowercase().as_str(), key) {
+    let property = property.to_ascii_lowercase();
+    if index.is_inverted {
+        return IN_COLUMNS.contains(&property.as_str()).then_some(false);
+    }
+    match (property.as_str(), key) {
         ("returnable", _) => Some(true),
         ("distance_orderable", _) => Some(false),
         ("orderable", key) => Some(key.is_some()),

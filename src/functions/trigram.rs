@@ -1,9 +1,10 @@
-//! Similarity of texts by their trigrams, as pg_trgm has it: words in lower case with two blanks before and one behind, cut into threes.
+//! Similarity of texts by their trigrams, as pg_trgm has it.
 
 use std::collections::BTreeSet;
 
 use super::definition::{FunctionDef, T};
 use crate::error::Limit;
+use crate::types::trigram::{TrigramWord, words};
 use crate::{Error, Result};
 
 /// The longest text that is cut up.
@@ -25,27 +26,10 @@ pub(super) const FUNCTIONS: &[FunctionDef] = &[
     FunctionDef::new("show_limit", &[], T::Float4, |b| b.map0(|| 0.3f32)).stable(),
 ];
 
-/// The words of a text, in lower case, with the blanks around them.
-fn words(text: &str) -> impl Iterator<Item = Vec<char>> {
-    let lower = text.to_lowercase();
-    let words: Vec<Vec<char>> = lower
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(|word| [' ', ' '].into_iter().chain(word.chars()).chain([' ']).collect())
-        .collect();
-    words.into_iter()
-}
-
 /// The trigrams of a text, each once, in order. Errors: 54000 for a text too long.
 fn trigrams(text: &str) -> Result<BTreeSet<String>> {
     check(text)?;
-    Ok(words(text)
-        .flat_map(|word| {
-            word.windows(3)
-                .map(|three| three.iter().collect())
-                .collect::<Vec<String>>()
-        })
-        .collect())
+    Ok(words(text).iter().flat_map(TrigramWord::trigrams).collect())
 }
 
 fn check(text: &str) -> Result<()> {
@@ -78,7 +62,7 @@ fn word_similarity(one: &str, other: &str, whole_words: bool) -> Result<f32> {
     let mut ends = Vec::new();
     let mut runs: Vec<String> = Vec::new();
     for word in words(other) {
-        runs.extend(word.windows(3).map(|three| three.iter().collect::<String>()));
+        runs.extend(word.trigrams());
         ends.push(runs.len());
     }
     let starts: Vec<usize> = match whole_words {

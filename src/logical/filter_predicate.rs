@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, TimeUnit};
 
-use super::network_predicate;
+use super::literal::literal;
+use super::{network_predicate, wanted_terms};
 use crate::catalog::TableDef;
 use crate::functions::cast::CAST_NAME;
 use crate::functions::compare::{CITEXT_KEY_NAME, FLOAT_ORDER_NAME, NUMERIC_KEY_NAME, TRIM_CHAR_NAME};
@@ -42,6 +43,10 @@ struct Operand<'a> {
 
 impl Converter<'_> {
     fn condition(&self, expr: &Expr) -> Predicate {
+        wanted_terms::with_terms(self.condition_alone(expr), expr, self.table)
+    }
+
+    fn condition_alone(&self, expr: &Expr) -> Predicate {
         match expr {
             Expr::Alias(alias) => self.condition(&alias.expr),
             Expr::Literal(ScalarValue::Boolean(truth), _) => Predicate::Constant(*truth),
@@ -486,16 +491,6 @@ impl Operand<'_> {
             }
             _ => return None,
         })
-    }
-}
-
-/// The constant that an expression is, under casts that nobody has folded but that change nothing.
-fn literal(expr: &Expr) -> Option<&ScalarValue> {
-    match expr {
-        Expr::Literal(value, _) => Some(value),
-        Expr::Alias(alias) => literal(&alias.expr),
-        Expr::Cast(cast) => literal(&cast.expr).filter(|value| value.data_type() == cast.ty),
-        _ => None,
     }
 }
 

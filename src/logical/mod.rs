@@ -11,6 +11,7 @@ pub mod filter_predicate;
 pub(crate) mod full_scan_rule;
 pub(crate) mod likely;
 pub(crate) mod limit_counts;
+mod literal;
 pub mod lookup_join;
 mod network_predicate;
 pub(crate) mod open_moments;
@@ -24,6 +25,7 @@ pub(crate) mod sargable;
 pub(crate) mod semi_join_order;
 pub mod stored_table;
 mod unique_columns;
+mod wanted_terms;
 pub mod work_table;
 
 pub(crate) use filter_predicate::whole_text;

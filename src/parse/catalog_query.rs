@@ -17,7 +17,7 @@ const INDEX_QUERY: &str = "SELECT n.nspname AS table_schema, t.relname AS data_t
     WHEN i.indisready THEN 'BUILDING' ELSE 'DISABLED' END AS index_state, \
     CASE WHEN i.indisvalid OR i.indcheckxmin THEN 'DONE' WHEN NOT i.indisready THEN NULL ELSE coalesce(p.tuples_done, 0)::text || ' rows' END AS index_progress, \
     CASE WHEN i.indisprimary THEN 'PRIMARY' WHEN i.indisunique THEN 'UNIQUE' ELSE 'SECONDARY' END AS index_type, \
-    substring(pg_get_indexdef(i.indexrelid) from 'USING btree \\((.*?)\\)(?: INCLUDE \\(| WITH \\(| WHERE |$)') AS index_column, \
+    substring(pg_get_indexdef(i.indexrelid) from 'USING \\w+? \\((.*?)\\)(?: INCLUDE \\(| WITH \\(| WHERE |$)') AS index_column, \
     substring(pg_get_indexdef(i.indexrelid) from 'INCLUDE \\((.*?)\\)') AS index_include \
     FROM pg_catalog.pg_index i JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid \
     JOIN pg_catalog.pg_class t ON t.oid = i.indrelid JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace \

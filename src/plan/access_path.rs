@@ -7,6 +7,7 @@ use super::key_order::KeyOrder;
 use super::key_shape::KeyShape;
 use super::merge::{self, Merge};
 use super::readable;
+use super::term_sets::TermSets;
 use super::wanted::OrderColumn;
 use crate::catalog::{IndexDef, TableDef};
 use crate::codec::keyspace::IndexId;
@@ -30,6 +31,8 @@ pub enum AccessClass {
         /// The whole key, for want of any filter.
         whole: bool,
     },
+    /// The rows under terms of an inverted index.
+    TermScan(TermSets),
     /// One path after the other, none of which gives a row that one before it gives. The path itself is of no key and leaves
     /// nothing to check.
     Union {
@@ -94,7 +97,8 @@ impl AccessPath {
             (!is_empty).then_some(range)
         };
         let class = match &mut self.class {
-            AccessClass::Empty => return,
+            // Nobody walks along an index.
+            AccessClass::Empty | AccessClass::TermScan(_) => return,
             AccessClass::MultiGet { keys } => return keys.retain(|key| **key > *after),
             AccessClass::Union { parts } => return parts.iter_mut().for_each(|part| part.keep_behind(after)),
             AccessClass::RangeScan { ranges, .. } => AccessClass::RangeScan {
@@ -276,7 +280,10 @@ impl AccessPath {
     /// The ranges that are walked, sorted; `None` when nothing is, or keys are fetched.
     pub fn ranges(&self) -> Option<&[KeyRange]> {
         match &self.class {
-            AccessClass::Empty | AccessClass::MultiGet { .. } | AccessClass::Union { .. } => None,
+            AccessClass::Empty
+            | AccessClass::MultiGet { .. }
+            | AccessClass::TermScan(_)
+            | AccessClass::Union { .. } => None,
             AccessClass::RangeScan { ranges, .. } => Some(ranges),
             AccessClass::FullScan { range } | AccessClass::SmallScan { range, .. } => {
                 Some(std::slice::from_ref(range))
@@ -302,6 +309,7 @@ impl AccessPath {
             AccessClass::RangeScan { .. } => "Range Scan",
             AccessClass::FullScan { .. } => "Full Scan",
             AccessClass::SmallScan { .. } => "Small Scan",
+            AccessClass::TermScan(_) => "Term Scan",
             AccessClass::Union { .. } => "Union",
         }
     }
@@ -334,6 +342,7 @@ impl AccessPath {
         match &self.class {
             AccessClass::MultiGet { keys } => readable::keys(&self.table, &shape, keys),
             AccessClass::RangeScan { ranges, whole: false } => readable::ranges(&self.table, &shape, ranges),
+            AccessClass::TermScan(terms) => readable::terms(&self.table, self.key(), terms),
             AccessClass::Empty
             | AccessClass::RangeScan { .. }
             | AccessClass::FullScan { .. }
@@ -358,6 +367,7 @@ impl AccessPath {
             AccessClass::RangeScan { .. }
             | AccessClass::FullScan { .. }
             | AccessClass::SmallScan { .. }
+            | AccessClass::TermScan(_)
             | AccessClass::Union { .. } => false,
         }
     }
@@ -370,8 +380,9 @@ pub(super) fn covers(
     columns: &[usize],
     residual: Option<&Predicate>,
 ) -> bool {
-    // Of no column at all it is still asked whether the row is there, which an entry does not tell where rows may be over.
-    if key.id != 0 && table.options.expiry.may_be_over() {
+    // Of no column at all it is still asked whether the row is there, which an entry does not tell where rows may be over. Where it is
+    // inverted a row has several.
+    if key.id != 0 && (table.options.expiry.may_be_over() || key.terms.is_some()) {
         return false;
     }
     let is_covered = |column: &usize| table.is_covered(key, *column);

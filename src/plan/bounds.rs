@@ -53,6 +53,7 @@ pub(crate) fn bounds_column(predicate: &Predicate, wanted: bool, column: FirstCo
             truth,
             negated,
         } => truth_test_bounds(child, *truth, *negated != wanted, column),
+        Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => !wanted,
         Predicate::Opaque { .. } => false,
     }
 }

@@ -114,6 +114,7 @@ impl Builder<'_> {
     fn cover(&self, predicate: &Predicate, wanted: bool) -> Cover {
         match predicate {
             Predicate::Constant(truth) => self.constant(*truth == Some(wanted)),
+            Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => self.constant(wanted),
             Predicate::Opaque { .. } => self.loose(),
             Predicate::RowIn { columns, rows } => self.cover(&lower_row_in(columns, rows), wanted),
             Predicate::Not(child) => self.cover(child, !wanted),

@@ -15,9 +15,12 @@ use super::key_shape::KeyShape;
 use super::merge::can_be_merged;
 use super::one_key::one_key;
 use super::rules::{FullScanPolicy, PlanRules};
+use super::term_sets::TermSets;
+use super::terms;
 use super::wanted::Wanted;
 use crate::Error;
 use crate::catalog::{IndexDef, TableDef};
+use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
 use crate::store::KeyRange;
 
 /// What one key offers.
@@ -55,6 +58,8 @@ pub(super) enum Reach {
     TooManyKeys(u128),
     /// These ranges, sorted and disjoint.
     Ranges(Vec<KeyRange>),
+    /// The rows under these terms of an inverted index.
+    Terms(TermSets),
     /// All of it, for there is no condition.
     Everything(KeyRange),
     /// All of it: there is a condition, and it says nothing of the first key column.
@@ -80,6 +85,7 @@ impl<'a> Candidate<'a> {
         let may_be_best = |key: &IndexDef| {
             let mut columns = key.columns.iter();
             key.id == 0
+                || key.terms.is_some()
                 || keys.len() == 1
                 || conditions.is_empty()
                 || columns.any(|column| table.column_index_by_id(column.column).is_some_and(may_bound))
@@ -97,7 +103,10 @@ impl<'a> Candidate<'a> {
         wanted: Wanted<'_>,
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
-        let mut candidate = Candidate::bounded(table, key, conditions, rules)?;
+        let mut candidate = match key.terms.is_some() {
+            true => Candidate::inverted(table, key, conditions, rules)?,
+            false => Candidate::bounded(table, key, conditions, rules)?,
+        };
         let buckets = table
             .few_first_values(key)
             .filter(|values| can_be_merged(*values));
@@ -120,6 +129,36 @@ impl<'a> Candidate<'a> {
         Some(candidate)
     }
 
+    /// What is read of a key, and nothing said of it yet.
+    fn new(key: &'a IndexDef, reach: Reach) -> Candidate<'a> {
+        Candidate {
+            key,
+            reach,
+            residual: None,
+            pinned: Vec::new(),
+            null_free: Vec::new(),
+            derived: Vec::new(),
+            closeness: (0, false),
+            is_ordered: false,
+            is_covering: false,
+        }
+    }
+
+    /// What an inverted index offers. `None`: the conditions ask for no terms.
+    fn inverted(
+        table: &TableDef,
+        key: &'a IndexDef,
+        conditions: &[&Predicate],
+        rules: &PlanRules,
+    ) -> Option<Candidate<'a>> {
+        let offer = terms::offer(table, key, conditions, rows_between(table, conditions, rules))?;
+        let mut candidate = Candidate::new(key, Reach::Terms(offer.terms));
+        (candidate.residual, candidate.pinned) = (offer.residual, offer.pinned);
+        // As closely as one column that is pinned.
+        candidate.closeness = (1, false);
+        Some(candidate)
+    }
+
     /// What it offers, whatever is wanted of the rows.
     fn bounded(
         table: &TableDef,
@@ -130,15 +169,8 @@ impl<'a> Candidate<'a> {
         let derived = derived(table, key, conditions);
         let all: Vec<&Predicate> = conditions.iter().copied().chain(&derived).collect();
         let new = |reach: Reach| Candidate {
-            key,
-            reach,
-            residual: None,
-            pinned: Vec::new(),
-            null_free: Vec::new(),
             derived: derived.clone(),
-            closeness: (0, false),
-            is_ordered: false,
-            is_covering: false,
+            ..Candidate::new(key, reach)
         };
         if let Some(one) = one_key(table, key, &all) {
             let columns = key.columns.iter();
@@ -192,7 +224,10 @@ impl<'a> Candidate<'a> {
 
     /// Whether it reads a part of its key that conditions bound.
     pub(super) fn is_bounded(&self) -> bool {
-        matches!(self.reach, Reach::Nothing | Reach::Keys(_) | Reach::Ranges(_))
+        matches!(
+            self.reach,
+            Reach::Nothing | Reach::Keys(_) | Reach::Ranges(_) | Reach::Terms(_)
+        )
     }
 
     /// How good it is: of two candidates the greater is read.
@@ -201,7 +236,7 @@ impl<'a> Candidate<'a> {
         let class = match &self.reach {
             Reach::Nothing => 4,
             Reach::Keys(_) => 3,
-            Reach::Ranges(_) => 2,
+            Reach::Ranges(_) | Reach::Terms(_) => 2,
             Reach::Everything(_) | Reach::Unbounded(_) => 1,
             Reach::TooManyKeys(_) => 0,
         };
@@ -222,6 +257,31 @@ impl<'a> Candidate<'a> {
             is_primary,
             Reverse(self.key.id),
         )
+    }
+}
+
+/// Between which keys rows stand, without the bytes that say of which table they are, as far as conditions on the primary key's columns tell.
+fn rows_between(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules) -> KeyRange {
+    let whole = KeyRange {
+        start: Vec::new(),
+        end: None,
+    };
+    let Some(Candidate {
+        reach: Reach::Ranges(ranges),
+        ..
+    }) = Candidate::bounded(table, &table.primary_key, conditions, rules)
+    else {
+        return whole;
+    };
+    let (Some(first), Some(last)) = (ranges.first(), ranges.last()) else {
+        return whole;
+    };
+    let prefix = entry_prefix(table.id, table.primary_key.id);
+    let behind_prefix = |key: &[u8]| key.get(ENTRY_PREFIX_BYTES..).map(<[u8]>::to_vec);
+    let end = last.end.as_ref().filter(|end| end.starts_with(&prefix));
+    KeyRange {
+        start: behind_prefix(&first.start).unwrap_or_default(),
+        end: end.and_then(|end| behind_prefix(end)),
     }
 }
 
@@ -248,6 +308,7 @@ fn permitted(
         Reach::Keys(keys) => AccessClass::MultiGet { keys },
         Reach::TooManyKeys(keys) => return Err(Refused::TooManyKeys(keys)),
         Reach::Ranges(ranges) => AccessClass::RangeScan { ranges, whole: false },
+        Reach::Terms(terms) => AccessClass::TermScan(terms),
         Reach::Everything(range) if rules.full_scan != FullScanPolicy::Forbid => AccessClass::RangeScan {
             ranges: vec![range],
             whole: true,
@@ -394,7 +455,7 @@ fn residual(
     let left: Vec<Predicate> = conditions
         .iter()
         .zip(&cover.tight)
-        .filter(|(condition, tight)| !(**tight && guaranteed(condition)))
+        .filter(|(condition, tight)| !(**tight && guaranteed(condition)) && !condition.is_told_beside())
         .map(|(condition, _)| (*condition).clone())
         .collect();
     (!left.is_empty()).then(|| Predicate::all(left))

@@ -35,9 +35,17 @@ pub fn plan_access(
         .collect();
     let keys = readable_keys(table, rules)?;
     let chosen = Candidate::best(table, &keys, &conditions, wanted, rules);
-    let chosen = chosen.ok_or_else(|| {
-        let key = &table.primary_key.name;
-        Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))
+    let chosen = chosen.ok_or_else(|| match keys.as_slice() {
+        [forced] if forced.terms.is_some() => Error::NotInState {
+            message: format!(
+                "index \"{}\" is inverted, and the conditions ask for no terms",
+                forced.name
+            ),
+        },
+        _ => {
+            let key = &table.primary_key.name;
+            Error::internal(format!("key \"{key}\" holds a column that cannot stand in a key"))
+        }
     })?;
     if let Reach::Unbounded(_) = chosen.reach {
         let union = UnionPlan {

@@ -37,6 +37,8 @@ pub(crate) mod predicate;
 mod readable;
 mod refusal;
 mod rules;
+mod term_sets;
+mod terms;
 #[cfg(test)]
 pub(crate) mod tests;
 mod union;
@@ -54,4 +56,5 @@ pub use predicate::{CompareOp, Predicate};
 pub(crate) use readable::{literal, row_keys};
 pub use refusal::serving_index;
 pub use rules::{FullScanPolicy, PlanRules};
+pub use term_sets::{TermRange, TermSets};
 pub use wanted::{OrderColumn, Wanted};

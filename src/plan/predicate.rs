@@ -1,6 +1,8 @@
 //! The small internal form of a WHERE clause over one table: columns by position in `TableDef::columns`, constants as
 //! `Value`s, three-valued logic. `logical::filter_predicate` makes it; it must not know where it came from.
 
+use crate::codec::keyspace::IndexId;
+use crate::codec::terms::{Term, TermClass};
 use crate::types::Value;
 
 /// A comparison operator.
@@ -70,6 +72,23 @@ pub enum Predicate {
         columns: Vec<usize>,
         /// Rows of constants, each as long as `columns`.
         rows: Vec<Vec<Value>>,
+    },
+    /// A row that may be wanted has, in this index, an entry under one of these terms. It is told beside the condition that it follows
+    /// from, which says whether the row is wanted: true wherever that is asked.
+    HasTerm {
+        /// The index, which is inverted.
+        index: IndexId,
+        /// The place of the column among those whose terms it has.
+        source: usize,
+        /// Not empty.
+        any: Vec<Term>,
+    },
+    /// An inverted index over the column would serve the condition beside which it is told, and there is none: true wherever it is asked.
+    WouldHaveTerms {
+        /// The column.
+        column: usize,
+        /// How the index would take its values apart.
+        class: TermClass,
     },
     /// All.
     And(Vec<Predicate>),
@@ -209,6 +228,11 @@ impl Predicate {
         }
     }
 
+    /// Whether it follows from a condition beside it, and says nothing more of a row.
+    pub(crate) fn is_told_beside(&self) -> bool {
+        matches!(self, Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. })
+    }
+
     /// The columns it names, sorted, each once.
     pub fn columns(&self) -> Vec<usize> {
         let mut columns = Vec::new();
@@ -221,7 +245,7 @@ impl Predicate {
     /// Calls `visit` with every column it names; a column named twice is visited twice.
     pub fn for_each_column(&self, visit: &mut dyn FnMut(usize)) {
         match self {
-            Predicate::Constant(_) => {}
+            Predicate::Constant(_) | Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => {}
             Predicate::Compare { column, .. }
             | Predicate::InList { column, .. }
             | Predicate::IsNull { column }

@@ -2,8 +2,10 @@
 
 use super::column_set::Span;
 use super::key_shape::{KeyColumnShape, KeyShape};
-use crate::catalog::TableDef;
+use super::term_sets::{TermRange, TermSets};
+use crate::catalog::{IndexDef, TableDef};
 use crate::codec::key;
+use crate::codec::keyspace::ENTRY_PREFIX_BYTES;
 use crate::store::KeyRange;
 use crate::types::{FormatSettings, Numeric, Value};
 
@@ -34,6 +36,46 @@ pub(super) fn keys(table: &TableDef, shape: &KeyShape, keys: &[Vec<u8>]) -> Vec<
 /// One line a range: `channel = 'alipay' AND id > 'a0089'`.
 pub(super) fn ranges(table: &TableDef, shape: &KeyShape, ranges: &[KeyRange]) -> Vec<String> {
     limited(ranges, |range| describe_range(table, shape, range))
+}
+
+/// One line a set of terms, of which a row has one: `tags: 'a' or 'b'`.
+pub(super) fn terms(table: &TableDef, index: &IndexDef, terms: &TermSets) -> Vec<String> {
+    limited(&terms.sets, |set| {
+        let found: Vec<(&str, String)> = set
+            .iter()
+            .filter_map(|term| term_text(table, index, term))
+            .collect();
+        let mut line = String::new();
+        for of_column in found.chunk_by(|one, other| one.0 == other.0) {
+            let texts: Vec<&str> = of_column.iter().map(|(_, text)| text.as_str()).collect();
+            let before = if line.is_empty() { "" } else { " or " };
+            line.push_str(&format!("{before}{}: {}", of_column[0].0, texts.join(" or ")));
+        }
+        line
+    })
+}
+
+/// A term that is read, and the column that it is of.
+fn term_text<'t>(table: &'t TableDef, index: &IndexDef, term: &TermRange) -> Option<(&'t str, String)> {
+    let fields = table.key_fields(index);
+    let (field, before) = fields.split_last()?;
+    let mut rest = term.prefix.get(ENTRY_PREFIX_BYTES..)?.to_vec();
+    for field in before {
+        rest.drain(..key::field_length(&rest, field).ok()?);
+    }
+    if !term.is_one_term {
+        // A beginning does not end as a field does.
+        rest.extend([0, 1]);
+    }
+    let (Value::Bytes(stored), _) = key::decode_value(&rest, field).ok()? else {
+        return None;
+    };
+    let (place, stored) = stored.split_first()?;
+    let source = index.term_sources().nth(usize::from(*place))?;
+    let column = &table.columns[table.column_index_by_id(source.column)?];
+    let text = source.class.term_text(stored, &column.ty);
+    let more = if term.is_one_term { "" } else { "*" };
+    Some((&column.name, format!("{text}{more}")))
 }
 
 /// A constant as SQL writes it.

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::check_key_type;
 use crate::codec::row::ColumnId;
+use crate::codec::terms::TermClass;
 use crate::parse::quoting::quote_ident;
 
 const OVERRIDE: &str = "allow it with /*+ _l_allow_filtering_ */ after SELECT, UPDATE or DELETE, or SET keyspan.full_scan = allow";
@@ -205,7 +206,7 @@ fn fitting_index(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules)
     }
     let index = imagined(table, columns.iter().map(|at| table.columns[*at].id));
     if columns.is_empty() || !is_bounded(table, &index, conditions, rules) {
-        return None;
+        return inverted_index(table, conditions);
     }
     let names = columns.iter().map(|at| quote_ident(&table.columns[*at].name));
     let names: Vec<String> = names.collect();
@@ -213,6 +214,23 @@ fn fitting_index(table: &TableDef, conditions: &[&Predicate], rules: &PlanRules)
         "CREATE INDEX ON {} ({})",
         quote_ident(&table.name),
         names.join(", ")
+    ))
+}
+
+/// The statement that makes an inverted index that bounds one of the conditions.
+fn inverted_index(table: &TableDef, conditions: &[&Predicate]) -> Option<String> {
+    let (column, class) = conditions.iter().find_map(|condition| match condition {
+        Predicate::WouldHaveTerms { column, class } => Some((&table.columns[*column], *class)),
+        _ => None,
+    })?;
+    let class = match class {
+        TermClass::Trigrams => " gin_trgm_ops",
+        _ => "",
+    };
+    Some(format!(
+        "CREATE INDEX ON {} USING gin ({}{class})",
+        quote_ident(&table.name),
+        quote_ident(&column.name)
     ))
 }
 
@@ -250,6 +268,7 @@ fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexD
         include: Vec::new(),
         unique: false,
         nulls_not_distinct: false,
+        terms: None,
         constraint: false,
         deferral: None,
         built: true,

@@ -71,6 +71,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
             include: Vec::new(),
             unique: true,
             nulls_not_distinct: false,
+            terms: None,
             built: true,
             building: false,
             invalid: false,
@@ -116,6 +117,7 @@ pub(crate) fn truth(predicate: &Predicate, types: &[SqlType], row: &[Value]) -> 
     };
     match predicate {
         Predicate::Constant(truth) => *truth,
+        Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => Some(true),
         Predicate::Compare { column, op, value } => compared(*column, *op, value),
         Predicate::InList { column, values } => {
             any(values.iter().map(|value| compared(*column, CompareOp::Eq, value)))
@@ -566,6 +568,7 @@ fn random_indexes(random: &mut StdRng, table: &TableDef) -> Vec<IndexDef> {
             columns: ids.into_iter().map(key).collect(),
             unique: random.random(),
             nulls_not_distinct: false,
+            terms: None,
             ..table.primary_key.clone()
         }
     };
@@ -582,6 +585,7 @@ fn inside(path: &AccessPath, stored: &Vec<u8>) -> bool {
             .iter()
             .any(|range| range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)),
         AccessClass::Union { .. } => panic!("its parts are asked"),
+        AccessClass::TermScan(_) => panic!("no index of these tables is inverted"),
         AccessClass::FullScan { range } | AccessClass::SmallScan { range, .. } => {
             range.start <= *stored && range.end.as_ref().is_none_or(|end| stored < end)
         }
@@ -609,6 +613,7 @@ fn assert_ordered(path: &AccessPath, rules: &PlanRules) {
         }
         AccessClass::Empty | AccessClass::FullScan { .. } | AccessClass::SmallScan { .. } => {}
         AccessClass::Union { .. } => panic!("its parts are asked"),
+        AccessClass::TermScan(_) => panic!("no index of these tables is inverted"),
     }
 }
 
@@ -874,6 +879,7 @@ fn class_of(path: &AccessPath) -> &'static str {
         AccessClass::FullScan { .. } => "full",
         AccessClass::SmallScan { .. } => "small",
         AccessClass::Union { .. } => "union",
+        AccessClass::TermScan(_) => "terms",
     }
 }
 

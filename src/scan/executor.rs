@@ -13,6 +13,7 @@ use super::pieces::one_after_another;
 use super::row_filter::{Kept, RowFilter};
 use super::rows_of_entries::RowsOfEntries;
 use super::scan_metrics::ScanMetrics;
+use super::term_scan::TermScan;
 use super::{Rows, RowsStream, StoredRows};
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::{KeyRange, Page, ScanRequest};
@@ -186,6 +187,10 @@ enum Source {
     Scan(Box<TransactionScan>),
     /// Ranges that are merged.
     Merged(Box<MergedScan>),
+    /// Terms not yet looked up.
+    Terms { page_rows_max: usize },
+    /// Terms whose rows are being intersected.
+    OpenTerms(Box<TermScan>),
     /// Versions of rows.
     Versions(Box<VersionScan>),
 }
@@ -207,8 +212,11 @@ impl PageScan {
         demand: Demand,
         metrics: Arc<ScanMetrics>,
     ) -> PageScan {
-        let rows = (path.index != 0 && !read.is_covered)
-            .then(|| Box::new(RowsOfEntries::new(EntryReader::new(&path.table, path.key()))));
+        let reader = || match &path.class {
+            AccessClass::TermScan(_) => None,
+            _ => Some(EntryReader::new(&path.table, path.key())),
+        };
+        let rows = (path.index != 0 && !read.is_covered).then(|| Box::new(RowsOfEntries::new(reader())));
         let keys_only = match rows {
             // The value of a unique index holds what leads to the row.
             Some(_) => !path.key().unique,
@@ -219,6 +227,12 @@ impl PageScan {
             AccessClass::Empty | AccessClass::Union { .. } => Source::Done,
             _ if demand == Demand::Rows(0) => Source::Done,
             AccessClass::MultiGet { .. } => Source::Keys { next: 0 },
+            AccessClass::TermScan(_) => Source::Terms {
+                page_rows_max: demand
+                    .limit()
+                    .filter(|_| path.residual.is_none())
+                    .unwrap_or(ENTRIES_MAX),
+            },
             AccessClass::RangeScan { .. } | AccessClass::FullScan { .. } | AccessClass::SmallScan { .. } => {
                 let ranges = path.ranges().unwrap_or_default();
                 let mut request = request(&path, ranges, keys_only, demand);
@@ -292,6 +306,17 @@ impl PageScan {
                 tokio::task::coop::consume_budget().await;
                 self.read_page(scan, page).await
             }
+            Source::Terms { page_rows_max } => {
+                let AccessClass::TermScan(terms) = &self.path.class else {
+                    return Ok(false);
+                };
+                let scan = TermScan::open(&self.txn, &self.path, terms, page_rows_max).await?;
+                self.read_terms(Box::new(scan), page).await
+            }
+            Source::OpenTerms(scan) => {
+                tokio::task::coop::consume_budget().await;
+                self.read_terms(scan, page).await
+            }
             Source::Merged(mut scan) => {
                 tokio::task::coop::consume_budget().await;
                 let more = scan.next_page(page).await?;
@@ -302,6 +327,16 @@ impl PageScan {
                 Ok(more)
             }
         }
+    }
+
+    /// Fills `page` with the keys of the next rows that stand under terms; `false` at the end.
+    async fn read_terms(&mut self, mut scan: Box<TermScan>, page: &mut Page) -> Result<bool> {
+        let more = scan.next_page(page).await?;
+        if more {
+            self.count_page(page);
+            self.source = Source::OpenTerms(scan);
+        }
+        Ok(more)
     }
 
     fn count_page(&self, page: &Page) {

@@ -18,6 +18,7 @@ pub mod scan_metrics;
 pub(crate) mod selectivity;
 pub(crate) mod shared_scan;
 pub(crate) mod table_access;
+mod term_scan;
 pub(crate) mod watched_reads;
 
 pub use layouts::ScannedColumns;

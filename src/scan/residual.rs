@@ -65,6 +65,10 @@ impl Rows<'_> {
     fn evaluate(&self, predicate: &Predicate) -> Result<BooleanArray> {
         match predicate {
             Predicate::Constant(truth) => Ok(BooleanArray::from(vec![*truth; self.batch.num_rows()])),
+            // What it follows from decides.
+            Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => {
+                Ok(BooleanArray::from(vec![true; self.batch.num_rows()]))
+            }
             Predicate::Compare { column, op, value } => self.column(*column).compare(*op, value),
             Predicate::InList { column, values } => self.column(*column).in_list(values),
             Predicate::IsNull { column } => is_null(self.column(*column).array).map_err(Error::arrow),

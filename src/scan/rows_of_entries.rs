@@ -13,13 +13,14 @@ const FEW_ROWS: usize = 64;
 
 /// The rows of a page of entries.
 pub(crate) struct RowsOfEntries {
-    reader: EntryReader,
+    /// What finds their rows; `None`: their keys are those of the rows.
+    reader: Option<EntryReader>,
     /// Filled again and again.
     pub(crate) entries: Page,
 }
 
 impl RowsOfEntries {
-    pub(crate) fn new(reader: EntryReader) -> RowsOfEntries {
+    pub(crate) fn new(reader: Option<EntryReader>) -> RowsOfEntries {
         RowsOfEntries {
             reader,
             entries: Page::new(),
@@ -34,7 +35,10 @@ impl RowsOfEntries {
         metrics: &ScanMetrics,
     ) -> Result<()> {
         let keys = self.entries.iter();
-        let keys = keys.map(|(key, value)| self.reader.row_key(key, value));
+        let keys = keys.map(|(key, value)| match &mut self.reader {
+            Some(reader) => reader.row_key(key, value),
+            None => Ok(key.to_vec()),
+        });
         let keys: Vec<Vec<u8>> = keys.collect::<Result<_>>()?;
         // Rows that stand beside each other are found one after the other.
         let (keys, places) = match keys.len() > FEW_ROWS {

@@ -46,10 +46,8 @@ impl<'a> EntryMaker<'a> {
     /// For one index of a table.
     pub fn new(table: &'a TableDef, index: &'a IndexDef, limits: Limits) -> EntryMaker<'a> {
         let sorted = table.sort_columns(index);
-        let ids = sorted
-            .iter()
-            .map(|key| key.column)
-            .chain(index.include.iter().copied());
+        let primary = sorted.iter().map(|key| key.column);
+        let ids = primary.chain(index.held_columns());
         let mut wanted: Vec<usize> = ids.filter_map(|id| table.column_index_by_id(id)).collect();
         wanted.sort_unstable();
         wanted.dedup();
@@ -66,7 +64,7 @@ impl<'a> EntryMaker<'a> {
         }
     }
 
-    /// Hands on the entry of each row of a page, at most [`PAGE_ROWS_MAX`]. Errors: `Corrupt`, 54000, those of `take`.
+    /// Hands on the entries of the rows of a page, at most [`PAGE_ROWS_MAX`]. Errors: `Corrupt`, 54000, those of `take`.
     pub fn entries(&mut self, page: &Page, mut take: impl FnMut(&IndexEntry) -> Result<()>) -> Result<()> {
         self.decoder.reserve(page.len());
         for (key, value) in page.iter() {
@@ -80,8 +78,10 @@ impl<'a> EntryMaker<'a> {
         };
         let columns = self.columns.iter().map(column).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), columns).map_err(Error::arrow)?;
+        let mut entries = Vec::with_capacity(1);
         for row in 0..rows {
-            take(&self.encoder.entry(&batch, row)?)?;
+            self.encoder.put_entries(&mut entries, &batch, row)?;
+            entries.drain(..).try_for_each(|entry| take(&entry))?;
         }
         Ok(())
     }
@@ -127,23 +127,21 @@ async fn write_missing(
     limits: Limits,
 ) -> Result<()> {
     let mut encoder = EntryEncoder::new(table, index, limits);
-    let entries: Vec<_> = (0..batch.num_rows())
-        .map(|row| encoder.entry(batch, row))
-        .collect::<Result<_>>()?;
+    let (entries, rows) = encoder.entries(batch)?;
     let keys: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
     let standing = txn.get_many(&keys).await?;
     let mut in_page: HashMap<Vec<u8>, usize> = HashMap::new();
     txn.guard_in(&record_key(table.id), LockMode::RowExclusive);
-    for (row, (entry, row_key)) in entries.into_iter().zip(row_keys).enumerate() {
-        let is_other = standing.get(row).is_some_and(|value| value != entry.value);
+    for (at, (entry, row)) in entries.into_iter().zip(rows).enumerate() {
+        let is_other = standing.get(at).is_some_and(|value| value != entry.value);
         if entry.exclusive && (is_other || in_page.insert(entry.key.clone(), row).is_some()) {
             return Err(duplicate(table, index, batch, row));
         }
-        if standing.get(row).is_some() {
+        if standing.get(at).is_some() {
             continue;
         }
         // It may be in the index's columns that it is changed.
-        txn.guard_in(row_key, LockMode::Keep);
+        txn.guard_in(row_keys[row], LockMode::Keep);
         let (key, value) = (entry.key, entry.value);
         txn.write(Write::Put { key, value }, Some(LockMode::Replace))?;
     }

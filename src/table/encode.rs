@@ -150,7 +150,17 @@ impl<'a> KeyEncoder<'a> {
 
     /// Appends the fields of a row. Errors: 54000 for one above the size limit.
     pub(super) fn put(&self, out: &mut Vec<u8>, batch: &RecordBatch, row: usize) -> Result<()> {
-        for part in &self.parts {
+        self.put_parts(&self.parts, out, batch, row)
+    }
+
+    /// The same but for the last.
+    pub(super) fn put_leading(&self, out: &mut Vec<u8>, batch: &RecordBatch, row: usize) -> Result<()> {
+        let leading = self.parts.split_last().map_or(&[][..], |(_, leading)| leading);
+        self.put_parts(leading, out, batch, row)
+    }
+
+    fn put_parts(&self, parts: &[KeyPart], out: &mut Vec<u8>, batch: &RecordBatch, row: usize) -> Result<()> {
+        for part in parts {
             let start = out.len();
             key::encode_array(out, batch.column(part.position), row, &part.field);
             let encoded = out.len() - start;

@@ -26,8 +26,10 @@ pub struct RowFault {
 pub(super) struct EncodedRow {
     pub(super) key: Vec<u8>,
     pub(super) value: Vec<u8>,
-    /// In the order of `TableDef::kept_indexes`.
+    /// By index, in the order of `TableDef::kept_indexes`.
     pub(super) entries: Vec<IndexEntry>,
+    /// Where those of each index end.
+    ends: Vec<usize>,
 }
 
 impl EncodedRow {
@@ -38,9 +40,31 @@ impl EncodedRow {
 
     /// The index of the table whose key this is of the row's unique keys.
     pub(super) fn index_of<'a>(&self, table: &'a TableDef, key: &[u8]) -> &'a IndexDef {
-        let mut entries = table.kept_indexes().zip(&self.entries);
-        let found = entries.find(|(_, entry)| entry.key == key);
-        found.map_or(&table.primary_key, |(index, _)| index)
+        let found = self.entries.iter().position(|entry| entry.key == key);
+        let index = found.and_then(|at| self.index_of_entry(table, at));
+        index.unwrap_or(&table.primary_key)
+    }
+
+    /// The index of the table that has the entry at this place.
+    pub(super) fn index_of_entry<'a>(&self, table: &'a TableDef, at: usize) -> Option<&'a IndexDef> {
+        let place = self.ends.partition_point(|end| *end <= at);
+        table.kept_indexes().nth(place)
+    }
+
+    /// Its entries, each with the index of the table that has it.
+    pub(super) fn indexed_entries<'a>(
+        &'a self,
+        table: &'a TableDef,
+    ) -> impl Iterator<Item = (&'a IndexDef, &'a IndexEntry)> {
+        let mut begin = 0;
+        table
+            .kept_indexes()
+            .zip(&self.ends)
+            .flat_map(move |(index, end)| {
+                let of_index = &self.entries[begin..*end];
+                begin = *end;
+                of_index.iter().map(move |entry| (index, entry))
+            })
     }
 
     /// Its own key and those of its entries that no other row may have.
@@ -64,11 +88,18 @@ pub(super) async fn encode_rows(
     let mut encoder = RowEncoder::of_write(txn, table, limits);
     let mut entries = entry_encoders(table, limits);
     let mut encode = |row: usize| {
-        let entries = entries.iter_mut().map(|encoder| encoder.entry(batch, row));
+        let mut of_row = Vec::with_capacity(entries.len());
+        let mut ends = Vec::with_capacity(entries.len());
+        let (key, value) = (encoder.key(batch, row)?, encoder.value(batch, row)?);
+        for encoder in &mut entries {
+            encoder.put_entries(&mut of_row, batch, row)?;
+            ends.push(of_row.len());
+        }
         Ok(EncodedRow {
-            key: encoder.key(batch, row)?,
-            value: encoder.value(batch, row)?,
-            entries: entries.collect::<Result<_>>()?,
+            key,
+            value,
+            entries: of_row,
+            ends,
         })
     };
     let mut rows = Vec::with_capacity(batch.num_rows());

@@ -1,5 +1,5 @@
-//! Entries of secondary indexes: rows into entries, and entries back to the keys of their rows. What an entry looks like
-//! is in the docs of [`crate::table`].
+//! Entries of secondary indexes: rows into entries, and entries back to the keys of their rows. A row has one in each index, but for those
+//! that are inverted: there it has one for each of its terms. What an entry looks like is in the docs of [`crate::table`].
 
 use arrow::array::{Array, RecordBatch};
 
@@ -10,6 +10,8 @@ use crate::catalog::{IndexDef, KeyColumn, TableDef};
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
 use crate::codec::row::{ColumnBuilder, ColumnId, RowReader};
+use crate::codec::terms::{TermClass, put_term};
+use crate::types::{SqlType, value_at};
 use crate::{Error, Result};
 
 /// An entry of a secondary index.
@@ -33,6 +35,8 @@ pub struct EntryEncoder<'a> {
     /// What the value of an entry holds beside which no other may stand under its key.
     exclusive_value: ValueEncoder<'a>,
     shared_value: ValueEncoder<'a>,
+    /// Positions and types of the columns whose terms it has, if it is inverted.
+    sources: Vec<(usize, &'a SqlType, TermClass)>,
 }
 
 impl<'a> EntryEncoder<'a> {
@@ -52,6 +56,13 @@ impl<'a> EntryEncoder<'a> {
                 is_other(id) || included(id) || is_untold(id)
             }),
             shared_value: ValueEncoder::new(table, limits, |id| included(id) || is_untold(id)),
+            sources: index
+                .term_sources()
+                .filter_map(|source| {
+                    let at = table.column_index_by_id(source.column)?;
+                    Some((at, &table.columns[at].ty, source.class))
+                })
+                .collect(),
         }
     }
 
@@ -86,8 +97,65 @@ impl<'a> EntryEncoder<'a> {
         told.any(|at| batch.column(at).is_null(row))
     }
 
-    /// The entry of a row. Errors: 54000 above the size limits.
-    pub fn entry(&mut self, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
+    /// Adds the entries of a row. Errors: 54000 above the size limits.
+    pub fn put_entries(
+        &mut self,
+        entries: &mut Vec<IndexEntry>,
+        batch: &RecordBatch,
+        row: usize,
+    ) -> Result<()> {
+        match self.index.terms.is_some() {
+            true => self.put_terms(entries, batch, row),
+            false => {
+                entries.push(self.entry(batch, row)?);
+                Ok(())
+            }
+        }
+    }
+
+    /// The entries of the rows of a batch, and of which row each is. Errors: 54000 above the size limits.
+    pub fn entries(&mut self, batch: &RecordBatch) -> Result<(Vec<IndexEntry>, Vec<usize>)> {
+        let mut entries = Vec::with_capacity(batch.num_rows());
+        let mut rows = Vec::with_capacity(batch.num_rows());
+        for row in 0..batch.num_rows() {
+            self.put_entries(&mut entries, batch, row)?;
+            rows.resize(entries.len(), row);
+        }
+        Ok((entries, rows))
+    }
+
+    /// The entries of a row's terms: of each source those of its value, behind the source's place.
+    /// A row that its condition leaves out has none.
+    fn put_terms(&mut self, entries: &mut Vec<IndexEntry>, batch: &RecordBatch, row: usize) -> Result<()> {
+        let condition = self.index.predicate.as_ref().and(self.indexed.positions().next());
+        if condition.is_some_and(|at| batch.column(at).is_null(row)) {
+            return Ok(());
+        }
+        let mut before = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
+        // The term comes last, and no row has a value of it.
+        self.indexed.put_leading(&mut before, batch, row)?;
+        let mut behind = Vec::new();
+        self.others.put(&mut behind, batch, row)?;
+        let value = self.shared_value.encode(batch, row)?;
+        for (place, (at, ty, class)) in self.sources.iter().enumerate() {
+            let terms = class.terms(&value_at(batch.column(*at), row, ty)?, ty)?;
+            for term in terms {
+                let mut key = before.clone();
+                put_term(&mut key, place, &term);
+                key.extend_from_slice(&behind);
+                self.indexed.check_size(&key)?;
+                entries.push(IndexEntry {
+                    key,
+                    value: value.clone(),
+                    exclusive: false,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The one entry of a row, in an index that is not inverted.
+    fn entry(&mut self, batch: &RecordBatch, row: usize) -> Result<IndexEntry> {
         let mut key = entry_prefix(self.indexed.table().id, self.index.id).to_vec();
         self.indexed.put(&mut key, batch, row)?;
         let exclusive = self.index.unique && !self.is_apart(batch, row);

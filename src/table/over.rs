@@ -57,8 +57,8 @@ pub(super) async fn keys_of_rows(
     let mut keys = Vec::with_capacity(rows.len());
     let mut unsure = Vec::new();
     for (index, encoder) in table.kept_indexes().zip(&mut entry_encoders(table, Limits::NONE)) {
-        for row in 0..batch.num_rows() {
-            let entry = encoder.entry(&batch, row)?;
+        let (entries, _) = encoder.entries(&batch)?;
+        for entry in entries {
             match index.building && entry.exclusive {
                 // It may be another's, and not be there yet.
                 true => unsure.push(entry),

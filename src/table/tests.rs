@@ -53,6 +53,7 @@ fn table() -> TableDef {
         include: Vec::new(),
         unique: true,
         nulls_not_distinct: false,
+        terms: None,
         constraint: true,
         deferral: None,
         built: id == 0,

@@ -122,7 +122,8 @@ async fn first_duplicate<'a>(
     }
     let first = places.into_iter().min();
     Ok(first.map(|(row, number)| {
-        let entry = number.checked_sub(1).and_then(|at| table.kept_indexes().nth(at));
+        let entry = number.checked_sub(1);
+        let entry = entry.and_then(|at| rows[row].index_of_entry(table, at));
         (row, entry.unwrap_or(&table.primary_key))
     }))
 }
@@ -405,10 +406,9 @@ impl UniqueKeys {
         if self.taken.contains(&row.key) {
             return Some(&table.primary_key);
         }
-        let mut entries = table.kept_indexes().zip(&row.entries);
-        entries
-            .find(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
-            .map(|(index, _)| index)
+        let mut entries = row.entries.iter();
+        let taken = entries.position(|entry| entry.exclusive && self.taken.contains(&entry.key))?;
+        row.index_of_entry(table, taken)
     }
 
     /// Whether it is one in this key.
@@ -416,7 +416,7 @@ impl UniqueKeys {
         if index == table.primary_key.id {
             return self.taken.contains(&row.key);
         }
-        let mut entries = table.kept_indexes().zip(&row.entries);
+        let mut entries = row.indexed_entries(table);
         let entry = entries.find(|(known, _)| known.id == index);
         entry.is_some_and(|(_, entry)| entry.exclusive && self.taken.contains(&entry.key))
     }
@@ -455,7 +455,7 @@ pub(super) async fn vacated_keys(
     let mut vacated = HashSet::with_capacity(batch.num_rows());
     let (mut rows, mut exclusive) = (Vec::with_capacity(batch.num_rows()), Vec::new());
     let (mut kept_rows, mut kept) = (Vec::new(), Vec::new());
-    let mut unsure = Vec::new();
+    let (mut unsure, mut of_row) = (Vec::new(), Vec::new());
     for row in 0..batch.num_rows() {
         let key = encoder.key(batch, row)?;
         match stays(row, &key) {
@@ -464,16 +464,19 @@ pub(super) async fn vacated_keys(
         }
         vacated.insert(key);
         for (index, encoder) in table.kept_indexes().zip(&mut entries) {
-            let entry = encoder.entry(batch, row)?;
-            if entry.exclusive && !index.building && stays(row, &entry.key) {
-                kept.push(entry.key.clone());
-            } else if entry.exclusive {
-                exclusive.push(entry.key.clone());
-            }
-            if index.building && entry.exclusive {
-                unsure.push(entry);
-            } else {
-                vacated.insert(entry.key);
+            of_row.clear();
+            encoder.put_entries(&mut of_row, batch, row)?;
+            for entry in of_row.drain(..) {
+                if entry.exclusive && !index.building && stays(row, &entry.key) {
+                    kept.push(entry.key.clone());
+                } else if entry.exclusive {
+                    exclusive.push(entry.key.clone());
+                }
+                if index.building && entry.exclusive {
+                    unsure.push(entry);
+                } else {
+                    vacated.insert(entry.key);
+                }
             }
         }
         take_turns(row).await;

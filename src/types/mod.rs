@@ -65,6 +65,7 @@ pub(crate) mod text_search;
 pub(crate) mod tid;
 mod time_tz;
 mod transaction_snapshot;
+pub(crate) mod trigram;
 mod type_label;
 mod type_modifiers;
 mod type_names;

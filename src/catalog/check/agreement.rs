@@ -232,7 +232,12 @@ fn compare_table(table: &TableDef, faults: &mut Faults) {
             fault(format!("two columns are named \"{}\"", column.name));
         }
     }
-    let hidden = table.columns.iter().filter(|column| column.hidden);
+    let is_of_terms = |column: &ColumnDef| {
+        let mut terms = table.indexes.iter().flat_map(|index| &index.terms);
+        terms.any(|terms| terms.column == column.id)
+    };
+    let hidden = table.columns.iter();
+    let hidden = hidden.filter(|column| column.hidden && !is_of_terms(column));
     if hidden.filter(|column| column.generation().is_none()).count() > 1 {
         fault("it has more than one hidden column that is not computed".to_string());
     }

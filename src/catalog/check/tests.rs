@@ -61,6 +61,7 @@ pub(in crate::catalog) fn table() -> TableDef {
             include: Vec::new(),
             unique: true,
             nulls_not_distinct: false,
+            terms: None,
             constraint: true,
             deferral: None,
             built: true,

@@ -186,6 +186,9 @@ fn with_places(node: PlanNode, path: &AccessPath) -> PlanNode {
             };
             node.with_lines(if *is_whole { whole() } else { lines("Range") })
         }
+        AccessClass::TermScan(terms) => node
+            .with_count("Terms", terms.sets.iter().map(|set| set.len() as u64).sum())
+            .with_lines(lines("Term")),
         AccessClass::FullScan { .. } => node.with_property("Ranges", 1).with_lines(whole()),
         AccessClass::SmallScan { rows_max, .. } => node
             .with_property("Ranges", 1)

@@ -55,14 +55,19 @@ impl Printer<'_> {
                 let not = if *negated { "NOT " } else { "" };
                 format!("({} IS {not}{truth})", self.print(child))
             }
+            Predicate::HasTerm { .. } | Predicate::WouldHaveTerms { .. } => "true".to_string(),
             Predicate::Opaque { columns } if columns.is_empty() => "(condition)".to_string(),
             Predicate::Opaque { columns } => format!("(condition on {})", self.names(columns)),
         }
     }
 
     fn join(&self, children: &[Predicate], connective: &str) -> String {
-        let children: Vec<_> = children.iter().map(|child| self.print(child)).collect();
-        format!("({})", children.join(connective))
+        let children = children.iter().filter(|child| !child.is_told_beside());
+        let children: Vec<_> = children.map(|child| self.print(child)).collect();
+        match children.as_slice() {
+            [only] => only.clone(),
+            children => format!("({})", children.join(connective)),
+        }
     }
 
     fn name(&self, column: usize) -> String {

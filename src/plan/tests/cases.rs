@@ -100,6 +100,7 @@ fn verdict(table: &Arc<TableDef>, predicate: &Predicate) -> String {
         AccessClass::FullScan { .. } => "FULL allowed".to_string(),
         AccessClass::SmallScan { rows_max, .. } => format!("SMALL({rows_max})"),
         AccessClass::Union { parts } => format!("UNION({})", parts.len()),
+        AccessClass::TermScan(terms) => format!("TERMS({})", terms.sets.len()),
     };
     format!(
         "{class}{}",

@@ -3,10 +3,11 @@
 use sqlparser::ast::{CreateIndex, Ident, IndexType};
 
 use super::index::{Completion, NewIndex, add};
-use super::index_expression::{self, Key};
+use super::index_expression;
+use super::index_key::{Key, WrittenKey};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{advice, alter, notice, storage};
+use super::{advice, alter, index_terms, notice, storage};
 use crate::catalog::{Access, KeyColumn, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -28,40 +29,25 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         expressions,
         predicate,
         buckets,
+        terms,
         names,
     } = index_expression::key(
         ctx,
         &mut changed,
-        (&create.columns, create.predicate.as_ref(), options.buckets),
+        WrittenKey {
+            parts: &create.columns,
+            condition: create.predicate.as_ref(),
+            buckets: options.buckets,
+            inverted: index_terms::method(create.using.as_ref()),
+        },
     )?;
     let mut include = included_columns(&create.include, &table)?;
     if options.covers_all {
         include = covered_columns(&table, &columns);
     }
-    let name = match &create.name {
-        Some(name) => {
-            let (_, name) = names::relation_name(name)?;
-            if ctx.catalog.is_name_taken(&table.schema, &name) {
-                if create.if_not_exists {
-                    notice(
-                        ctx,
-                        "42P07",
-                        format!("relation \"{name}\" already exists, skipping"),
-                        None,
-                    );
-                    return Ok("CREATE INDEX".to_string());
-                }
-                return Err(Error::Duplicate {
-                    kind: DuplicateKind::Relation,
-                    name,
-                });
-            }
-            name
-        }
-        None => {
-            let named = if options.covers_all { &[][..] } else { &include };
-            default_name(ctx, &table, names, named)
-        }
+    let named = if options.covers_all { &[][..] } else { &include };
+    let Some(name) = index_name(ctx, create, &table, (names, named))? else {
+        return Ok("CREATE INDEX".to_string());
     };
     storage::tell(ctx, options.unused());
     advice::advise_index(ctx, &changed, (&name, &columns))?;
@@ -72,17 +58,46 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         expressions,
         predicate,
         buckets,
+        terms,
         unique: create.unique,
         nulls_not_distinct: create.unique && create.nulls_distinct == Some(false),
         constraint: false,
         deferral: None,
         options: options.kept,
     };
-    match changed.columns.len() == table.columns.len() {
-        true => add(ctx, &table, new, completion).await?,
+    match changed.generations().count() == table.generations().count() {
+        true => add(ctx, &changed, new, completion).await?,
         false => alter::add_computed_index(ctx, &table, changed, new).await?,
     }
     Ok("CREATE INDEX".to_string())
+}
+
+/// The name of a new index; `None`: there is one of that name, and nothing to do. Errors: 42P07.
+fn index_name(
+    ctx: &StatementContext,
+    create: &CreateIndex,
+    table: &TableDef,
+    (names, included): (Vec<String>, &[ColumnId]),
+) -> Result<Option<String>> {
+    let Some(name) = &create.name else {
+        return Ok(Some(default_name(ctx, table, names, included)));
+    };
+    let (_, name) = names::relation_name(name)?;
+    match (
+        ctx.catalog.is_name_taken(&table.schema, &name),
+        create.if_not_exists,
+    ) {
+        (false, _) => Ok(Some(name)),
+        (true, false) => Err(Error::Duplicate {
+            kind: DuplicateKind::Relation,
+            name,
+        }),
+        (true, true) => {
+            let message = format!("relation \"{name}\" already exists, skipping");
+            notice(ctx, "42P07", message, None);
+            Ok(None)
+        }
+    }
 }
 
 /// The name of an index that is given none: of its table and its columns.
@@ -141,6 +156,9 @@ fn covered_columns(table: &TableDef, key: &[KeyColumn]) -> Vec<ColumnId> {
 /// Errors: 0A000 for what an index here cannot be.
 fn check_supported(ctx: &StatementContext, create: &CreateIndex) -> Result<()> {
     key::check_index_type(create.using.as_ref())?;
+    if let Some(method) = index_terms::method(create.using.as_ref()) {
+        return index_terms::check_supported(ctx, create, method);
+    }
     if let Some(other @ (IndexType::Hash | IndexType::BRIN)) = &create.using {
         let method = other.to_string().to_lowercase();
         if matches!(other, IndexType::Hash) && (create.unique || create.columns.len() > 1) {

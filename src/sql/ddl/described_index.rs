@@ -61,6 +61,7 @@ impl DescribedIndex {
             constraint_comment: None,
             expressions: Vec::new(),
             buckets: None,
+            terms: None,
             predicate: None,
         }
     }

@@ -8,7 +8,8 @@ use super::index_sort::Sorting;
 use super::keys_lock::{self, Keys, lock_for_job};
 use super::verification::JobTable;
 use crate::catalog::{
-    CatalogWriter, Deferral, IndexBuckets, IndexDef, IndexExpression, KeyColumn, TableDef, written_key,
+    CatalogWriter, Deferral, IndexBuckets, IndexDef, IndexExpression, IndexTerms, KeyColumn, TableDef,
+    written_key,
 };
 use crate::codec::row::ColumnId;
 use crate::store::LockMode;
@@ -28,6 +29,8 @@ pub(super) struct NewIndex {
     pub(super) predicate: Option<IndexExpression>,
     /// BUCKETS.
     pub(super) buckets: Option<IndexBuckets>,
+    /// What it has entries of, if it is inverted.
+    pub(super) terms: Option<IndexTerms>,
     pub(super) unique: bool,
     /// NULLS NOT DISTINCT.
     pub(super) nulls_not_distinct: bool,
@@ -153,6 +156,7 @@ pub(super) fn define(table: &mut TableDef, new: &NewIndex, oid: u32, building: b
         expressions: new.expressions.clone(),
         predicate: new.predicate.clone(),
         buckets: new.buckets,
+        terms: new.terms.clone(),
         unique: new.unique,
         nulls_not_distinct: new.nulls_not_distinct,
         constraint: new.constraint,

@@ -14,6 +14,8 @@ use std::collections::HashMap;
 use sqlparser::ast::{Expr, IndexColumn};
 
 use super::few_values::few_values;
+use super::index_key::{ExpressionColumn, Key, WrittenKey};
+use super::index_terms;
 use super::key::{self, KeyKind};
 use super::row_expression;
 use super::table_change::Change;
@@ -29,30 +31,17 @@ use crate::system::StatementContext;
 use crate::types::{SqlType, Value};
 use crate::{Error, Result};
 
-/// What an index is over.
-pub(super) struct Key {
-    pub(super) columns: Vec<KeyColumn>,
-    pub(super) expressions: Vec<IndexExpression>,
-    pub(super) predicate: Option<IndexExpression>,
-    pub(super) buckets: Option<IndexBuckets>,
-    /// Of each part what the index's name has of it.
-    pub(super) names: Vec<String>,
-}
-
 /// Reads the key of CREATE INDEX; the columns that it needs are `table`'s then. Errors: 42703, 42P17, 42803, 42804, 0A000.
-pub(super) fn key(
-    ctx: &StatementContext,
-    table: &mut TableDef,
-    (parts, condition, buckets): (&[IndexColumn], Option<&Expr>, Option<u16>),
-) -> Result<Key> {
+pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: WrittenKey<'_>) -> Result<Key> {
     let mut key = Key {
         columns: Vec::new(),
         expressions: Vec::new(),
         predicate: None,
         buckets: None,
+        terms: None,
         names: Vec::new(),
     };
-    if let Some(condition) = condition {
+    if let Some(condition) = written.condition {
         let predicate = condition_column(ctx, table, condition)?;
         key.columns.push(KeyColumn {
             column: predicate.column,
@@ -61,26 +50,37 @@ pub(super) fn key(
         });
         key.predicate = Some(predicate);
     }
-    for part in parts {
-        let Some(expr) = expression(part) else {
-            let plain = key::key_columns(KeyKind::Index, &[without_parentheses(part)], &table.columns)?;
-            let id = plain[0].column;
-            let at = table.column_index_by_id(id);
-            key.names.extend(at.map(|at| table.columns[at].name.clone()));
-            key.columns.extend(plain);
-            continue;
-        };
-        let column = expression_column(ctx, table, expr)?;
-        let at = table.column_index_by_id(column.column);
-        let at = at.ok_or_else(|| Error::internal("a column that was added is not there"))?;
-        let ty = &table.columns[at].ty;
-        check_key_type(ty, &column.pretty_text)?;
-        key::check_operator_class(part, ty)?;
-        key.columns.push(key::key_column(column.column, part));
-        key.names.push(name_among(&key.names, expr));
-        key.expressions.push(column);
+    if let Some(method) = written.inverted {
+        if written.buckets.is_some() {
+            return Err(Error::unsupported(
+                "BUCKETS of an inverted index",
+                Some("Leave them out."),
+            ));
+        }
+        let parts: Vec<IndexColumn> = written.parts.iter().map(without_parentheses).collect();
+        let column =
+            |table: &mut TableDef, key: &mut Key, part: &IndexColumn| expression_part(ctx, table, key, part);
+        index_terms::add_terms(table, &mut key, (&parts, method), column)?;
+        return Ok(key);
     }
-    if let Some(count) = buckets {
+    for part in written.parts {
+        match expression_part(ctx, table, &mut key, part)? {
+            None => {
+                let plain = key::key_columns(KeyKind::Index, &[without_parentheses(part)], &table.columns)?;
+                let id = plain[0].column;
+                let at = table.column_index_by_id(id);
+                key.names.extend(at.map(|at| table.columns[at].name.clone()));
+                key.columns.extend(plain);
+            }
+            Some(ExpressionColumn { id, ty }) => {
+                let at = table.column_index_by_id(id);
+                check_key_type(&ty, at.map_or("", |at| &table.columns[at].name))?;
+                key::check_operator_class(part, &ty)?;
+                key.columns.push(key::key_column(id, part));
+            }
+        }
+    }
+    if let Some(count) = written.buckets {
         let column = bucket_column(table, &key, count)?;
         key.columns.insert(
             0,
@@ -93,6 +93,26 @@ pub(super) fn key(
         key.buckets = Some(IndexBuckets { column, count });
     }
     Ok(key)
+}
+
+/// Adds to a key the expression that a part is; answers the column that holds it. `None`: the part is a column.
+fn expression_part(
+    ctx: &StatementContext,
+    table: &mut TableDef,
+    key: &mut Key,
+    part: &IndexColumn,
+) -> Result<Option<ExpressionColumn>> {
+    let Some(expr) = expression(part) else {
+        return Ok(None);
+    };
+    let expression = expression_column(ctx, table, expr)?;
+    let id = expression.column;
+    let at = table.column_index_by_id(id);
+    let at = at.ok_or_else(|| Error::internal("a column that was added is not there"))?;
+    key.names.push(name_among(&key.names, expr));
+    key.expressions.push(expression);
+    let ty = table.columns[at].ty.clone();
+    Ok(Some(ExpressionColumn { id, ty }))
 }
 
 /// The hidden column that says in which of so many buckets an entry stands: by the hash of all that the index is over.
@@ -345,7 +365,15 @@ pub(super) fn retype_column(ctx: &StatementContext, change: &mut Change, id: Col
         let expr = dml::parse_expression(text)?;
         let columns = (table.name.as_str(), table.columns.as_slice());
         let ty = dml::computed_type(ctx, columns, &expr, &generation.inputs, Clause::IndexExpression)?;
-        check_key_type(&ty, &column.name)?;
+        let terms = table.indexes.iter().flat_map(|index| &index.terms);
+        match table
+            .indexes
+            .iter()
+            .any(|index| index.term_sources().any(|source| source.column == column.id))
+        {
+            true => index_terms::check_type(terms, column.id, &ty)?,
+            false => check_key_type(&ty, &column.name)?,
+        }
         if ty != column.ty {
             table.columns[at].ty = ty;
             change.rewrite.get_or_insert_default();

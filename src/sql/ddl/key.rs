@@ -45,11 +45,8 @@ pub(super) fn key_columns(
 ) -> Result<Vec<KeyColumn>> {
     let mut key: Vec<KeyColumn> = Vec::with_capacity(written.len());
     for part in written {
-        let name = column_name(part)?;
-        let column = columns
-            .iter()
-            .find(|column| !column.hidden && column.name == name)
-            .ok_or_else(|| undefined_key_column(kind, &name))?;
+        let column = plain_column(kind, part, columns)?;
+        let name = column.name.clone();
         if kind != KeyKind::Index && key.iter().any(|known| known.column == column.id) {
             return Err(Error::DuplicateKeyColumn {
                 name,
@@ -61,6 +58,18 @@ pub(super) fn key_columns(
         key.push(key_column(column.id, part));
     }
     Ok(key)
+}
+
+/// The column that a part of a key is. Errors: 42703, 0A000 for an expression.
+pub(super) fn plain_column<'a>(
+    kind: KeyKind,
+    part: &IndexColumn,
+    columns: &'a [ColumnDef],
+) -> Result<&'a ColumnDef> {
+    let name = column_name(part)?;
+    let mut visible = columns.iter().filter(|column| !column.hidden);
+    let column = visible.find(|column| column.name == name);
+    column.ok_or_else(|| undefined_key_column(kind, &name))
 }
 
 /// Errors: 42704, 42804 for an operator class that is none, or not the type's.
@@ -147,6 +156,8 @@ pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
     match index_type {
         // A sorted index serves what these do, and more.
         None | Some(IndexType::BTree | IndexType::Hash | IndexType::BRIN) => Ok(()),
+        // An inverted one serves the others.
+        Some(IndexType::GIN | IndexType::GiST) => Ok(()),
         // LindormTable's word for an index of sorted entries.
         Some(IndexType::Custom(name)) if name.value.eq_ignore_ascii_case("kv") => Ok(()),
         Some(IndexType::Custom(name))
@@ -164,7 +175,7 @@ pub(super) fn check_index_type(index_type: Option<&IndexType>) -> Result<()> {
         Some(other) => Err(Error::unsupported(
             format!("access method {}", other.to_string().to_lowercase()),
             Some(
-                "An index is sorted here: index what is asked for, as in CREATE INDEX ON t ((j ->> 'city')), or leave it out: @>, ?, && and @@ filter the rows that other conditions find.",
+                "There are btree indexes, which are sorted and serve =, ranges, ORDER BY and LIKE 'prefix%', and gin, which serve @>, ?, && and @@.",
             ),
         )),
     }

@@ -68,6 +68,8 @@ pub(super) struct LikeIndex {
     pub(super) predicate: Option<Expr>,
     /// BUCKETS.
     pub(super) buckets: Option<u16>,
+    /// The access method, if it is inverted.
+    pub(super) inverted: Option<&'static str>,
     /// Whether columns are computed for it.
     pub(super) is_computed: bool,
 }
@@ -161,26 +163,34 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
                 .collect();
         }
         for index in table.indexes.iter().filter(|index| !index.invalid) {
-            let included = index.include.iter();
-            taken.indexes.push(LikeIndex {
-                name: None,
-                options: index.options.clone(),
-                columns: written_columns(table, index)?,
-                include: included
-                    .filter_map(|id| Some(column(table, *id)?.name.clone()))
-                    .collect(),
-                unique: index.unique,
-                nulls_not_distinct: index.nulls_not_distinct,
-                constraint: index.constraint,
-                deferral: index.deferral,
-                comment: index.comment.clone().filter(|_| has(like, "comments")),
-                predicate: query::index_condition(table, index)?,
-                buckets: index.buckets.map(|buckets| buckets.count),
-                is_computed: !index.is_plain(),
-            });
+            taken
+                .indexes
+                .push(index_like(table, index, has(like, "comments"))?);
         }
     }
     Ok(taken)
+}
+
+/// An index like one of a table.
+fn index_like(table: &TableDef, index: &IndexDef, with_comment: bool) -> Result<LikeIndex> {
+    let included = index.include.iter();
+    Ok(LikeIndex {
+        name: None,
+        options: index.options.clone(),
+        columns: written_columns(table, index)?,
+        include: included
+            .filter_map(|id| Some(column(table, *id)?.name.clone()))
+            .collect(),
+        unique: index.unique,
+        nulls_not_distinct: index.nulls_not_distinct,
+        constraint: index.constraint,
+        deferral: index.deferral,
+        comment: index.comment.clone().filter(|_| with_comment),
+        predicate: query::index_condition(table, index)?,
+        buckets: index.buckets.map(|buckets| buckets.count),
+        inverted: index.terms.is_some().then_some("gin"),
+        is_computed: !index.is_plain(),
+    })
 }
 
 /// The default of a column, and what it is computed of, as far as LIKE includes them.
@@ -218,7 +228,7 @@ fn sequence_options(ctx: &StatementContext, oid: u32) -> Vec<SequenceOption> {
 /// The columns of an index as they would be written, the hash before them if there is one.
 fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn>> {
     let mut written = Vec::with_capacity(index.columns.len());
-    for key in index.shown_columns() {
+    for (at, key) in index.shown_columns().iter().enumerate() {
         let Some(column) = column(table, key.column) else {
             continue;
         };
@@ -231,17 +241,20 @@ fn written_columns(table: &TableDef, index: &IndexDef) -> Result<Vec<IndexColumn
             Some(ColumnDefault::Generated(hash)) if column.hidden => dml::parse_expression(&hash.sql)?,
             _ => Expr::Identifier(Ident::with_quote('"', &column.name)),
         };
+        let is_sorted = index.terms.is_none();
         let options = OrderByOptions {
-            asc: Some(!key.descending),
-            nulls_first: Some(key.nulls_first),
+            asc: is_sorted.then_some(!key.descending),
+            nulls_first: is_sorted.then_some(key.nulls_first),
         };
+        let source = index.term_sources().nth(at);
+        let class = source.and_then(|source| source.named.as_ref());
         written.push(IndexColumn {
             column: OrderByExpr {
                 expr,
                 options,
                 with_fill: None,
             },
-            operator_class: None,
+            operator_class: class.map(|name| ObjectName::from(vec![Ident::new(name.as_str())])),
         });
     }
     Ok(written)

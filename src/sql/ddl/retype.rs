@@ -6,7 +6,7 @@ use sqlparser::ast::{DataType, Expr};
 use super::column_users;
 use super::rewrite::{becomes, not_automatic};
 use super::table_change::Change;
-use super::{check, default, expiry, foreign_key, generation, index_expression, sequence};
+use super::{check, default, expiry, foreign_key, generation, index_expression, index_terms, sequence};
 use crate::catalog::{ColumnDef, ColumnDefault, TableDef};
 use crate::codec::key::check_key_type;
 use crate::error::StatementFault;
@@ -129,6 +129,9 @@ async fn retyped_default(
 fn check_keys(change: &Change, column: &ColumnDef, ty: &SqlType) -> Result<()> {
     let new = change.indexes.iter().flat_map(|index| &index.columns);
     let known = change.table.all_indexes().flat_map(|index| &index.columns);
+    let new_terms = change.indexes.iter().flat_map(|index| &index.terms);
+    let known_terms = change.table.indexes.iter().flat_map(|index| &index.terms);
+    index_terms::check_type(known_terms.chain(new_terms), column.id, ty)?;
     match known.chain(new).any(|part| part.column == column.id) {
         true => check_key_type(ty, &column.name),
         false => Ok(()),

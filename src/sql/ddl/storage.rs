@@ -63,9 +63,14 @@ const TABLE_PARAMETERS: [(&str, Values); 23] = [
     ("vacuum_truncate", Values::Boolean),
 ];
 
-const INDEX_PARAMETERS: [(&str, Values); 2] = [
+const INDEX_PARAMETERS: [(&str, Values); 7] = [
+    ("autosummarize", Values::Boolean),
+    ("buffering", Values::OneOf(&["auto", "on", "off"])),
     ("deduplicate_items", Values::Boolean),
+    ("fastupdate", Values::Boolean),
     ("fillfactor", Values::Integer(10, 100)),
+    ("gin_pending_list_limit", Values::Integer(64, 2_147_483_647)),
+    ("pages_per_range", Values::Integer(1, 131_072)),
 ];
 
 const VIEW_PARAMETERS: [(&str, Values); 3] = [

@@ -2,9 +2,10 @@
 
 use sqlparser::ast::{Expr, IndexColumn};
 
+use super::index_key::WrittenKey;
 use super::index_options::NewIndexOptions;
 use super::like::LikeIndex;
-use super::{index, index_expression, key, storage};
+use super::{index, index_expression, index_terms, key, storage};
 use crate::catalog::{ColumnDef, MadeName, TableDef};
 use crate::error::DuplicateKind;
 use crate::parse::names;
@@ -41,7 +42,9 @@ pub(super) fn own_indexes(ctx: &StatementContext, columns: &[ColumnDef]) -> Resu
             options: options.kept,
             predicate: create.predicate.clone(),
             buckets: options.buckets,
+            inverted: index_terms::method(create.using.as_ref()),
             is_computed: create.predicate.is_some()
+                || index_terms::method(create.using.as_ref()).is_some()
                 || options.buckets.is_some()
                 || create.columns.iter().any(|part| plain_name(part).is_none()),
         });
@@ -79,7 +82,12 @@ pub(super) fn define_computed(
     (oid, like): (u32, LikeIndex),
     taken: &mut Vec<String>,
 ) -> Result<()> {
-    let written = (like.columns.as_slice(), like.predicate.as_ref(), like.buckets);
+    let written = WrittenKey {
+        parts: &like.columns,
+        condition: like.predicate.as_ref(),
+        buckets: like.buckets,
+        inverted: like.inverted,
+    };
     let key = index_expression::key(ctx, table, written)?;
     let names = key.names.iter().chain(&like.include).map(String::as_str);
     let base = MadeName::of_columns(&table.name, names, "idx");
@@ -91,6 +99,7 @@ pub(super) fn define_computed(
         expressions: key.expressions,
         predicate: key.predicate,
         buckets: key.buckets,
+        terms: key.terms,
         unique: like.unique,
         nulls_not_distinct: like.nulls_not_distinct,
         constraint: false,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{analyze, lock_table};
 use crate::catalog::{Access, Object, TableDef, reclaim_dropped};
+use crate::error::StatementFault;
 use crate::parse::definition::{ReindexOf, Upkeep, UpkeepKind, UpkeepTarget};
 use crate::parse::names;
 use crate::sql::relation::{relation, table};
@@ -181,9 +182,16 @@ fn cluster(ctx: &StatementContext, targets: &[UpkeepTarget], index: Option<&str>
 
 /// Errors: 42704 for what is no index of the table.
 pub(super) fn check_cluster_index(table: &TableDef, index: &str) -> Result<()> {
-    match table.all_indexes().any(|known| known.name == index) {
-        true => Ok(()),
-        false => Err(Error::UndefinedObject {
+    match table.all_indexes().find(|known| known.name == index) {
+        Some(known) if known.terms.is_some() => Err(Error::InvalidStatement {
+            state: StatementFault::NotImplemented,
+            message: format!(
+                "cannot cluster on index \"{index}\" because access method does not support clustering"
+            ),
+            hint: None,
+        }),
+        Some(_) => Ok(()),
+        None => Err(Error::UndefinedObject {
             kind: "index",
             name: format!("{index}\" for table \"{}", table.name),
         }),

@@ -66,7 +66,8 @@ impl ConflictKeys {
             return true;
         }
         let is_computed = |id: &ColumnId| index.expressions.iter().any(|expr| expr.column == *id);
-        let columns = index.shown_columns().iter().map(|part| part.column);
+        let shown = index.shown_columns();
+        let columns = shown.iter().map(|part| part.column);
         let mut columns: Vec<ColumnId> = columns.filter(|id| !is_computed(id)).collect();
         columns.sort_unstable();
         columns.dedup();

@@ -4,6 +4,7 @@ use super::default_text::SequencesByOid;
 use super::user_column::{UserColumn, user_column};
 use crate::catalog::{ColumnDef, Deferral, IndexDef, TableDef};
 use crate::codec::row::ColumnId;
+use crate::codec::terms::TermClass;
 
 /// An index or the primary key.
 #[derive(Debug)]
@@ -13,6 +14,8 @@ pub(crate) struct UserIndex {
     /// What is computed for a primary key, as `PRIMARY KEY (…)` writes it: before which of its columns, the expression, and its direction.
     pub(crate) computed: Vec<ComputedKey>,
     pub(crate) keys: Vec<UserKey>,
+    /// Its entries are those of terms: it is no btree.
+    pub(crate) is_inverted: bool,
     /// Attribute numbers of INCLUDE.
     pub(crate) included: Vec<usize>,
     /// WHERE, as `pg_get_expr` prints it, plain and pretty.
@@ -68,6 +71,10 @@ pub(crate) struct UserKey {
     pub(crate) computed: Option<Box<UserExpression>>,
     pub(crate) descending: bool,
     pub(crate) nulls_first: bool,
+    /// How its values are taken apart, if the index is inverted.
+    pub(crate) terms: Option<TermClass>,
+    /// The operator class, if it is not the type's own.
+    pub(crate) class: Option<String>,
 }
 
 /// An expression of an index.
@@ -103,10 +110,13 @@ pub(super) fn user_index(
         computed: computed_keys(table, index),
         predicate: (index.predicate.as_ref())
             .map(|predicate| (predicate.text.clone(), predicate.pretty_text.clone())),
+        is_inverted: index.terms.is_some(),
         keys: index
             .shown_columns()
             .iter()
-            .filter_map(|key| {
+            .enumerate()
+            .filter_map(|(place, key)| {
+                let source = index.term_sources().nth(place);
                 let computed = user_expression(sequences, (table, index), key.column);
                 let attribute = match computed {
                     Some(_) => 0,
@@ -117,6 +127,8 @@ pub(super) fn user_index(
                     computed,
                     descending: key.descending,
                     nulls_first: key.nulls_first,
+                    terms: source.map(|source| source.class),
+                    class: source.and_then(|source| source.named.clone()),
                 })
             })
             .collect(),

@@ -127,7 +127,8 @@ fn spread_table(table: &TableDef) -> String {
 }
 
 fn spread_index(table: &TableDef, index: &IndexDef) -> String {
-    let columns = index.shown_columns().iter().filter_map(|key| {
+    let shown = index.shown_columns();
+    let columns = shown.iter().filter_map(|key| {
         let column = &table.columns[table.column_index_by_id(key.column)?];
         let direction = if key.descending { " DESC" } else { "" };
         Some(format!("{}{direction}", quote_ident(&column.name)))

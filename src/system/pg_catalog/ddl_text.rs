@@ -27,7 +27,8 @@ pub(crate) fn index_definition(
     };
     let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, (position, pretty)));
     let keys = with_computed(index, keys.collect(), true);
-    let created = create_index(index.unique, &index.name, &table, "btree", &keys);
+    let method = if index.is_inverted { "gin" } else { "btree" };
+    let created = create_index(index.unique, &index.name, &table, method, &keys);
     let included = index.included.iter();
     let included = included.filter_map(|attribute| relation.columns.get(attribute - 1));
     let included: Vec<String> = included.map(|column| quote_ident(&column.name)).collect();
@@ -40,6 +41,8 @@ pub(crate) fn index_definition(
         false => created,
     };
     let options = index.options.iter().map(|option| match option.split_once('=') {
+        // As it is where a name is.
+        Some((name, value)) if quote_ident(value) == value => format!("{name}={value}"),
         Some((name, value)) => format!("{name}={}", quote_literal(value)),
         None => option.clone(),
     });
@@ -76,7 +79,8 @@ fn index_key(
         Some(computed) => computed.text.clone(),
         None => quote_ident(&relation.columns.get(key.attribute - 1)?.name),
     };
-    Some(name + direction(key.descending, key.nulls_first))
+    let class = key.class.iter().map(|class| format!(" {class}"));
+    Some(name + &class.collect::<String>() + direction(key.descending, key.nulls_first))
 }
 
 /// The keys with those between them that are computed; `parenthesized`: as CREATE INDEX has them.

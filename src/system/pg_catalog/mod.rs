@@ -21,6 +21,7 @@
 
 mod constraint_rows;
 pub(crate) mod ddl_text;
+mod index_rows;
 mod information_schema;
 mod large_object_rows;
 pub(crate) mod naming;
@@ -61,6 +62,7 @@ use crate::catalog::{Catalog, TableDef, is_temporary_schema};
 use crate::table::committed_row_counts;
 use crate::types::{SqlType, Value, value_at};
 use crate::{Error, Result};
+pub(crate) use index_rows::{BTREE, GIN};
 
 /// Whether a role of this name is there for a session of the user.
 pub(crate) fn is_role(user: &str, name: &str) -> bool {

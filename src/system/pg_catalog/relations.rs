@@ -6,19 +6,16 @@ use std::collections::HashSet;
 use arrow::array::RecordBatch;
 
 use super::ddl_text::{index_definition, view_definition};
+use super::index_rows::{self, BTREE, GIN, INDEX};
 use super::object_class::{
     CLASS_CLASS, CONSTRAINT_CLASS, EXTENSION_CLASS, NAMESPACE_CLASS, TRIGGER_CLASS, TYPE_CLASS, collation_of,
     default_oid,
 };
-use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null, vector};
+use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::session_rows::DATABASE_OWNER_OID;
 use super::{constraint_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows, view_rows};
-use crate::system::catalog_version::cells::Cell;
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{
-    OWN_SCHEMA, OWNER_NAME, OWNER_OID, SYSTEM, UserColumn, UserIndex, type_facts,
-};
-use crate::types::SqlType;
+use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserColumn, type_facts};
 
 /// Fills the rows that are ours, beside those that every database has.
 pub(super) type Fill = fn(&Source<'_>, &mut RelationRows);
@@ -34,7 +31,7 @@ static RELATIONS: &[Filled] = &[
     ("pg_attrdef", &[], column_defaults),
     ("pg_type", type_rows::TYPE, type_rows::types),
     ("pg_enum", &[], type_rows::labels),
-    ("pg_index", INDEX, indexes),
+    ("pg_index", INDEX, index_rows::indexes),
     (
         "pg_constraint",
         constraint_rows::CONSTRAINT,
@@ -54,6 +51,7 @@ static RELATIONS: &[Filled] = &[
         &[],
         routine_rows::available_versions,
     ),
+    ("pg_opclass", &[], index_rows::operator_classes),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
     ("pg_matviews", &[], materialized_views),
@@ -172,10 +170,8 @@ const CLASS: Constants = &[
     ("relminmxid", "0"),
 ];
 
-/// The oids of the access methods `heap` and `btree`.
+/// The oid of the access method `heap`.
 const HEAP: i64 = 2;
-const BTREE: i64 = 403;
-
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     // PostgreSQL keeps foreign keys by triggers of both tables, which psql asks for before it lists the keys.
     let mut triggered = HashSet::new();
@@ -221,7 +217,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 ("relname", text(&index.name)),
                 ("relnamespace", text(relation.namespace)),
                 ("reltype", text(0)),
-                ("relam", text(BTREE)),
+                ("relam", text(if index.is_inverted { GIN } else { BTREE })),
                 ("relfilenode", text(index.oid)),
                 ("relhasindex", boolean(false)),
                 ("relchecks", text(0)),
@@ -322,73 +318,6 @@ fn column_defaults(source: &Source<'_>, rows: &mut RelationRows) {
             }
         }
     }
-}
-
-const INDEX: Constants = &[
-    ("indisexclusion", "f"),
-    ("indisclustered", "f"),
-    ("indislive", "t"),
-    ("indisreplident", "f"),
-];
-
-fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
-    for relation in &source.objects.relations {
-        for index in &relation.indexes {
-            let columns: Vec<&UserColumn> = relation.index_columns(index).collect();
-            let option =
-                |descending: bool, nulls_first: bool| i32::from(descending) + 2 * i32::from(nulls_first);
-            rows.push(&[
-                ("indexrelid", text(index.oid)),
-                ("indrelid", text(relation.oid)),
-                ("indnatts", text(index.attributes().count())),
-                ("indnkeyatts", text(index.keys.len())),
-                ("indisunique", boolean(index.unique)),
-                ("indnullsnotdistinct", boolean(index.nulls_not_distinct)),
-                ("indisprimary", boolean(index.primary)),
-                ("indimmediate", boolean(index.deferral.is_none())),
-                ("indisvalid", boolean(index.valid)),
-                ("indisready", boolean(index.ready)),
-                // An index that is complete and not to be read.
-                ("indcheckxmin", boolean(index.inactive)),
-                ("indkey", vector(index.attributes())),
-                ("indexprs", expressions(index)),
-                ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
-                (
-                    "indcollation",
-                    vector(columns.iter().map(|column| collation_of(column))),
-                ),
-                (
-                    "indclass",
-                    vector(columns.iter().map(|column| operator_class(&column.ty))),
-                ),
-                (
-                    "indoption",
-                    vector(
-                        index
-                            .keys
-                            .iter()
-                            .map(|key| option(key.descending, key.nulls_first)),
-                    ),
-                ),
-            ]);
-        }
-    }
-}
-
-/// What an index is over beside columns, as `pg_get_expr` prints it.
-fn expressions(index: &UserIndex) -> Cell {
-    let nodes = index.keys.iter().filter_map(|key| key.computed.as_ref());
-    let nodes: Vec<&str> = nodes.map(|computed| computed.node.as_str()).collect();
-    (!nodes.is_empty()).then(|| nodes.join(", "))
-}
-
-/// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
-fn operator_class(ty: &SqlType) -> i64 {
-    let oid = match ty {
-        SqlType::Varchar(_) => SqlType::Text.oid(),
-        ty => ty.oid(),
-    };
-    SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
 }
 
 fn descriptions(source: &Source<'_>, rows: &mut RelationRows) {

@@ -71,6 +71,7 @@ fn catalog() -> Catalog {
         include: Vec::new(),
         unique,
         nulls_not_distinct: false,
+        terms: None,
         constraint: id == 0,
         deferral: None,
         built: true,

@@ -69,8 +69,8 @@ async fn find_strays(
                 (Err(error), _) => error.to_string(),
                 (Ok(_), None) if found.unreadable.contains(&at) => continue,
                 (Ok(_), None) => "there is no such row".to_string(),
-                (Ok(row_key), Some(value)) => match rows.entry(index, row_key, value) {
-                    Ok(entry) if entry.key == key => continue,
+                (Ok(row_key), Some(value)) => match rows.entries(index, row_key, value) {
+                    Ok(entries) if entries.iter().any(|entry| entry.key == key) => continue,
                     Ok(_) => "its row holds other values".to_string(),
                     // The row is a fault of its own.
                     Err(_) => continue,

@@ -89,7 +89,7 @@ fn rows_over(table: &TableDef, page: &Page, now: i64) -> u64 {
     page.iter().filter(|row| is_over(*row)).count() as u64
 }
 
-/// Looks up the entries of the rows in one index; answers how many are there as they must be.
+/// Looks up the entries of the rows in one index; answers how many entries are there as they must be.
 async fn look_up_entries(
     check: &mut Check<'_>,
     rows: &mut RowCheck<'_>,
@@ -98,15 +98,13 @@ async fn look_up_entries(
     name: &str,
 ) -> Result<u64> {
     let mut encoder = EntryEncoder::new(rows.table, index, Limits::NONE);
-    let expected: Vec<IndexEntry> = (0..batch.num_rows())
-        .map(|row| encoder.entry(batch, row))
-        .collect::<Result<_>>()?;
+    let (expected, of_rows) = encoder.entries(batch)?;
     let keys: Vec<Vec<u8>> = expected.iter().map(|entry| entry.key.clone()).collect();
     let found = check.get_many(name, &keys).await?;
     let mut matched = 0;
-    for (row, entry) in expected.iter().enumerate() {
-        let key = || constraint_key(rows.table, &rows.table.primary_key, batch, row);
-        match found.values.get(row) {
+    for (at, entry) in expected.iter().enumerate() {
+        let key = || constraint_key(rows.table, &rows.table.primary_key, batch, of_rows[at]);
+        match found.values.get(at) {
             Some(value) if holds_the_same(rows.table, value, &entry.value) => matched += 1,
             // Its rows may still lack their entries, or share one: the build will tell, or the next start removes it.
             _ if index.building => {}
@@ -120,7 +118,7 @@ async fn look_up_entries(
                 };
                 check.faults.add(FaultKind::WrongEntry, Some(name), key(), reason);
             }
-            None if found.unreadable.contains(&row) => {}
+            None if found.unreadable.contains(&at) => {}
             None => {
                 let reason = format!("it has no entry in index \"{}\"", index.name);
                 check
@@ -221,10 +219,12 @@ impl<'a> RowCheck<'a> {
         Ok(batch)
     }
 
-    /// The entry that a stored row must have in an index. Errors: `Corrupt` when the row does not decode.
-    pub(super) fn entry(&mut self, index: &IndexDef, key: &[u8], value: &[u8]) -> Result<IndexEntry> {
+    /// The entries that a stored row must have in an index. Errors: `Corrupt` when the row does not decode.
+    pub(super) fn entries(&mut self, index: &IndexDef, key: &[u8], value: &[u8]) -> Result<Vec<IndexEntry>> {
         let batch = self.decode(&[(key, value)])?;
-        EntryEncoder::new(self.table, index, Limits::NONE).entry(&batch, 0)
+        Ok(EntryEncoder::new(self.table, index, Limits::NONE)
+            .entries(&batch)?
+            .0)
     }
 
     /// A row holds columns that the table has had, and none of its key.

@@ -51,6 +51,7 @@ fn index(id: IndexId, name: &str, column: u16, unique: bool) -> IndexDef {
         include: Vec::new(),
         unique,
         nulls_not_distinct: false,
+        terms: None,
         constraint: false,
         deferral: None,
         built: !unique || id == 0,

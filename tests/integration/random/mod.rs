@@ -15,6 +15,7 @@ mod nested;
 mod query;
 mod scripts;
 mod statement;
+mod terms;
 mod windows;
 
 use rand::SeedableRng;

@@ -1,0 +1,68 @@
+//! The terms of arrays: each item as it stands in an ascending key, so that what is equal has one term. An array without items has a term
+//! of its own, by which what is contained in another is found.
+
+use super::bounded;
+use crate::codec::key::{self, KeyField};
+use crate::types::{FormatSettings, SqlType, Value, element_type};
+
+/// The term of an array that holds nothing: no item's, for each of those begins with the tag of its type.
+const EMPTY: &[u8] = &[0];
+
+/// The terms of an array.
+pub(super) fn of_array(items: &[Value], ty: &SqlType) -> Vec<Vec<u8>> {
+    let terms = of_items(items, ty);
+    match items.is_empty() {
+        true => vec![EMPTY.to_vec()],
+        false => terms,
+    }
+}
+
+/// The term of an array without items.
+pub(super) fn of_nothing() -> Vec<u8> {
+    EMPTY.to_vec()
+}
+
+/// The terms of items, however deep they stand; a NULL has none, for it is equal to nothing.
+pub(super) fn of_items(items: &[Value], array: &SqlType) -> Vec<Vec<u8>> {
+    let field = field(array);
+    let mut terms = Vec::with_capacity(items.len());
+    let mut left: Vec<&Value> = items.iter().collect();
+    while let Some(item) = left.pop() {
+        match item {
+            Value::Null => {}
+            Value::Array(items) => left.extend(items),
+            item => {
+                let mut term = Vec::new();
+                key::encode_value(&mut term, item, &field);
+                terms.push(bounded(term));
+            }
+        }
+    }
+    terms
+}
+
+/// A term, if it stands there as it is.
+pub(super) fn term_text(term: &[u8], array: &SqlType) -> Option<String> {
+    if term == EMPTY {
+        return Some("{}".to_string());
+    }
+    let (value, length) = key::decode_value(term, &field(array)).ok()?;
+    (length == term.len()).then(|| value.to_text(&FormatSettings::default()))
+}
+
+fn field(array: &SqlType) -> KeyField {
+    KeyField {
+        ty: innermost(array).clone(),
+        descending: false,
+        nulls_first: false,
+    }
+}
+
+/// The type of the items, of whatever dimension.
+fn innermost(array: &SqlType) -> &SqlType {
+    let mut ty = array;
+    while let SqlType::Array(_) = ty {
+        ty = element_type(ty);
+    }
+    ty
+}

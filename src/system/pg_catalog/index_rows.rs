@@ -1,0 +1,115 @@
+//! `pg_index`, and the operator classes and access methods that it names.
+
+use super::object_class::collation_of;
+use super::relation_rows::{Constants, RelationRows, Source, boolean, text, vector};
+use crate::codec::terms::TermClass;
+use crate::system::catalog_version::cells::Cell;
+use crate::system::catalog_version::definitions::PG_CATALOG_OID;
+use crate::system::catalog_version::objects::{OWNER_OID, SYSTEM, UserColumn, UserIndex};
+use crate::types::SqlType;
+
+/// The oid of the access method `btree`.
+pub(crate) const BTREE: i64 = 403;
+/// The oid of the access method `gin`.
+pub(crate) const GIN: i64 = 2742;
+
+/// What `pg_index` says of every index.
+pub(super) const INDEX: Constants = &[
+    ("indisexclusion", "f"),
+    ("indisclustered", "f"),
+    ("indislive", "t"),
+    ("indisreplident", "f"),
+];
+
+/// Fills `pg_index`.
+pub(super) fn indexes(source: &Source<'_>, rows: &mut RelationRows) {
+    for relation in &source.objects.relations {
+        for index in &relation.indexes {
+            let columns: Vec<&UserColumn> = relation.index_columns(index).collect();
+            let option =
+                |descending: bool, nulls_first: bool| i32::from(descending) + 2 * i32::from(nulls_first);
+            rows.push(&[
+                ("indexrelid", text(index.oid)),
+                ("indrelid", text(relation.oid)),
+                ("indnatts", text(index.attributes().count())),
+                ("indnkeyatts", text(index.keys.len())),
+                ("indisunique", boolean(index.unique)),
+                ("indnullsnotdistinct", boolean(index.nulls_not_distinct)),
+                ("indisprimary", boolean(index.primary)),
+                ("indimmediate", boolean(index.deferral.is_none())),
+                ("indisvalid", boolean(index.valid)),
+                ("indisready", boolean(index.ready)),
+                // An index that is complete and not to be read.
+                ("indcheckxmin", boolean(index.inactive)),
+                ("indkey", vector(index.attributes())),
+                ("indexprs", expressions(index)),
+                ("indpred", index.predicate.as_ref().map(|(text, _)| text.clone())),
+                (
+                    "indcollation",
+                    vector(columns.iter().map(|column| collation_of(column))),
+                ),
+                (
+                    "indclass",
+                    vector(columns.iter().enumerate().map(|(at, column)| {
+                        let terms = index.keys.get(at).and_then(|key| key.terms);
+                        terms.map_or_else(|| operator_class(&column.ty), term_class)
+                    })),
+                ),
+                (
+                    "indoption",
+                    vector(
+                        index
+                            .keys
+                            .iter()
+                            .map(|key| option(key.descending, key.nulls_first)),
+                    ),
+                ),
+            ]);
+        }
+    }
+}
+
+/// What an index is over beside columns, as `pg_get_expr` prints it.
+fn expressions(index: &UserIndex) -> Cell {
+    let nodes = index.keys.iter().filter_map(|key| key.computed.as_ref());
+    let nodes: Vec<&str> = nodes.map(|computed| computed.node.as_str()).collect();
+    (!nodes.is_empty()).then(|| nodes.join(", "))
+}
+
+/// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
+fn operator_class(ty: &SqlType) -> i64 {
+    let oid = match ty {
+        SqlType::Varchar(_) => SqlType::Text.oid(),
+        ty => ty.oid(),
+    };
+    SYSTEM.operator_classes.get(&i64::from(oid)).copied().unwrap_or(0)
+}
+
+/// The operator class of gin that takes values apart so.
+fn term_class(terms: TermClass) -> i64 {
+    match terms {
+        TermClass::Items => 10064,
+        TermClass::Words => 10073,
+        TermClass::Json => 10090,
+        TermClass::JsonPaths => 10091,
+        TermClass::Trigrams => TRIGRAM_CLASS,
+    }
+}
+
+/// The oid of gin's operator class that pg_trgm brings.
+const TRIGRAM_CLASS: i64 = 15_990;
+
+/// Fills `pg_opclass` with what extensions bring.
+pub(super) fn operator_classes(_: &Source<'_>, rows: &mut RelationRows) {
+    rows.push(&[
+        ("oid", text(TRIGRAM_CLASS)),
+        ("opcmethod", text(GIN)),
+        ("opcname", text("gin_trgm_ops")),
+        ("opcnamespace", text(PG_CATALOG_OID)),
+        ("opcowner", text(OWNER_OID)),
+        ("opcfamily", text(0)),
+        ("opcintype", text(SqlType::Text.oid())),
+        ("opcdefault", text('f')),
+        ("opckeytype", text(SqlType::Int4.oid())),
+    ]);
+}
