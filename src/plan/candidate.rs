@@ -455,7 +455,7 @@ fn residual(
     let left: Vec<Predicate> = conditions
         .iter()
         .zip(&cover.tight)
-        .filter(|(condition, tight)| !(**tight && guaranteed(condition)) && !condition.is_told_beside())
+        .filter(|(condition, tight)| !(condition.is_told_beside() || **tight && guaranteed(condition)))
         .map(|(condition, _)| (*condition).clone())
         .collect();
     (!left.is_empty()).then(|| Predicate::all(left))

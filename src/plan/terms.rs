@@ -71,7 +71,7 @@ pub(super) fn offer(
     };
     let told = |condition: &&&Predicate| {
         let columns = condition.columns();
-        !condition.is_told_beside() && !(pinned.is_some() && columns.as_slice() == pinned.as_slice())
+        !(condition.is_told_beside() || pinned.is_some() && columns.as_slice() == pinned.as_slice())
     };
     let left: Vec<Predicate> = conditions
         .iter()
