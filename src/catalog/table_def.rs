@@ -8,6 +8,7 @@ use super::TypeDef;
 use super::check_constraint::CheckConstraint;
 use super::foreign_key::ForeignKey;
 use super::generation::{ExpressionText, Generation};
+use super::index_terms::{IndexTerms, TermSource};
 use super::is_temporary_schema;
 use super::stored_query::StoredQuery;
 use super::table_cache::TableCache;
@@ -17,7 +18,6 @@ use super::version_read::VersionRead;
 use crate::codec::key::KeyField;
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::codec::terms::TermClass;
 use crate::types::{RecordType, SqlType, Value};
 use crate::{Error, Result};
 
@@ -245,30 +245,6 @@ pub struct IndexBuckets {
     pub count: u16,
 }
 
-/// What an inverted index has entries of.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct IndexTerms {
-    /// The hidden column of type bytea that stands for a term in the index's key. No row has a value of it.
-    pub column: ColumnId,
-    /// Whose terms, in the order in which the statement names them; at most [`TERM_SOURCES_MAX`].
-    pub sources: Vec<TermSource>,
-}
-
-/// A column, or an expression's hidden column, whose terms an index has.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct TermSource {
-    /// The column.
-    pub column: ColumnId,
-    /// How its values are taken apart.
-    pub class: TermClass,
-    /// The operator class, where it was named and is not the type's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub named: Option<String>,
-}
-
-/// Sources of an index of terms at most: PostgreSQL's limit. A stored term begins with its source's place.
-pub const TERM_SOURCES_MAX: usize = 32;
-
 fn is_false(flag: &bool) -> bool {
     !flag
 }
@@ -282,6 +258,17 @@ pub struct KeyColumn {
     pub descending: bool,
     /// NULLS FIRST.
     pub nulls_first: bool,
+}
+
+impl KeyColumn {
+    /// A column that a key sorts upwards, NULLs last.
+    pub fn ascending(column: ColumnId) -> KeyColumn {
+        KeyColumn {
+            column,
+            descending: false,
+            nulls_first: false,
+        }
+    }
 }
 
 impl IndexDef {
@@ -321,12 +308,10 @@ impl IndexDef {
     /// inverted those whose terms it has.
     pub fn shown_columns(&self) -> Cow<'_, [KeyColumn]> {
         if let Some(terms) = &self.terms {
-            let source = |source: &TermSource| KeyColumn {
-                column: source.column,
-                descending: false,
-                nulls_first: false,
-            };
-            return terms.sources.iter().map(source).collect();
+            let sources = terms.sources.iter();
+            return sources
+                .map(|source| KeyColumn::ascending(source.column))
+                .collect();
         }
         let unseen = usize::from(self.buckets.is_some()) + usize::from(self.predicate.is_some());
         Cow::Borrowed(self.columns.get(unseen..).unwrap_or_default())
@@ -342,6 +327,23 @@ impl IndexDef {
 }
 
 impl ColumnDef {
+    /// A column that no statement names, nullable and without a default.
+    pub fn hidden(id: ColumnId, name: String, ty: SqlType) -> ColumnDef {
+        ColumnDef {
+            id,
+            name,
+            ty,
+            domain: None,
+            not_null: false,
+            unverified: None,
+            default: None,
+            missing: Value::Null,
+            hidden: true,
+            dynamic: false,
+            collation: None,
+            comment: None,
+        }
+    }
     /// Whether no stored row is NULL in it.
     pub fn is_never_null(&self) -> bool {
         self.not_null && self.unverified.is_none()

@@ -13,7 +13,7 @@ use super::{ColumnDef, KeyColumn, TableCache, TableDef};
 use crate::codec::KeyRange;
 use crate::codec::keyspace::entry_prefix;
 use crate::codec::row::ColumnId;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 
 impl TableDef {
     /// Whether it keeps older versions of its rows.
@@ -90,17 +90,7 @@ impl TableDef {
 
 fn time_column(id: ColumnId, name: String) -> ColumnDef {
     ColumnDef {
-        collation: None,
-        id,
-        name,
-        ty: SqlType::Int8,
-        domain: None,
         not_null: true,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: true,
-        dynamic: false,
-        comment: None,
+        ..ColumnDef::hidden(id, name, SqlType::Int8)
     }
 }

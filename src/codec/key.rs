@@ -27,6 +27,17 @@ pub struct KeyField {
     pub nulls_first: bool,
 }
 
+impl KeyField {
+    /// A field that rises, NULLs last.
+    pub fn ascending(ty: SqlType) -> KeyField {
+        KeyField {
+            ty,
+            descending: false,
+            nulls_first: false,
+        }
+    }
+}
+
 const TAG_NULL_LOW: u8 = 0x08;
 const TAG_BOOL: u8 = 0x10;
 const TAG_INT: u8 = 0x20;

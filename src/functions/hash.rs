@@ -35,11 +35,7 @@ fn hash(values: &[Value], types: &[SqlType]) -> Result<u64> {
     let mut bytes = Vec::with_capacity(16 * values.len());
     for (value, ty) in values.iter().zip(types) {
         key::check_key_type(ty, "hash")?;
-        let field = KeyField {
-            ty: ty.clone(),
-            descending: false,
-            nulls_first: false,
-        };
+        let field = KeyField::ascending(ty.clone());
         key::encode_value(&mut bytes, value, &field);
     }
     Ok(xxh3_64(&bytes))

@@ -89,7 +89,6 @@ fn turned(symbol: &str) -> Option<&'static str> {
         "<@" => Some("@>"),
         "&&" => Some("&&"),
         "@@" => Some("@@"),
-        "=" => Some("="),
         _ => None,
     }
 }
@@ -118,7 +117,7 @@ fn column_of(expr: &Expr, table: &TableDef) -> Option<usize> {
         Expr::ScalarFunction(call) if call.name() == CAST_NAME => {
             let at = column_of(call.args.first()?, table)?;
             let is_alike = matches!(
-                (innermost(&table.columns[at].ty), innermost(call.func.returns())),
+                (table.columns[at].ty.innermost(), call.func.returns().innermost()),
                 (
                     SqlType::Text | SqlType::Varchar(_),
                     SqlType::Text | SqlType::Varchar(None)
@@ -138,21 +137,12 @@ fn carries(one: &DataType, other: &DataType) -> bool {
     }
 }
 
-fn innermost(ty: &SqlType) -> &SqlType {
+/// How an index that a column lacks would take its values apart.
+fn class_to_make(ty: &SqlType) -> Option<TermClass> {
     match ty {
-        SqlType::Array(_) => innermost(element_type(ty)),
-        ty => ty,
-    }
-}
-
-/// How an index takes values of a type apart, unless another class is named.
-fn own_class(ty: &SqlType) -> Option<TermClass> {
-    match ty {
-        SqlType::Array(_) => check_key_type(innermost(ty), "").ok().map(|()| TermClass::Items),
-        SqlType::Jsonb => Some(TermClass::Json),
-        SqlType::TsVector => Some(TermClass::Words),
+        SqlType::Array(_) if check_key_type(ty.innermost(), "").is_err() => None,
         SqlType::Text | SqlType::Varchar(_) => Some(TermClass::Trigrams),
-        _ => None,
+        ty => TermClass::own(ty),
     }
 }
 
@@ -178,7 +168,7 @@ fn of_column(
     }
     if asked.is_empty()
         && serves_alone
-        && let Some(class) = own_class(&column.ty).filter(|_| !column.hidden)
+        && let Some(class) = class_to_make(&column.ty).filter(|_| !column.hidden)
         && !wanted(class, &column.ty).sets().is_empty()
     {
         asked.push(Predicate::WouldHaveTerms {

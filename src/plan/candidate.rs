@@ -151,7 +151,8 @@ impl<'a> Candidate<'a> {
         conditions: &[&Predicate],
         rules: &PlanRules,
     ) -> Option<Candidate<'a>> {
-        let offer = terms::offer(table, key, conditions, rows_between(table, conditions, rules))?;
+        let rows = || rows_between(table, conditions, rules);
+        let offer = terms::offer(table, key, conditions, rows)?;
         let mut candidate = Candidate::new(key, Reach::Terms(offer.terms));
         (candidate.residual, candidate.pinned) = (offer.residual, offer.pinned);
         // As closely as one column that is pinned.

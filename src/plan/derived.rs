@@ -68,11 +68,8 @@ fn pinned_rows(table: &TableDef, columns: &[usize], conditions: &[&Predicate]) -
     if !columns.iter().all(is_exact) {
         return None;
     }
-    let keys = columns.iter().map(|at| KeyColumn {
-        column: table.columns[*at].id,
-        descending: false,
-        nulls_first: false,
-    });
+    let ids = columns.iter().map(|at| table.columns[*at].id);
+    let keys = ids.map(KeyColumn::ascending);
     let shape = KeyShape::of_columns(table, &keys.collect::<Vec<_>>())?;
     let mut rows = Vec::new();
     for one in cover_all(&shape, conditions).boxes {

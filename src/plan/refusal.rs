@@ -255,16 +255,11 @@ fn is_bounded(table: &TableDef, index: &IndexDef, conditions: &[&Predicate], rul
 
 /// An index that is not there, over these columns.
 fn imagined(table: &TableDef, columns: impl Iterator<Item = ColumnId>) -> IndexDef {
-    let key = |column| KeyColumn {
-        column,
-        descending: false,
-        nulls_first: false,
-    };
     IndexDef {
         id: table.next_index_id,
         oid: 0,
         name: String::new(),
-        columns: columns.map(key).collect(),
+        columns: columns.map(KeyColumn::ascending).collect(),
         include: Vec::new(),
         unique: false,
         nulls_not_distinct: false,

@@ -37,7 +37,7 @@ pub(super) fn offer(
     table: &TableDef,
     key: &IndexDef,
     conditions: &[&Predicate],
-    rows: KeyRange,
+    rows: impl FnOnce() -> KeyRange,
 ) -> Option<TermOffer> {
     let mut wanted: Vec<Vec<(usize, &Term)>> = conditions.iter().flat_map(|one| wanted(one, key)).collect();
     wanted.retain(|set| set.len() <= TERMS_MAX);
@@ -67,7 +67,7 @@ pub(super) fn offer(
     let terms = TermSets {
         sets: sets.collect(),
         term_at: before.len(),
-        rows,
+        rows: rows(),
     };
     let told = |condition: &&&Predicate| {
         let columns = condition.columns();

@@ -5,10 +5,11 @@ use std::cmp::Ordering;
 
 use futures::future::try_join_all;
 
+use super::open_range::OpenRange;
 use crate::Result;
 use crate::plan::MergedRange;
 use crate::store::{Page, ScanRequest};
-use crate::txn::{Transaction, TransactionScan};
+use crate::txn::Transaction;
 
 /// Bytes of a page of one range.
 const PAGE_BYTES_MAX: usize = 16 << 10;
@@ -24,32 +25,19 @@ pub(crate) struct MergedScan {
     page_rows_max: usize,
 }
 
-/// A range and the page at hand.
-struct OpenRange {
-    scan: TransactionScan,
-    prefix_bytes: usize,
-    page: Page,
-    /// The row of the page that comes next.
-    at: usize,
-    is_at_end: bool,
-}
-
 impl MergedScan {
     /// `request`: how each range is read.
     pub(crate) fn new(txn: &Transaction, ranges: &[MergedRange], request: &ScanRequest) -> MergedScan {
         let page_rows_max = request.page_rows_max.min(PAGE_ROWS_MAX);
-        let open = |merged: &MergedRange| OpenRange {
-            scan: txn.scan(ScanRequest {
+        let open = |merged: &MergedRange| {
+            let scan = txn.scan(ScanRequest {
                 ranges: vec![merged.range.clone()],
                 page_rows_max,
                 page_bytes_max: request.page_bytes_max.min(PAGE_BYTES_MAX),
                 read_ahead: false,
                 ..request.clone()
-            }),
-            prefix_bytes: merged.prefix_bytes,
-            page: Page::new(),
-            at: 0,
-            is_at_end: false,
+            });
+            OpenRange::new(scan, merged.prefix_bytes)
         };
         MergedScan {
             ranges: ranges.iter().map(open).collect(),
@@ -70,11 +58,11 @@ impl MergedScan {
             && let Some(next) = waiting.pop()
         {
             let range = &mut self.ranges[next];
-            let (key, value) = range.page.row(range.at);
-            page.push(key, value);
-            range.at += 1;
-            range.fill().await?;
-            if !range.is_at_end {
+            if let Some((key, value)) = range.entry() {
+                page.push(key, value);
+            }
+            range.pass().await?;
+            if range.entry().is_some() {
                 let place = waiting.partition_point(|other| self.comes_after(*other, next));
                 waiting.insert(place, next);
             }
@@ -87,7 +75,7 @@ impl MergedScan {
     async fn begin(&mut self) -> Result<Vec<usize>> {
         try_join_all(self.ranges.iter_mut().map(OpenRange::fill)).await?;
         let mut waiting: Vec<usize> = (0..self.ranges.len())
-            .filter(|at| !self.ranges[*at].is_at_end)
+            .filter(|at| self.ranges[*at].entry().is_some())
             .collect();
         waiting.sort_by(|one, other| match self.comes_after(*one, *other) {
             true => Ordering::Less,
@@ -100,23 +88,5 @@ impl MergedScan {
     fn comes_after(&self, one: usize, other: usize) -> bool {
         let entry = |at: usize| (self.ranges[at].rest_of_key(), at);
         (entry(one) > entry(other)) != self.reverse
-    }
-}
-
-impl OpenRange {
-    /// Reads the next page when the one at hand has come to its end.
-    async fn fill(&mut self) -> Result<()> {
-        if self.at >= self.page.len() && !self.is_at_end {
-            self.scan.next_page(&mut self.page).await?;
-            self.at = 0;
-            self.is_at_end = self.page.is_empty();
-        }
-        Ok(())
-    }
-
-    /// What follows the common bytes in the key at hand; there is one.
-    fn rest_of_key(&self) -> &[u8] {
-        let (key, _) = self.page.row(self.at);
-        key.get(self.prefix_bytes..).unwrap_or_default()
     }
 }

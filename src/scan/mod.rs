@@ -7,6 +7,7 @@ pub mod figures;
 mod layouts;
 pub(crate) mod like_values;
 mod merged_scan;
+mod open_range;
 mod pieces;
 pub(crate) mod range_cardinality;
 pub mod residual;

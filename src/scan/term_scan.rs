@@ -3,12 +3,13 @@
 //! The entries of a term are sorted by their rows' keys. So those of a set are merged, and between sets whoever is behind goes on to the key
 //! at which another stands (a leapfrog join): of a common term little more is read than of the rarest.
 
+use super::open_range::OpenRange;
 use crate::codec::key::{self, KeyField};
 use crate::codec::keyspace::{ENTRY_PREFIX_BYTES, entry_prefix};
 use crate::error::Limit;
 use crate::plan::{AccessPath, TermRange, TermSets};
 use crate::store::{KeyRange, Page, ScanRequest};
-use crate::txn::{Transaction, TransactionScan};
+use crate::txn::Transaction;
 use crate::types::SqlType;
 use crate::{Error, Result};
 
@@ -39,20 +40,12 @@ struct TermEntries {
 }
 
 enum Source {
-    Scan(Box<OpenScan>),
+    Range(Box<OpenRange>),
     /// Rows' keys in the order wanted, and the one that comes next.
     Gathered {
         rows: Vec<Vec<u8>>,
         at: usize,
     },
-}
-
-struct OpenScan {
-    scan: TransactionScan,
-    prefix: Vec<u8>,
-    page: Page,
-    at: usize,
-    is_at_end: bool,
 }
 
 impl TermScan {
@@ -138,7 +131,11 @@ impl Set {
         for range in ranges {
             let request = request(range.within(&terms.rows), reverse);
             let source = match range.is_one_term {
-                true => Source::Scan(Box::new(OpenScan::open(txn, range, request).await?)),
+                true => {
+                    let mut range = Box::new(OpenRange::new(txn.scan(request), range.prefix.len()));
+                    range.fill().await?;
+                    Source::Range(range)
+                }
                 false => Source::Gathered {
                     rows: gathered(txn, terms, request).await?,
                     at: 0,
@@ -180,17 +177,14 @@ impl Set {
 impl TermEntries {
     fn head(&self) -> Option<&[u8]> {
         match &self.source {
-            Source::Scan(open) => open.head(),
+            Source::Range(range) => range.rest_of_key(),
             Source::Gathered { rows, at } => rows.get(*at).map(Vec::as_slice),
         }
     }
 
     async fn pass_head(&mut self) -> Result<()> {
         match &mut self.source {
-            Source::Scan(open) => {
-                open.at += 1;
-                open.fill().await
-            }
+            Source::Range(range) => range.pass().await,
             Source::Gathered { at, .. } => {
                 *at += 1;
                 Ok(())
@@ -202,7 +196,7 @@ impl TermEntries {
         let reverse = self.reverse;
         let is_before = |head: &[u8]| if reverse { head > row } else { head < row };
         match &mut self.source {
-            Source::Scan(open) => open.skip_to(row, is_before).await,
+            Source::Range(range) => range.skip_to(row, is_before).await,
             Source::Gathered { rows, at } => {
                 *at += rows[*at..].partition_point(|head| is_before(head));
                 Ok(())
@@ -211,68 +205,9 @@ impl TermEntries {
     }
 }
 
-impl OpenScan {
-    async fn open(txn: &Transaction, range: &TermRange, request: ScanRequest) -> Result<OpenScan> {
-        let mut open = OpenScan {
-            scan: txn.scan(request),
-            prefix: range.prefix.clone(),
-            page: Page::new(),
-            at: 0,
-            is_at_end: false,
-        };
-        open.fill().await?;
-        Ok(open)
-    }
-
-    fn head(&self) -> Option<&[u8]> {
-        let is_there = self.at < self.page.len();
-        is_there.then(|| self.row_at(self.at))
-    }
-
-    fn row_at(&self, at: usize) -> &[u8] {
-        self.page.row(at).0.get(self.prefix.len()..).unwrap_or_default()
-    }
-
-    /// Reads the next page when the one at hand has come to its end.
-    async fn fill(&mut self) -> Result<()> {
-        if self.at >= self.page.len() && !self.is_at_end {
-            tokio::task::coop::consume_budget().await;
-            self.scan.next_page(&mut self.page).await?;
-            self.at = 0;
-            self.is_at_end = self.page.is_empty();
-        }
-        Ok(())
-    }
-
-    async fn skip_to(&mut self, row: &[u8], is_before: impl Fn(&[u8]) -> bool) -> Result<()> {
-        let Some(last) = self.page.len().checked_sub(1) else {
-            return Ok(());
-        };
-        if is_before(self.row_at(last)) {
-            self.scan.skip_to(&[self.prefix.as_slice(), row].concat());
-            self.at = self.page.len();
-            return self.fill().await;
-        }
-        let (mut low, mut high) = (self.at, last);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match is_before(self.row_at(middle)) {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        self.at = low;
-        Ok(())
-    }
-}
-
 /// The rows of all entries of a range, each once, in their order.
 async fn gathered(txn: &Transaction, terms: &TermSets, request: ScanRequest) -> Result<Vec<Vec<u8>>> {
-    let field = KeyField {
-        ty: SqlType::Bytea,
-        descending: false,
-        nulls_first: false,
-    };
+    let field = KeyField::ascending(SqlType::Bytea);
     let reverse = request.reverse;
     let mut scan = txn.scan(request);
     let (mut page, mut rows) = (Page::new(), Vec::new());

@@ -11,10 +11,6 @@ impl TermClass {
         let none = WantedTerms::default;
         match (self, symbol, constant) {
             (TermClass::Items, "@>", Value::Array(of)) => WantedTerms::all(items::of_items(of, ty)),
-            (TermClass::Items, "=", Value::Array(of)) => match of.is_empty() {
-                true => WantedTerms::all(vec![items::of_nothing()]),
-                false => WantedTerms::all(items::of_items(of, ty)),
-            },
             (TermClass::Items, "&&", Value::Array(of)) => any_of(items::of_items(of, ty)),
             (TermClass::Items, "<@", Value::Array(of)) => {
                 let within = items::of_items(of, ty).into_iter();

@@ -3,17 +3,16 @@
 
 use super::bounded;
 use crate::codec::key::{self, KeyField};
-use crate::types::{FormatSettings, SqlType, Value, element_type};
+use crate::types::{FormatSettings, SqlType, Value};
 
 /// The term of an array that holds nothing: no item's, for each of those begins with the tag of its type.
 const EMPTY: &[u8] = &[0];
 
 /// The terms of an array.
 pub(super) fn of_array(items: &[Value], ty: &SqlType) -> Vec<Vec<u8>> {
-    let terms = of_items(items, ty);
     match items.is_empty() {
-        true => vec![EMPTY.to_vec()],
-        false => terms,
+        true => vec![of_nothing()],
+        false => of_items(items, ty),
     }
 }
 
@@ -51,18 +50,5 @@ pub(super) fn term_text(term: &[u8], array: &SqlType) -> Option<String> {
 }
 
 fn field(array: &SqlType) -> KeyField {
-    KeyField {
-        ty: innermost(array).clone(),
-        descending: false,
-        nulls_first: false,
-    }
-}
-
-/// The type of the items, of whatever dimension.
-fn innermost(array: &SqlType) -> &SqlType {
-    let mut ty = array;
-    while let SqlType::Array(_) = ty {
-        ty = element_type(ty);
-    }
-    ty
+    KeyField::ascending(array.innermost().clone())
 }

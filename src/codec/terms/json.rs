@@ -15,12 +15,6 @@ use crate::{Error, Result};
 const LEAF: u8 = 1;
 const KEY: u8 = 2;
 
-const NUMBER: KeyField = KeyField {
-    ty: SqlType::Numeric(None),
-    descending: false,
-    nulls_first: false,
-};
-
 /// The terms of a document. Errors: `Corrupt` for what is none.
 pub(super) fn of_document(text: &str, with_keys: bool) -> Result<Vec<Vec<u8>>> {
     let document = read(text)?;
@@ -116,7 +110,10 @@ fn put_text(path: &mut Vec<u8>, text: &str) {
 /// What is equal is alike: 1, 1.0 and 1e0.
 fn put_number(path: &mut Vec<u8>, number: &str) {
     match Numeric::parse(number) {
-        Ok(number) => key::encode_value(path, &Value::Numeric(number), &NUMBER),
+        Ok(number) => {
+            let field = KeyField::ascending(SqlType::Numeric(None));
+            key::encode_value(path, &Value::Numeric(number), &field);
+        }
         Err(_) => path.extend_from_slice(number.as_bytes()),
     }
 }

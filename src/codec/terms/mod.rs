@@ -60,9 +60,17 @@ impl TermClass {
         terms.dedup();
         Ok(terms)
     }
-}
 
-impl TermClass {
+    /// How values of a type are taken apart unless another class is named; `None`: the type has no terms of its own.
+    pub fn own(ty: &SqlType) -> Option<TermClass> {
+        match ty {
+            SqlType::Array(_) => Some(TermClass::Items),
+            SqlType::Jsonb => Some(TermClass::Json),
+            SqlType::TsVector => Some(TermClass::Words),
+            _ => None,
+        }
+    }
+
     /// A term of a value of a type, for people.
     pub fn term_text(self, term: &[u8], ty: &SqlType) -> String {
         let text = match self {
@@ -79,11 +87,7 @@ impl TermClass {
 
 /// Appends a term to a key, as bytea stands there. `source`: the place of the column that it is of among those of the index, at most 255.
 pub fn put_term(key: &mut Vec<u8>, source: usize, term: &[u8]) {
-    let field = KeyField {
-        ty: SqlType::Bytea,
-        descending: false,
-        nulls_first: false,
-    };
+    let field = KeyField::ascending(SqlType::Bytea);
     let stored = [&[source as u8], term].concat();
     key::encode_value(key, &Value::Bytes(stored), &field);
 }

@@ -373,7 +373,7 @@ fn primary_index(description: &mut Description, next_column_id: &mut ColumnId) -
         None => {
             description.columns.push(row_id_column(*next_column_id));
             *next_column_id += 1;
-            (None, vec![rising(*next_column_id - 1)])
+            (None, vec![KeyColumn::ascending(*next_column_id - 1)])
         }
     };
     let include = std::mem::take(&mut description.primary_include);
@@ -487,15 +487,6 @@ async fn define_constraints(
     foreign_key::shut_writers_out(ctx, table, &keys).await?;
     foreign_key::touch_referenced(ctx, writer, table, &keys)?;
     Ok(())
-}
-
-/// A column that a key sorts upwards.
-fn rising(column: ColumnId) -> KeyColumn {
-    KeyColumn {
-        column,
-        descending: false,
-        nulls_first: false,
-    }
 }
 
 fn index_column(name: &Ident) -> IndexColumn {

@@ -17,7 +17,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Clause};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// How `expr` generates `column` of a table of these columns. Errors: 42P17 for an expression that is not immutable or names
@@ -191,11 +191,7 @@ pub(super) fn bucket(columns: &[ColumnDef], key: Option<&[KeyColumn]>, buckets: 
 
 /// A key whose first column is `column`.
 pub(super) fn behind(column: &ColumnDef, key: Vec<KeyColumn>) -> Vec<KeyColumn> {
-    let first = KeyColumn {
-        column: column.id,
-        descending: false,
-        nulls_first: false,
-    };
+    let first = KeyColumn::ascending(column.id);
     std::iter::once(first).chain(key).collect()
 }
 
@@ -272,19 +268,11 @@ pub(super) fn rename_input(table: &mut TableDef, old: &str, new: &str) -> Result
 }
 
 fn hidden(columns: &[ColumnDef], name: String, generation: Generation, ty: SqlType) -> ColumnDef {
+    let id = columns.iter().map(|column| column.id).max().unwrap_or(0) + 1;
     ColumnDef {
-        collation: None,
-        id: columns.iter().map(|column| column.id).max().unwrap_or(0) + 1,
-        name,
-        ty,
-        domain: None,
         not_null: true,
-        unverified: None,
         default: Some(ColumnDefault::Generated(generation)),
-        missing: Value::Null,
-        hidden: true,
-        dynamic: false,
-        comment: None,
+        ..ColumnDef::hidden(id, name, ty)
     }
 }
 

@@ -28,7 +28,7 @@ use crate::parse::quoting::quote_ident;
 use crate::query::{self, Clause};
 use crate::sql::dml;
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// Reads the key of CREATE INDEX; the columns that it needs are `table`'s then. Errors: 42703, 42P17, 42803, 42804, 0A000.
@@ -43,11 +43,7 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
     };
     if let Some(condition) = written.condition {
         let predicate = condition_column(ctx, table, condition)?;
-        key.columns.push(KeyColumn {
-            column: predicate.column,
-            descending: false,
-            nulls_first: false,
-        });
+        key.columns.push(KeyColumn::ascending(predicate.column));
         key.predicate = Some(predicate);
     }
     if let Some(method) = written.inverted {
@@ -82,14 +78,7 @@ pub(super) fn key(ctx: &StatementContext, table: &mut TableDef, written: Written
     }
     if let Some(count) = written.buckets {
         let column = bucket_column(table, &key, count)?;
-        key.columns.insert(
-            0,
-            KeyColumn {
-                column,
-                descending: false,
-                nulls_first: false,
-            },
-        );
+        key.columns.insert(0, KeyColumn::ascending(column));
         key.buckets = Some(IndexBuckets { column, count });
     }
     Ok(key)
@@ -319,18 +308,8 @@ fn hidden_column(table: &mut TableDef, generation: Generation, name: &str, ty: S
         true => format!("{name} ({})", table.next_column_id),
     };
     table.add_column(ColumnDef {
-        collation: None,
-        id: table.next_column_id,
-        name,
-        ty,
-        not_null: false,
-        unverified: None,
         default: Some(ColumnDefault::Generated(generation)),
-        missing: Value::Null,
-        hidden: true,
-        dynamic: false,
-        comment: None,
-        domain: None,
+        ..ColumnDef::hidden(table.next_column_id, name, ty)
     })
 }
 

@@ -13,7 +13,7 @@ use crate::codec::terms::TermClass;
 use crate::error::{Limit, StatementFault};
 use crate::parse::names;
 use crate::system::StatementContext;
-use crate::types::{SqlType, Value, element_type};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// PostgreSQL's operator classes that have terms: by their names for gin and for gist.
@@ -111,11 +111,7 @@ pub(super) fn add_terms(
         });
     }
     let column = term_column(table)?;
-    key.columns.push(KeyColumn {
-        column,
-        descending: false,
-        nulls_first: false,
-    });
+    key.columns.push(KeyColumn::ascending(column));
     key.terms = Some(IndexTerms { column, sources });
     Ok(())
 }
@@ -123,30 +119,13 @@ pub(super) fn add_terms(
 /// The hidden column that stands for a term.
 fn term_column(table: &mut TableDef) -> Result<ColumnId> {
     let id = table.next_column_id;
-    table.add_column(ColumnDef {
-        collation: None,
-        id,
-        name: format!("term ({id})"),
-        ty: SqlType::Bytea,
-        not_null: false,
-        unverified: None,
-        default: None,
-        missing: Value::Null,
-        hidden: true,
-        dynamic: false,
-        comment: None,
-        domain: None,
-    })
+    table.add_column(ColumnDef::hidden(id, format!("term ({id})"), SqlType::Bytea))
 }
 
 /// How values of a type are taken apart, and the name of the class where it is not the type's own. Errors: 42704, 42804.
 fn class_of(part: &IndexColumn, ty: &SqlType, method: &str) -> Result<(TermClass, Option<String>)> {
-    let own = match ty {
-        SqlType::Array(_) if method == "gin" => Some(TermClass::Items),
-        SqlType::Jsonb if method == "gin" => Some(TermClass::Json),
-        SqlType::TsVector => Some(TermClass::Words),
-        _ => None,
-    };
+    let is_of_method = |class: &TermClass| method == "gin" || *class == TermClass::Words;
+    let own = TermClass::own(ty).filter(is_of_method);
     let class = match &part.operator_class {
         None => own.ok_or_else(|| no_default(ty, method))?,
         Some(written) => {
@@ -200,12 +179,8 @@ pub(super) fn check_type<'a>(
 
 /// Errors: 0A000 for items that cannot stand in a key.
 fn check_items(class: TermClass, ty: &SqlType) -> Result<()> {
-    let mut item = ty;
-    while let (TermClass::Items, SqlType::Array(_)) = (class, item) {
-        item = element_type(item);
-    }
     match class {
-        TermClass::Items => check_key_type(item, &ty.full_base_name()),
+        TermClass::Items => check_key_type(ty.innermost(), &ty.full_base_name()),
         _ => Ok(()),
     }
 }

@@ -18,11 +18,7 @@ pub(super) fn hide_key(table: &mut TableDef) {
     table.options.buckets = None;
     let column = row_id_column(table.next_column_id);
     table.next_column_id += 1;
-    let key = vec![KeyColumn {
-        column: column.id,
-        descending: false,
-        nulls_first: false,
-    }];
+    let key = vec![KeyColumn::ascending(column.id)];
     table.columns.push(column);
     let name = table.primary_key.name.clone();
     set_key(table, name, false, key);

@@ -172,6 +172,7 @@ const CLASS: Constants = &[
 
 /// The oid of the access method `heap`.
 const HEAP: i64 = 2;
+
 fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     // PostgreSQL keeps foreign keys by triggers of both tables, which psql asks for before it lists the keys.
     let mut triggered = HashSet::new();
