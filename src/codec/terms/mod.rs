@@ -4,6 +4,15 @@
 //!
 //! They stand in keys on disk, so what a value's terms are must never change. A term of many bytes is cut, and what was cut off stands there
 //! as its hash: two values may share a term that neither has in common with the other, and then more rows are asked than need be.
+//!
+//! ```text
+//! item of an array          its field as in an ascending key; 00 alone for an array without items
+//! leaf of a document        01, XXH3 (64 bits, BE) of the path: each key that leads to it (length u64 BE, UTF-8), then 00 for null, 01 and the
+//!                           truth, 02 and the number's field as numeric, 03 and the text (length u64 BE, UTF-8)
+//! outermost key             02, UTF-8
+//! word, trigram             UTF-8
+//! longer than 128 bytes     the first 120, then XXH3 (64 bits, BE) of all
+//! ```
 
 mod condition;
 mod items;
