@@ -39,6 +39,7 @@ mod sequence_state;
 mod sorted_keys;
 mod table_lock;
 mod update;
+mod vacated;
 mod version_rekey;
 mod version_removal;
 mod version_rewrite;

@@ -20,6 +20,7 @@ use super::encoded_row::{EncodedRow, encode_rows, take_turns};
 use super::over::lock_unique_keys;
 use super::sorted_keys::sorted;
 use super::table_lock::lock_for_writes;
+use super::vacated::Vacated;
 use super::versions::{self, WriteTime};
 use super::write::{unique_violation, vacated_keys, write_rows};
 use super::{Limits, RowEncoder};
@@ -188,16 +189,16 @@ impl<'a> RowUpdate<'a> {
             moves.written.extend(row.keys().cloned());
             take_turns(at).await;
         }
-        let gone = vacated.iter().filter(|key| !moves.written.contains(*key));
+        let gone = vacated.keys().filter(|key| !moves.written.contains(*key));
         versions::remove(self.txn, self.table, gone).await?;
-        for key in vacated {
-            moves.awaited.remove(&key);
-            if !moves.written.contains(&key) {
-                self.txn.write(Write::Delete { key }, None)?;
+        for key in vacated.keys() {
+            moves.awaited.remove(key);
+            if !moves.written.contains(key) {
+                self.txn.write(Write::Delete { key: key.clone() }, None)?;
             }
         }
         self.supersede(&keys).await?;
-        write_rows(self.txn, rows).await
+        write_rows(self.txn, rows, &vacated).await
     }
 
     async fn supersede(&self, keys: &[Vec<u8>]) -> Result<()> {
@@ -206,11 +207,11 @@ impl<'a> RowUpdate<'a> {
     }
 
     /// The rows' unique keys that stand in the table now, but for those given up; all are locked.
-    async fn held_keys(&self, rows: &[EncodedRow], vacated: &HashSet<Vec<u8>>) -> Result<HashSet<Vec<u8>>> {
+    async fn held_keys(&self, rows: &[EncodedRow], vacated: &Vacated) -> Result<HashSet<Vec<u8>>> {
         let keys: Vec<_> = rows
             .iter()
             .flat_map(EncodedRow::unique_keys)
-            .filter(|key| !vacated.contains(*key))
+            .filter(|key| !vacated.contains(key))
             .cloned()
             .collect();
         if keys.is_empty() {

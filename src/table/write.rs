@@ -17,6 +17,7 @@ use super::over::{lock_unique_keys, remove_over};
 use super::read::whole_rows;
 use super::sorted_keys::sorted;
 use super::table_lock::{begin_write, lock_for_writes};
+use super::vacated::Vacated;
 use super::versions::{self, WriteTime};
 use super::{Limits, RowEncoder, constraint_key};
 use crate::catalog::{IndexDef, TableDef, record_key, written_key};
@@ -183,7 +184,7 @@ pub async fn insert_missing_rows(
     let rows = encode_rows(txn, table, batch, limits).await?;
     lock_for_writes(txn, table).await?;
     let before = txn.lock_mark();
-    let mut unique = UniqueKeys::lock(txn, table, &rows, &HashSet::new()).await?;
+    let mut unique = UniqueKeys::lock(txn, table, &rows, &Vacated::default()).await?;
     let mut kept = HashSet::new();
     let (mut inserted, mut any) = (Vec::with_capacity(rows.len()), false);
     for (at, row) in rows.into_iter().enumerate() {
@@ -313,8 +314,8 @@ pub async fn delete_rows(
 ) -> Result<()> {
     txn.mark(written_key(table.id))?;
     let vacated = vacated_keys(txn, table, batch, limits, |_, _| false).await?;
-    versions::remove(txn, table, &vacated).await?;
-    for (at, key) in vacated.into_iter().enumerate() {
+    versions::remove(txn, table, vacated.keys()).await?;
+    for (at, key) in vacated.into_keys().enumerate() {
         txn.write(Write::Delete { key }, None)?;
         take_turns(at).await;
     }
@@ -367,13 +368,13 @@ impl UniqueKeys {
         txn: &Transaction,
         table: &TableDef,
         rows: &[EncodedRow],
-        vacated: &HashSet<Vec<u8>>,
+        vacated: &Vacated,
     ) -> Result<UniqueKeys> {
         let is_own = |row: &EncodedRow, key: &Vec<u8>| table.has_hidden_key() && *key == row.key;
         let keys = rows
             .iter()
             .flat_map(|row| row.unique_keys().filter(move |key| !is_own(row, key)));
-        let keys: Vec<_> = keys.filter(|key| !vacated.contains(*key)).cloned().collect();
+        let keys: Vec<_> = keys.filter(|key| !vacated.contains(key)).cloned().collect();
         let mut unique = UniqueKeys {
             taken: HashSet::with_capacity(rows.len()),
             unseen: HashSet::new(),
@@ -449,10 +450,10 @@ pub(super) async fn vacated_keys(
     batch: &RecordBatch,
     limits: Limits,
     stays: impl Fn(usize, &Vec<u8>) -> bool,
-) -> Result<HashSet<Vec<u8>>> {
+) -> Result<Vacated> {
     let mut encoder = RowEncoder::new(table, limits);
     let mut entries = entry_encoders(table, limits);
-    let mut vacated = HashSet::with_capacity(batch.num_rows());
+    let mut vacated = Vacated::with_capacity(batch.num_rows());
     let (mut rows, mut exclusive) = (Vec::with_capacity(batch.num_rows()), Vec::new());
     let (mut kept_rows, mut kept) = (Vec::new(), Vec::new());
     let (mut unsure, mut of_row) = (Vec::new(), Vec::new());
@@ -472,10 +473,10 @@ pub(super) async fn vacated_keys(
                 } else if entry.exclusive {
                     exclusive.push(entry.key.clone());
                 }
-                if index.building && entry.exclusive {
-                    unsure.push(entry);
-                } else {
-                    vacated.insert(entry.key);
+                match index.building {
+                    true if entry.exclusive => unsure.push(entry),
+                    true => vacated.insert(entry.key),
+                    false => vacated.insert_entry(entry),
                 }
             }
         }
@@ -498,16 +499,16 @@ pub(super) async fn vacated_keys(
         let at = exclusive.binary_search(&entry.key).ok();
         match at.and_then(|at| values.get(at)) {
             Some(value) if value != entry.value => txn.guard(&entry.key),
-            _ => {
-                vacated.insert(entry.key);
-            }
+            _ => vacated.insert(entry.key),
         }
     }
     Ok(vacated)
 }
 
-pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>) -> Result<()> {
-    for (at, row) in rows.into_iter().enumerate() {
+/// Writes rows, but for those of their entries that stand already.
+pub(super) async fn write_rows(txn: &Transaction, rows: Vec<EncodedRow>, vacated: &Vacated) -> Result<()> {
+    for (at, mut row) in rows.into_iter().enumerate() {
+        row.entries.retain(|entry| !vacated.stands(entry));
         write_row(txn, row, false)?;
         take_turns(at).await;
     }
@@ -566,10 +567,11 @@ async fn replace_entries(
         kept.extend(row.entries.iter().map(|entry| entry.key.clone()));
         take_turns(at).await;
     }
-    for key in vacated.into_iter().filter(|key| !kept.contains(key)) {
-        txn.write(Write::Delete { key }, None)?;
+    for key in vacated.keys().filter(|key| !kept.contains(*key)) {
+        txn.write(Write::Delete { key: key.clone() }, None)?;
     }
-    for entry in rows.into_iter().flat_map(|row| row.entries) {
+    let entries = rows.into_iter().flat_map(|row| row.entries);
+    for entry in entries.filter(|entry| !vacated.stands(entry)) {
         txn.write(
             Write::Put {
                 key: entry.key,
