@@ -10,6 +10,7 @@ mod own;
 mod postgresql;
 mod readers;
 mod search_path;
+mod server_facts;
 mod severity;
 mod source;
 mod transaction_mode;

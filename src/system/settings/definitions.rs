@@ -3,12 +3,13 @@
 use std::sync::LazyLock;
 
 use super::definition::SettingDef;
-use super::{compatibility, own, postgresql};
+use super::{compatibility, own, postgresql, server_facts};
 
 static DEFINITIONS: LazyLock<Vec<SettingDef>> = LazyLock::new(|| {
     postgresql::SETTINGS
         .iter()
         .chain(compatibility::SETTINGS)
+        .chain(server_facts::SETTINGS)
         .chain(own::SETTINGS)
         .cloned()
         .collect()
