@@ -13,6 +13,7 @@
 //! | `limits`          | a LIMIT is known to what need not give more rows                                                  |
 //! | `filters`         | conditions are asked where their columns come from, equalities between relations join these       |
 //! | `empty_relations` | what has no rows is not asked for them                                                            |
+//! | `union_sorts`     | the parts of a union give the first of their rows in the order in which the first of all are asked for |
 //! | `distinct_values` | aggregates of distinct values of one expression are aggregates of its groups                      |
 //! | `common_expressions` | what several expressions of a node compute is computed once                                       |
 //! | `columns`         | nobody gives a column that nobody asks for                                                        |
@@ -56,6 +57,7 @@ mod scan_filters;
 mod semi_joins;
 mod substitution;
 pub(crate) mod unasked;
+mod union_sorts;
 mod unions;
 use std::cell::Cell;
 use std::sync::Arc;
@@ -77,6 +79,7 @@ const RULES: &[(&str, Without, Rule)] = &[
     ("limits", Without::Runs, limits::limits),
     ("filters", Without::Runs, filters::filters),
     ("empty_relations", Without::Runs, empty_relations::empty_relations),
+    ("union_sorts", Without::Runs, union_sorts::union_sorts),
     ("distinct_values", Without::Runs, distinct_values::distinct_values),
     (
         "common_expressions",

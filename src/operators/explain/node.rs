@@ -173,6 +173,21 @@ impl PlanNode {
         self.kind == kind
     }
 
+    /// Whether all that is below it gives nothing.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        self.children.iter().all(PlanNode::gives_nothing)
+    }
+
+    /// Whether no row comes of it, whatever is stored.
+    pub(crate) fn gives_nothing(&self) -> bool {
+        let passes_on = ["Sort", "Limit", "Filter", "Result"].contains(&self.kind);
+        match self.children.as_slice() {
+            [] => self.is("Empty Result"),
+            [only] => passes_on && only.gives_nothing(),
+            _ => false,
+        }
+    }
+
     /// The one node below it.
     pub(crate) fn into_child(mut self) -> Option<PlanNode> {
         match self.children.len() {

@@ -396,10 +396,10 @@ impl Describer {
         let name = plan
             .downcast_ref::<RecursiveQueryExec>()
             .map(|query| query.name().to_string());
-        let (node, relationship, columns) = if plan.is::<Append>() {
-            let first = below.first().map(|first| first.columns.clone());
-            (PlanNode::named("Append"), "Member", first.unwrap_or_default())
-        } else if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
+        if plan.is::<Append>() {
+            return appended(below);
+        }
+        let (node, relationship, columns) = if let Some(unnest) = plan.downcast_ref::<UnnestExec>() {
             let columns = unnested_columns(unnest, below.first());
             (PlanNode::named("ProjectSet"), "Outer", columns)
         } else if let Some(name) = name {
@@ -466,6 +466,27 @@ impl Describer {
         };
         keys.iter().map(text).collect()
     }
+}
+
+/// An Append of its parts, but for those that give nothing, as far as others give something.
+fn appended(parts: Vec<Described>) -> Described {
+    let columns = parts.first().map(|first| first.columns.clone());
+    let columns = columns.unwrap_or_default();
+    let (mut nothing, mut nodes): (Vec<PlanNode>, Vec<PlanNode>) = parts
+        .into_iter()
+        .map(|part| part.node)
+        .partition(PlanNode::gives_nothing);
+    let node = match (nodes.len(), nothing.is_empty()) {
+        (1, false) => nodes.remove(0),
+        (0, false) => nothing.remove(0),
+        _ => {
+            let append = PlanNode::named("Append");
+            nodes
+                .into_iter()
+                .fold(append, |node, part| node.over_as("Member", part))
+        }
+    };
+    Described::new(node, columns)
 }
 
 /// Whether a condition holds the value of an outer column.

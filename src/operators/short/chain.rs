@@ -6,6 +6,7 @@ use arrow::datatypes::Schema;
 
 use super::ShortPlan;
 use super::catalog_source::{CatalogSource, plain_relation};
+use super::first_of_parts::first_of_parts;
 use super::join_group::{Growing, JoinGroup};
 use super::lateral::Lateral;
 use super::read::TableRead;
@@ -46,7 +47,7 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
             Some(ShortPlan::from_source(source))
         }
         Plan::SubqueryAlias(alias) => read(&alias.input),
-        Plan::Union(union) => append(union),
+        Plan::Union(union) => append(union, &[]),
         Plan::RecursiveQuery(query) => {
             let recursion = Box::new(recursion(query)?);
             Some(ShortPlan::from_source(Source::Recursion(recursion)))
@@ -68,7 +69,7 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
 
 /// The rows of `input` for which all conditions hold. They are checked as far down as they can be: those on a view or
 /// a subquery bound the table's key, or are refused, as they would be on the table.
-fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
+pub(super) fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
     match input {
         Plan::Join(join) => match JoinGroup::read(input, conditions.clone()) {
             Some(group) if group.joins_only(|plan| plain_relation(plan).is_some()) => {
@@ -101,6 +102,7 @@ fn read_filtered(mut conditions: Vec<Expr>, input: &Plan) -> Option<ShortPlan> {
             project(read_filtered(conditions, &projection.input)?, projection)
         }
         Plan::Sort(sort) => order(read_filtered(conditions, &sort.input)?, sort),
+        Plan::Union(union) if !conditions.iter().any(Expr::is_volatile) => append(union, &conditions),
         Plan::Distinct(rows) if !conditions.iter().any(Expr::is_volatile) => {
             distinct(read_filtered(conditions, rows)?, rows.schema())
         }
@@ -146,7 +148,7 @@ fn is_over_keys(condition: &Expr, aggregate: &Aggregate) -> bool {
 
 /// The conditions, which are over `schema`, in terms of what its columns are made of; `None` if one of those must not be
 /// computed elsewhere.
-fn below_schema(
+pub(super) fn below_schema(
     conditions: Vec<Expr>,
     schema: &RowSchema,
     made_of: impl Fn(usize) -> Option<Expr>,
@@ -319,12 +321,14 @@ fn find_rows(chain: ShortPlan, condition: &Expr, outer: &RowSchema) -> Option<Sh
     look_up(chain, lookup)
 }
 
-/// Chains one after the other. `None`: one of them collects.
-fn append(union: &Union) -> Option<ShortPlan> {
-    let members = union
-        .inputs
-        .iter()
-        .map(|input| ShortPlan::of(input).filter(ShortPlan::streams));
+/// Chains one after the other, of the rows for which all conditions hold. `None`: one of them collects.
+fn append(union: &Union, conditions: &[Expr]) -> Option<ShortPlan> {
+    let members = union.inputs.iter().map(|input| {
+        let schema = input.schema();
+        let column = |at| Some(Expr::Column(Column::from(schema.qualified_field(at))));
+        let conditions = below_schema(conditions.to_vec(), &union.schema, column)?;
+        ShortPlan::filtered(conditions, input).filter(ShortPlan::streams)
+    });
     let schema = Arc::clone(union.schema.inner());
     if !union.inputs.iter().all(|member| has_types_of(member, &schema)) {
         return None;
@@ -517,7 +521,10 @@ fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
 }
 
 fn read_limit(limit: &Limit) -> Option<ShortPlan> {
-    let mut chain = read(&limit.input)?;
+    let mut chain = match first_of_parts(limit) {
+        Some(parts) => read(&parts)?,
+        None => read(&limit.input)?,
+    };
     let count = |count: &Option<Box<Expr>>| count.as_deref().cloned();
     let (skip, fetch) = (count(&limit.skip), count(&limit.fetch));
     chain.steps.push(Step::Limit { skip, fetch });

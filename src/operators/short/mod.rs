@@ -14,6 +14,7 @@ mod ends;
 mod explain;
 mod extent;
 mod figures;
+mod first_of_parts;
 mod groups;
 mod incremental_sort;
 mod join_group;
@@ -49,7 +50,7 @@ use crate::scan::figures::watch;
 use crate::system::StatementContext;
 use crate::system::pg_catalog::CatalogContext;
 use crate::table::RowLayout;
-use crate::tree::Plan;
+use crate::tree::{Expr, Plan};
 use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 use extent::{Extent, stream_run};
@@ -107,10 +108,18 @@ pub type Long = BoxFuture<'static, Result<BoxStream<'static, Result<RecordBatch>
 impl ShortPlan {
     /// The plan as a chain, if it is one. It is good as long as the plan is.
     pub fn of(plan: &Plan) -> Option<ShortPlan> {
+        ShortPlan::filtered(Vec::new(), plan)
+    }
+
+    /// The same of its rows for which all conditions hold.
+    fn filtered(conditions: Vec<Expr>, plan: &Plan) -> Option<ShortPlan> {
         if waits(plan) {
             return None;
         }
-        let mut short = chain::read(plan)?;
+        let mut short = match conditions.is_empty() {
+            true => chain::read(plan)?,
+            false => chain::read_filtered(conditions, plan)?,
+        };
         let is_lookup = |step: &Step| matches!(step, Step::Lookup(_));
         short.looks_up = short.steps.iter().any(is_lookup) && short.may_drive();
         if !short.is_told() {
@@ -175,10 +184,13 @@ impl ShortPlan {
         self.reads_catalogs
     }
 
-    /// Whether it gives its rows as they come, whatever its constants: none of its steps collects.
+    /// Whether it gives its rows as they come, whatever its constants: none of its steps collects more than the first rows in an order.
     fn streams(&self) -> bool {
-        let streams =
-            |step: &Step| matches!(step, Step::Filter(_) | Step::Project { .. } | Step::Limit { .. });
+        let streams = |(at, step): (usize, &Step)| match step {
+            Step::Filter(_) | Step::Project { .. } | Step::Limit { .. } => true,
+            Step::Sort(_) => matches!(self.steps.get(at + 1), Some(Step::Limit { fetch: Some(_), .. })),
+            _ => false,
+        };
         let sources_stream = match &self.source {
             Source::Append(members, _) => members.iter().all(ShortPlan::streams),
             Source::OneRow
@@ -188,7 +200,7 @@ impl ShortPlan {
             | Source::Work(_)
             | Source::Recursion(_) => true,
         };
-        sources_stream && self.steps.iter().all(streams)
+        sources_stream && self.steps.iter().enumerate().all(streams)
     }
 
     /// Runs it as a part of another chain, which it does as [`ShortPlan::streams`] says; `None`: with these constants it is not short.
