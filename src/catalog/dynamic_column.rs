@@ -16,7 +16,8 @@
 
 use std::collections::BTreeMap;
 
-use super::record::{self, corrupt};
+use super::constant_record::corrupt;
+use super::record;
 use super::{ColumnDef, TableDef, UserTypes};
 use crate::Result;
 use crate::codec::keyspace::{Keyspace, TableId};

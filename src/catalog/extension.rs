@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::constant_record;
 use super::record::{self, Head};
 use crate::Result;
 
@@ -33,6 +34,6 @@ pub(super) fn encode(extension: &ExtensionDef, version: u64) -> Result<Vec<u8>> 
 pub(super) fn decode(bytes: &[u8]) -> Result<ExtensionDef> {
     match record::open(bytes)? {
         Head { kind: KIND, json, .. } => record::parse(json),
-        Head { kind, .. } => Err(record::corrupt(format!("kind {kind} is no extension"))),
+        Head { kind, .. } => Err(constant_record::corrupt(format!("kind {kind} is no extension"))),
     }
 }

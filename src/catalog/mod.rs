@@ -65,6 +65,7 @@ pub mod check;
 mod check_constraint;
 mod column_change;
 mod column_types;
+mod constant_record;
 mod dynamic_column;
 mod expiry;
 mod expiry_rule;
@@ -80,6 +81,12 @@ mod made_name;
 mod narrowed;
 mod new_column;
 mod object_ids;
+mod partition;
+mod partition_index;
+mod partition_map;
+mod partition_record;
+mod partition_text;
+mod partitioned_table;
 mod queries;
 mod reclaim;
 mod record;
@@ -131,6 +138,10 @@ pub use lookups::{Answers, Lookups};
 pub use made_name::MadeName;
 pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
+pub use partition::{Partition, PartitionBound, PartitionStrategy, Partitioning, RangeEdge, edge_key};
+pub use partition_index::counterpart;
+pub use partition_map::{PartitionMap, PartitionedRow};
+pub use partition_text::edges_text;
 pub use reclaim::reclaim_dropped;
 pub use record::sequence_of_record;
 pub use region::{RegionOrigin, TableRegions};
@@ -414,10 +425,30 @@ impl Catalog {
         })
     }
 
+    /// The partitions of the table with this oid, in the order of their bounds.
+    pub fn partitions_of(&self, oid: u32) -> impl Iterator<Item = &Arc<TableDef>> {
+        let partitions = self.relations.partitions();
+        // They stand together.
+        let first = partitions.partition_point(|table| parent_oid(table) < oid);
+        partitions[first..]
+            .iter()
+            .take_while(move |table| parent_oid(table) == oid)
+    }
+
+    /// The table of which this one is a partition.
+    pub fn parent_of(&self, table: &TableDef) -> Option<&Arc<TableDef>> {
+        self.table_by_oid(table.partition.as_ref()?.parent)
+    }
+
     /// Adds or replaces a relation (tests, and statements that look at their own changes).
     pub fn insert_relation(&mut self, relation: Relation) {
         self.relations.insert(relation);
     }
+}
+
+/// The oid of the table that a partition is one of.
+fn parent_oid(partition: &TableDef) -> u32 {
+    partition.partition.as_ref().map_or(0, |of| of.parent)
 }
 
 /// The schemas of a search path but for those of temporary objects: what stays when the session has ended.

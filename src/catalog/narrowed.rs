@@ -43,6 +43,8 @@ impl TableDef {
             checks: self.checks.clone(),
             foreign_keys: self.foreign_keys.clone(),
             triggers: self.triggers.clone(),
+            partitioning: self.partitioning.clone(),
+            partition: self.partition.clone(),
             options: self.options.clone(),
             wildcards: self.wildcards.clone(),
             stored_query: self.stored_query.clone(),
@@ -76,6 +78,12 @@ impl TableDef {
         let inputs = self
             .generations()
             .flat_map(|(_, generation)| generation.inputs.iter().copied());
-        keys.chain(checks).chain(references).chain(inputs).collect()
+        let partitions = self.partitioning.iter().flat_map(|by| &by.columns);
+        let partitions = partitions.chain(self.partition.iter().flat_map(|of| &of.columns));
+        keys.chain(checks)
+            .chain(references)
+            .chain(inputs)
+            .chain(partitions.copied())
+            .collect()
     }
 }

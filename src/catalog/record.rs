@@ -6,15 +6,17 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::constant_record::{constant_text, constant_value, corrupt};
+use super::partition_record::PartitionRecord;
 use super::type_def::stored_name;
 use super::{
     CheckConstraint, ColumnDef, ColumnDefault, ExpressionText, ForeignKey, Generation, IndexDef, NO_SEQUENCE,
-    Rekeying, Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache, TableDef,
-    TableOptions, TriggerDef, Unverified, UserTypes, ViewDef,
+    Partitioning, Rekeying, Relation, SchemaDef, SequenceDef, SettingOverrides, StoredQuery, TableCache,
+    TableDef, TableOptions, TriggerDef, Unverified, UserTypes, ViewDef,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::codec::row::ColumnId;
-use crate::types::{EnumValue, FormatSettings, RecordField, RecordType, SqlType, Value};
+use crate::types::SqlType;
 use crate::{Error, Result};
 
 /// The format this release writes; it reads no other.
@@ -42,6 +44,10 @@ struct TableRecord {
     foreign_keys: Vec<ForeignKey>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     triggers: Vec<TriggerDef>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partitioning: Option<Partitioning>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    partition: Option<PartitionRecord>,
     options: TableOptions,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     wildcards: Vec<ColumnRecord>,
@@ -338,6 +344,8 @@ impl TableRecord {
             checks: table.checks.clone(),
             foreign_keys: table.foreign_keys.clone(),
             triggers: table.triggers.clone(),
+            partitioning: table.partitioning.clone(),
+            partition: table.partition.as_ref().map(PartitionRecord::from_def),
             options: table.options.clone(),
             wildcards: table.wildcards.iter().map(ColumnRecord::from_def).collect(),
             stored_query: table.stored_query.clone(),
@@ -351,13 +359,17 @@ impl TableRecord {
             let columns = columns.into_iter();
             columns.map(|column| column.into_def(types)).collect()
         };
+        let table_columns = columns(self.columns)?;
+        let partition = self.partition.map(|of| of.into_def(&table_columns));
         Ok(TableDef {
             id: self.id,
             oid: self.oid,
             version,
             schema: self.schema,
             name: self.name,
-            columns: columns(self.columns)?,
+            partitioning: self.partitioning,
+            partition: partition.transpose()?,
+            columns: table_columns,
             wildcards: columns(self.wildcards)?,
             next_column_id: self.next_column_id,
             primary_key: self.primary_key,
@@ -376,78 +388,6 @@ impl TableRecord {
             version_read: None,
             read_after: None,
         })
-    }
-}
-
-/// Constants are written in UTC, whatever the session's zone.
-fn constant_settings() -> FormatSettings {
-    FormatSettings::default()
-}
-
-/// The text form of a constant, of an enum the number of its position, which stays when the label is renamed; `None` for NULL.
-fn constant_text(value: &Value) -> Option<String> {
-    match value {
-        Value::Null => None,
-        value => Some(with_positions(value.clone()).to_text(&constant_settings())),
-    }
-}
-
-/// Reads [`constant_text`] back.
-fn constant_value(text: Option<String>, ty: &SqlType) -> Result<Value> {
-    let Some(text) = text else {
-        return Ok(Value::Null);
-    };
-    let read = Value::parse(&text, &carrier(ty), &constant_settings());
-    let read = read.map_err(|error| corrupt(format!("constant \"{text}\" of type {ty}: {error}")))?;
-    Ok(of_positions(read, ty))
-}
-
-/// What a constant is stored as one of.
-fn carrier(ty: &SqlType) -> SqlType {
-    match ty {
-        SqlType::Array(item) => SqlType::Array(Box::new(carrier(item))),
-        SqlType::Enum(_) => SqlType::Int8,
-        SqlType::Record(row) => {
-            let fields = row.fields.iter().map(|field| RecordField {
-                ty: carrier(&field.ty),
-                ..field.clone()
-            });
-            SqlType::Record(Arc::new(RecordType {
-                fields: fields.collect(),
-                ..RecordType::clone(row)
-            }))
-        }
-        ty => ty.clone(),
-    }
-}
-
-fn with_positions(value: Value) -> Value {
-    match value {
-        Value::Array(items) => Value::Array(items.into_iter().map(with_positions).collect()),
-        Value::Record(values) => Value::Record(values.into_iter().map(with_positions).collect()),
-        Value::Enum(value) => Value::Int(value.position),
-        value => value,
-    }
-}
-
-fn of_positions(value: Value, ty: &SqlType) -> Value {
-    match (value, ty) {
-        (Value::Array(items), SqlType::Array(item)) => {
-            Value::Array(items.into_iter().map(|value| of_positions(value, item)).collect())
-        }
-        (Value::Record(values), SqlType::Record(row)) => {
-            let columns = values.into_iter().zip(&row.fields);
-            Value::Record(
-                columns
-                    .map(|(value, field)| of_positions(value, &field.ty))
-                    .collect(),
-            )
-        }
-        (Value::Int(position), SqlType::Enum(labels)) => Value::Enum(EnumValue {
-            ty: Arc::clone(labels),
-            position,
-        }),
-        (value, _) => value,
     }
 }
 
@@ -496,11 +436,4 @@ pub(super) fn open(bytes: &[u8]) -> Result<Head<'_>> {
 
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T> {
     serde_json::from_slice(json).map_err(|error| corrupt(error.to_string()))
-}
-
-pub(super) fn corrupt(reason: String) -> Error {
-    Error::Corrupt {
-        what: "catalog record".to_string(),
-        reason,
-    }
 }

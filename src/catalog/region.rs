@@ -11,6 +11,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::constant_record;
 use super::record::{self, Head};
 use super::split_options::REGIONS_MAX;
 use super::{TableDef, record_key};
@@ -276,7 +277,11 @@ pub(super) fn key_of(oid: u32) -> Vec<u8> {
 pub(super) fn decode(bytes: &[u8]) -> Result<TableRegions> {
     let regions: TableRegions = match record::open(bytes)? {
         Head { kind: KIND, json, .. } => record::parse(json)?,
-        Head { kind, .. } => return Err(record::corrupt(format!("kind {kind} is no list of regions"))),
+        Head { kind, .. } => {
+            return Err(constant_record::corrupt(format!(
+                "kind {kind} is no list of regions"
+            )));
+        }
     };
     let starts_rise = regions.regions.is_sorted_by(|a, b| a.start < b.start);
     let begins = regions
@@ -284,13 +289,15 @@ pub(super) fn decode(bytes: &[u8]) -> Result<TableRegions> {
         .first()
         .is_some_and(|first| first.start.is_empty());
     if !starts_rise || !begins {
-        return Err(record::corrupt("its regions are not in order".to_string()));
+        return Err(constant_record::corrupt(
+            "its regions are not in order".to_string(),
+        ));
     }
     let mut numbers: Vec<u32> = regions.regions.iter().map(|region| region.number).collect();
     numbers.sort_unstable();
     let is_given = numbers.is_sorted_by(|a, b| a < b);
     if !is_given || numbers.last().is_some_and(|last| *last >= regions.next_number) {
-        return Err(record::corrupt(
+        return Err(constant_record::corrupt(
             "its regions have numbers that were not given".to_string(),
         ));
     }

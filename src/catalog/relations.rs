@@ -14,6 +14,8 @@ pub struct Relations {
     all: Vec<Relation>,
     /// Those of them that are tables with foreign keys, in the same order: who updates or deletes rows looks through these alone.
     referring: Vec<Arc<TableDef>>,
+    /// Those of them that are partitions: those of a table together, in the order of their bounds.
+    partitions: Vec<Arc<TableDef>>,
     /// The places in `all` of the tables that have an index of a name; found when one is first asked for.
     indexes: OnceLock<Arc<HashMap<String, Vec<usize>>>>,
 }
@@ -58,13 +60,17 @@ impl Relations {
         &self.referring
     }
 
+    /// The tables that are partitions.
+    pub fn partitions(&self) -> &[Arc<TableDef>] {
+        &self.partitions
+    }
+
     /// Adds one, or replaces the one of its name.
     pub(super) fn insert(&mut self, relation: Relation) {
         self.indexes = OnceLock::new();
         let (schema, name) = (relation.schema(), relation.name());
-        self.referring
-            .retain(|table| (table.schema.as_str(), table.name.as_str()) != (schema, name));
-        self.note_referring(std::slice::from_ref(&relation));
+        self.forget(|table| (table.schema.as_str(), table.name.as_str()) == (schema, name));
+        self.note(std::slice::from_ref(&relation));
         match self.place(relation.schema(), relation.name()) {
             Ok(at) => self.all[at] = relation,
             Err(at) => self.all.insert(at, relation),
@@ -75,19 +81,31 @@ impl Relations {
     pub(super) fn replace(&mut self, is_changed: impl Fn(TableId) -> bool, new: Vec<Relation>) {
         self.indexes = OnceLock::new();
         self.all.retain(|relation| !is_changed(relation.id()));
-        self.referring.retain(|table| !is_changed(table.id));
-        self.note_referring(&new);
+        self.forget(|table| is_changed(table.id));
+        self.note(&new);
         self.all.extend(new);
         // Two sorted runs, or nearly so, are merged.
         self.all.sort_by(|a, b| compare(a, b.schema(), b.name()));
     }
 
-    fn note_referring(&mut self, new: &[Relation]) {
-        let tables = new.iter().filter_map(Relation::get_table);
-        let referring = tables.filter(|table| !table.foreign_keys.is_empty());
-        self.referring.extend(referring.cloned());
+    /// Leaves tables out of the lists of those of a kind.
+    fn forget(&mut self, is_gone: impl Fn(&TableDef) -> bool) {
+        for list in [&mut self.referring, &mut self.partitions] {
+            list.retain(|table| !is_gone(table));
+        }
+    }
+
+    /// Adds those of the kinds that there are lists of.
+    fn note(&mut self, new: &[Relation]) {
+        let tables = || new.iter().filter_map(Relation::get_table).cloned();
+        let referring = tables().filter(|table| !table.foreign_keys.is_empty());
+        self.referring.extend(referring);
+        self.partitions
+            .extend(tables().filter(|table| table.partition.is_some()));
         self.referring
             .sort_by(|a, b| (&a.schema, &a.name).cmp(&(&b.schema, &b.name)));
+        self.partitions
+            .sort_by_cached_key(|table| table.place_of_partition());
     }
 
     /// Where the one of this name stands, or would.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::constant_record;
 use super::record::{self, Head};
 use super::routine::Compiled;
 use super::{
@@ -106,7 +107,7 @@ pub(super) fn decode(bytes: &[u8], types: &UserTypes) -> Result<RoutineDef> {
             json,
             ..
         } => record::parse::<RoutineRecord>(json)?.into_def(version, types),
-        Head { kind, .. } => Err(record::corrupt(format!("kind {kind} is no function"))),
+        Head { kind, .. } => Err(constant_record::corrupt(format!("kind {kind} is no function"))),
     }
 }
 

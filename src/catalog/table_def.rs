@@ -10,6 +10,7 @@ use super::foreign_key::ForeignKey;
 use super::generation::{ExpressionText, Generation};
 use super::index_terms::{IndexTerms, TermSource};
 use super::is_temporary_schema;
+use super::partition::{Partition, Partitioning};
 use super::stored_query::StoredQuery;
 use super::table_cache::TableCache;
 use super::table_options::TableOptions;
@@ -56,6 +57,10 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKey>,
     /// Its triggers, in the order of their names.
     pub triggers: Vec<TriggerDef>,
+    /// PARTITION BY: its rows are those of its partitions.
+    pub partitioning: Option<Partitioning>,
+    /// PARTITION OF.
+    pub partition: Option<Partition>,
     /// WITH options.
     pub options: TableOptions,
     /// Wildcard columns, by name, which is their pattern: what writes add columns as that match one. No columns themselves, and without ids.
@@ -180,7 +185,7 @@ pub struct IndexDef {
     /// UNIQUE (always true for the primary key).
     pub unique: bool,
     /// NULLS NOT DISTINCT: two rows of a unique index are equal where both have NULL.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nulls_not_distinct: bool,
     /// Declared as a constraint (PRIMARY KEY, UNIQUE), not by CREATE INDEX.
     #[serde(default)]
@@ -193,13 +198,13 @@ pub struct IndexDef {
     /// are complete nevertheless, and others have no entries and must be built.
     pub built: bool,
     /// Not all rows have their entries yet: writes keep it and obey it, but it proves nothing about older rows.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub building: bool,
     /// Its build failed (CREATE INDEX CONCURRENTLY over duplicates): it has a name and no entries, until it is dropped.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub invalid: bool,
     /// ALTER INDEX … INACTIVE: writes keep its entries, and no plan reads it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inactive: bool,
     /// Options that do nothing here, by their names in lower case, with their values as written: they are only told.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -232,7 +237,7 @@ pub struct IndexExpression {
     /// As psql shows it.
     pub pretty_text: String,
     /// Whether it is a call of a function, which stands in an index without parentheses.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_call: bool,
 }
 
@@ -243,10 +248,6 @@ pub struct IndexBuckets {
     pub column: ColumnId,
     /// How many there are.
     pub count: u16,
-}
-
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// A column of a key.

@@ -81,6 +81,8 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
+        partition: None,
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

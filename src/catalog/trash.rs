@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::constant_record;
 use super::record::{self, Head};
 use super::{ForeignKey, SequenceDef, TableDef, UserTypes, ViewDef};
 use crate::Result;
@@ -146,7 +147,9 @@ impl TrashedTable {
 pub(super) fn decode(bytes: &[u8]) -> Result<TrashedTable> {
     match record::open(bytes)? {
         Head { kind: KIND, json, .. } => record::parse(json),
-        Head { kind, .. } => Err(record::corrupt(format!("kind {kind} is no table in the trash"))),
+        Head { kind, .. } => Err(constant_record::corrupt(format!(
+            "kind {kind} is no table in the trash"
+        ))),
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::constant_record;
 use super::record::{self, Head};
 use super::type_def::stored_name;
 use super::{CompositeDef, DomainCheck, DomainDef, TypeDef, TypeKind, UserTypes};
@@ -115,7 +116,7 @@ pub(super) fn decode_all<'a>(
                 json,
                 ..
             } => waiting.push((version, record::parse(json)?)),
-            Head { kind, .. } => return Err(record::corrupt(format!("kind {kind} is no type"))),
+            Head { kind, .. } => return Err(constant_record::corrupt(format!("kind {kind} is no type"))),
         }
     }
     let mut types = UserTypes::default();
@@ -131,7 +132,7 @@ pub(super) fn decode_all<'a>(
         types = UserTypes::new(made.into_iter());
         waiting = later;
         if waiting.len() == before {
-            return Err(record::corrupt(
+            return Err(constant_record::corrupt(
                 "a type rests on one that is not there".to_string(),
             ));
         }

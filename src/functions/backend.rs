@@ -63,7 +63,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     })
     .volatile()
     .bounded(),
-    FunctionDef::catalog_rows("pg_listening_channels", T::Text, |b, catalog| {
+    FunctionDef::catalog_rows("pg_listening_channels", &[], T::Text, |b, catalog| {
         b.map0(|| catalog.statement().session.channels.listening())
     })
     .volatile(),

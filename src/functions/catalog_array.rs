@@ -124,6 +124,15 @@ static SET_FUNCTIONS: &[SetFunction] = &[
         columns: &[("key", "json_each_keys"), ("value", "json_each_texts")],
     },
     SetFunction {
+        name: "pg_partition_tree",
+        columns: &[
+            ("relid", "pg_partition_tree_relids"),
+            ("parentrelid", "pg_partition_tree_parents"),
+            ("isleaf", "pg_partition_tree_leaves"),
+            ("level", "pg_partition_tree_levels"),
+        ],
+    },
+    SetFunction {
         name: "jsonb_each",
         columns: &[("key", "jsonb_each_keys"), ("value", "jsonb_each_values")],
     },

@@ -255,12 +255,18 @@ impl FunctionDef {
     /// A strict function that gives a set of rows, and reads the statement's session.
     pub const fn catalog_rows(
         name: &'static str,
+        arguments: &'static [T],
         returns: T,
         body: fn(&Batch, &CatalogContext) -> Result<ArrayRef>,
     ) -> FunctionDef {
         FunctionDef {
             volatility: Volatility::Stable,
-            ..Self::strict(name, &[], Returns::ArrayOf(returns), Body::CatalogRows(body))
+            ..Self::strict(
+                name,
+                arguments,
+                Returns::ArrayOf(returns),
+                Body::CatalogRows(body),
+            )
         }
     }
     /// A strict, volatile function that may wait.

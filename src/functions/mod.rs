@@ -80,6 +80,7 @@ mod object_definition;
 mod object_id;
 mod object_name;
 mod output;
+mod partition;
 pub mod pattern;
 mod pattern_list;
 pub(crate) mod pattern_prefix;
@@ -153,6 +154,7 @@ pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_
 pub use json_record::{ROW_OF_DOCUMENT, ROWS_OF_DOCUMENT};
 pub use pattern_list::quantified_pattern;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
+pub use postgresql_hash::partition_hash;
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub(crate) use routine_name::function_by_oid;
@@ -241,6 +243,7 @@ static TABLES: &[&[FunctionDef]] = &[
     range::COMPARISONS.as_flattened(),
     range::FUNCTIONS,
     range::PARTS.as_flattened(),
+    partition::FUNCTIONS,
     postgresql_hash::FUNCTIONS,
     privilege::FUNCTIONS,
     regexp::FUNCTIONS,

@@ -148,8 +148,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map2(|oid, pretty: bool| get_triggerdef(catalog.objects(), catalog.search_path(), oid, pretty))
     }),
     // None of these objects exists: their oids are nobody's, for which PostgreSQL answers NULL.
-    FunctionDef::new("pg_get_partkeydef", &[T::Oid], T::Text, null),
-    FunctionDef::new("pg_get_partition_constraintdef", &[T::Oid], T::Text, null),
     FunctionDef::new("pg_get_statisticsobjdef", &[T::Oid], T::Text, null),
     FunctionDef::new("pg_get_statisticsobjdef_columns", &[T::Oid], T::Text, null),
 ];

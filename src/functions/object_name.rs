@@ -116,10 +116,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         |b, catalog| b.map1(|text| object_oid(catalog, "regrole", text)),
     ),
     FunctionDef::new("regrole", &[T::Oid], T::Catalog(CatalogType::Regrole), oid),
-    // No table is a part of another.
-    FunctionDef::rows("pg_partition_ancestors", &[T::Regclass], T::Regclass, |b| {
-        b.map1(|_: i64| Vec::<i64>::new())
-    }),
     FunctionDef::catalog("to_regclass", &[T::Text], T::Regclass, |b, catalog| {
         b.map1(|text: &str| object_named(catalog, "regclass", text).ok())
     }),

@@ -76,7 +76,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         T::Bool,
         |b, catalog| {
             b.map1(|oid| match catalog.objects().find(oid)? {
-                Found::Relation(relation) => Some(relation.kind == 'r'),
+                Found::Relation(relation) => Some(relation.is_table()),
                 Found::Index(..) => Some(false),
             })
         },
@@ -133,7 +133,6 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         b.map1(|_: i32| Vec::<i32>::new())
     })
     .array(T::Int4),
-    FunctionDef::new("pg_partition_root", &[T::Regclass], T::Regclass, null),
     FunctionDef::new("pg_tablespace_location", &[T::Oid], T::Text, |b| {
         b.map1(|_: i64| "")
     }),

@@ -166,7 +166,7 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
     of_backend!("pg_stat_get_backend_client_port", T::Int4, "client_port"),
     of_backend!("pg_stat_get_backend_wait_event_type", T::Text, "wait_event_type"),
     of_backend!("pg_stat_get_backend_wait_event", T::Text, "wait_event"),
-    FunctionDef::catalog_rows("pg_stat_get_backend_idset", T::Int4, |b, catalog| {
+    FunctionDef::catalog_rows("pg_stat_get_backend_idset", &[], T::Int4, |b, catalog| {
         let sessions = catalog.statement().server.sessions();
         let pids: Vec<i32> = sessions.into_iter().map(|session| session.process_id).collect();
         b.map0(|| pids.clone())

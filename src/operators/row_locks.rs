@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BooleanArray, RecordBatch};
-use arrow::compute::filter_record_batch;
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
+use arrow::compute::{concat_batches, filter_record_batch};
 use datafusion_physical_expr::PhysicalExpr;
 
 use crate::catalog::TableDef;
@@ -255,9 +255,38 @@ impl RunningRowLocks {
         for KeyedLocks { table, key } in &self.tables {
             let key = key.iter().map(|column| values(column, &rows));
             let key = key.collect::<Result<Vec<_>>>()?;
-            rows = table.lock(&self.txn, table.mode, (&key, rows), recheck).await?;
+            let is_of_all = key.first().is_none_or(|first| first.null_count() == 0);
+            rows = match is_of_all {
+                true => table.lock(&self.txn, table.mode, (&key, rows), recheck).await?,
+                false => self.lock_own(table, (&key, rows), recheck).await?,
+            };
         }
         self.wanted = self.wanted.map(|wanted| wanted - rows.num_rows());
         Ok(Some(rows))
+    }
+
+    /// Locks those of the rows that are the table's, which have a key: the others are rows of other partitions, and come through.
+    async fn lock_own(
+        &self,
+        table: &TableRowLocks,
+        (key, rows): (&[ArrayRef], RecordBatch),
+        recheck: impl Fn() -> Result<Option<Recheck>>,
+    ) -> Result<RecordBatch> {
+        let is_own = |row: usize| key.first().is_some_and(|first| first.is_valid(row));
+        let (mut locked, mut from) = (Vec::new(), 0);
+        while from < rows.num_rows() {
+            let to = (from..rows.num_rows()).find(|row| is_own(*row) != is_own(from));
+            let count = to.unwrap_or(rows.num_rows()) - from;
+            let part = rows.slice(from, count);
+            locked.push(match is_own(from) {
+                false => part,
+                true => {
+                    let key: Vec<ArrayRef> = key.iter().map(|array| array.slice(from, count)).collect();
+                    table.lock(&self.txn, table.mode, (&key, part), &recheck).await?
+                }
+            });
+            from += count;
+        }
+        concat_batches(&rows.schema(), &locked).map_err(Error::arrow)
     }
 }

@@ -9,7 +9,8 @@ const DEFINE: &str = "CREATE/ALTER/DROP";
 /// A name, with that of its schema before it or not.
 const NAME: &str = "a name";
 
-const NO_PARTITIONS: &str = "A table is one sorted key range: no partitions are needed.";
+const NO_PARENTS: &str =
+    "Use PARTITION OF for tables whose rows are read as those of one, or LIKE for the same columns.";
 
 /// The first words of a statement, `/` between those of which any may stand there, and the way out.
 const ABSENT: &[(&[&str], &str)] = &[
@@ -56,22 +57,6 @@ const ABSENT: &[(&[&str], &str)] = &[
     (
         &["ALTER", "INDEX", NAME, "ALTER"],
         "Leave it out: how rows are found follows from keys and indexes, and not from statistics.",
-    ),
-    (&["CREATE", "TABLE", NAME, "PARTITION", "OF"], NO_PARTITIONS),
-    (
-        &["CREATE", "TABLE", "IF", "NOT", "EXISTS", NAME, "PARTITION", "OF"],
-        NO_PARTITIONS,
-    ),
-    (
-        &[
-            "CREATE",
-            "TEMP/TEMPORARY/UNLOGGED",
-            "TABLE",
-            NAME,
-            "PARTITION",
-            "OF",
-        ],
-        NO_PARTITIONS,
     ),
     (
         &[DEFINE, "STATISTICS"],
@@ -146,8 +131,7 @@ const ABSENT_OF_TABLES: &[(&[&str], &str, &str)] = &[
         "an EXCLUDE constraint",
         "Use UNIQUE, or look for what overlaps in the transaction that writes, at SERIALIZABLE.",
     ),
-    (&["PARTITION", "BY"], "a partitioned table", NO_PARTITIONS),
-    (&["INHERITS", "("], "an inherited table", NO_PARTITIONS),
+    (&["INHERITS", "("], "an inherited table", NO_PARENTS),
 ];
 
 /// The words of the row that the statement begins with, as it has them, and the way out. `at`: the place among the tokens that the error

@@ -2,7 +2,7 @@
 //! columns, DROP EXPRESSION, ALTER CONSTRAINT, inheritance. Each is read off its tokens and noted in the hints; in its place an action is
 //! left that the parser reads, whose name is no name of anybody's: its number.
 
-use sqlparser::ast::AlterTableOperation;
+use sqlparser::ast::{AlterTableOperation, ForValues, PartitionBoundValue};
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Token, TokenWithSpan, Word};
 
@@ -181,6 +181,9 @@ impl TokenReader<'_> {
             return Ok(refused);
         }
         self.at = start;
+        if let Some(partition) = self.partition_action()? {
+            return Ok(partition);
+        }
         if self.word("COMPACT") {
             // Behind it LindormTable names a data centre.
             if matches!(self.peek(), Some(Token::Word(_))) {
@@ -358,22 +361,83 @@ impl TokenReader<'_> {
         Ok(AlterAction::Identity { column, change })
     }
 
+    /// `ATTACH PARTITION name bound`, `DETACH PARTITION name [CONCURRENTLY | FINALIZE]`. Errors: 42601 behind these words.
+    fn partition_action(&mut self) -> Result<Option<AlterAction>> {
+        let attaches = self.word("ATTACH");
+        if !attaches && !self.word("DETACH") {
+            return Ok(None);
+        }
+        self.expect("PARTITION")?;
+        let partition = self.object_name()?;
+        if attaches {
+            let bound = Box::new(self.partition_bound()?);
+            return Ok(Some(AlterAction::AttachPartition { partition, bound }));
+        }
+        let concurrently = self.word("CONCURRENTLY");
+        let finalizes = !concurrently && self.word("FINALIZE");
+        Ok(Some(AlterAction::DetachPartition {
+            partition,
+            concurrently,
+            finalizes,
+        }))
+    }
+
+    /// `DEFAULT`, `FOR VALUES …`.
+    fn partition_bound(&mut self) -> Result<ForValues> {
+        if self.word("DEFAULT") {
+            return Ok(ForValues::Default);
+        }
+        self.expect("FOR")?;
+        self.expect("VALUES")?;
+        if self.word("IN") {
+            self.take_token(&Token::LParen)?;
+            let values = self.parsed(|parser| parser.parse_comma_separated(Parser::parse_expr))?;
+            self.take_token(&Token::RParen)?;
+            return Ok(ForValues::In(values));
+        }
+        if self.word("FROM") {
+            let from = self.range_edge()?;
+            self.expect("TO")?;
+            let to = self.range_edge()?;
+            return Ok(ForValues::From { from, to });
+        }
+        self.expect("WITH")?;
+        self.take_token(&Token::LParen)?;
+        self.expect("MODULUS")?;
+        let modulus = self.parsed(|parser| parser.parse_literal_uint())?;
+        self.take_token(&Token::Comma)?;
+        self.expect("REMAINDER")?;
+        let remainder = self.parsed(|parser| parser.parse_literal_uint())?;
+        self.take_token(&Token::RParen)?;
+        Ok(ForValues::With { modulus, remainder })
+    }
+
+    /// `(value, MINVALUE, MAXVALUE)`.
+    fn range_edge(&mut self) -> Result<Vec<PartitionBoundValue>> {
+        self.take_token(&Token::LParen)?;
+        let mut edge = Vec::new();
+        loop {
+            edge.push(if self.word("MINVALUE") {
+                PartitionBoundValue::MinValue
+            } else if self.word("MAXVALUE") {
+                PartitionBoundValue::MaxValue
+            } else {
+                PartitionBoundValue::Expr(self.parsed(|parser| parser.parse_expr())?)
+            });
+            if !self.token(&Token::Comma) {
+                break;
+            }
+        }
+        self.take_token(&Token::RParen)?;
+        Ok(edge)
+    }
+
     /// What PostgreSQL has, and nothing here.
     fn refused_action(&mut self) -> Option<AlterAction> {
-        const ONE_RANGE: &str = "A table is one sorted key range: no partitions or parents are needed.";
+        const NO_PARENTS: &str = "Use ATTACH PARTITION for tables whose rows are read as those of one.";
         let refused = [
-            (&["INHERIT"][..], "ALTER TABLE ... INHERIT", ONE_RANGE),
-            (&["NO", "INHERIT"], "ALTER TABLE ... NO INHERIT", ONE_RANGE),
-            (
-                &["ATTACH", "PARTITION"],
-                "ALTER TABLE ... ATTACH PARTITION",
-                ONE_RANGE,
-            ),
-            (
-                &["DETACH", "PARTITION"],
-                "ALTER TABLE ... DETACH PARTITION",
-                ONE_RANGE,
-            ),
+            (&["INHERIT"][..], "ALTER TABLE ... INHERIT", NO_PARENTS),
+            (&["NO", "INHERIT"], "ALTER TABLE ... NO INHERIT", NO_PARENTS),
             (&["OF"], "ALTER TABLE ... OF", "Name the columns in CREATE TABLE."),
             (
                 &["NOT", "OF"],

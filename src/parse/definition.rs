@@ -1,7 +1,7 @@
 //! `Definition` and `Upkeep`: definitions, and what is done to keep tables in order, that the parser has no tree of.
 //! `definition_reader` and `upkeep_reader` read them, `sql::ddl` runs them.
 
-use sqlparser::ast::{ColumnDef, DataType, Expr, IndexColumn, ObjectName};
+use sqlparser::ast::{ColumnDef, DataType, Expr, ForValues, IndexColumn, ObjectName};
 
 use super::grant::Grant;
 pub use super::role_name::RoleName;
@@ -340,6 +340,17 @@ pub enum AlterAction {
     SplitAt(Vec<Vec<Expr>>),
     /// UNSPLIT AT VALUES, and UNSPLIT ALL, which names none.
     UnsplitAt(Option<Vec<Vec<Expr>>>),
+    /// ATTACH PARTITION: which rows the table is to have.
+    AttachPartition {
+        partition: ObjectName,
+        bound: Box<ForValues>,
+    },
+    /// DETACH PARTITION.
+    DetachPartition {
+        partition: ObjectName,
+        concurrently: bool,
+        finalizes: bool,
+    },
     /// What is not supported, and what to do.
     Refused {
         feature: &'static str,
@@ -350,6 +361,8 @@ pub enum AlterAction {
 /// What ALTER INDEX changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum IndexChange {
+    /// ATTACH PARTITION: the index of a partition.
+    Attach(ObjectName),
     /// RENAME TO.
     Rename(String),
     /// SET TABLESPACE.

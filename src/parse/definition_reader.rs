@@ -189,11 +189,8 @@ impl TokenReader<'_> {
                 false => IndexChange::Parameters(self.parameters()?),
             }
         } else if self.word("ATTACH") {
-            let way_out = "A table is one sorted key range: no partitions are needed.";
-            return Err(Error::unsupported(
-                "ALTER INDEX ... ATTACH PARTITION",
-                Some(way_out),
-            ));
+            self.expect("PARTITION")?;
+            IndexChange::Attach(self.object_name()?)
         } else {
             return Err(self.syntax_error());
         };

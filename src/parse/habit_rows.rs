@@ -336,6 +336,11 @@ pub(super) const HABITS: &[(&str, &[&str], &str)] = &[
         "Leave it out: it is one sorted range of keys; WITH (BUCKETS = 16) spreads the rows of a table.",
     ),
     (
+        ") PARTITIONS",
+        SYNTAX,
+        "Leave it out: it is one sorted range of keys; WITH (BUCKETS = 16) spreads the rows of a table.",
+    ),
+    (
         "ZORDER BY",
         SYNTAX,
         "Leave it out: rows are sorted by their key, and an index sorts them otherwise.",

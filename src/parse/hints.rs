@@ -198,6 +198,8 @@ pub struct Hints {
     pub is_async: bool,
     /// `DROP INDEX CONCURRENTLY`.
     pub drops_concurrently: bool,
+    /// ONLY stands before a table: what a definition says is not said of its partitions.
+    pub only: bool,
     /// `CREATE UNLOGGED TABLE`.
     pub unlogged: bool,
     /// Words of a definition that mean nothing here.

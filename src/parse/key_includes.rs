@@ -47,6 +47,15 @@ pub(crate) fn included(options: &[IndexOption]) -> Result<Vec<String>> {
     Ok(included)
 }
 
+/// The options of a key that includes these columns.
+pub(crate) fn including(names: &[String]) -> Vec<IndexOption> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let marked = names.iter().map(|name| format!("{MARK}{name}"));
+    vec![IndexOption::Comment(marked.collect())]
+}
+
 /// Whether the parentheses that close before this token are those of a key's columns.
 fn is_behind_key(tokens: &[TokenWithSpan], at: usize) -> bool {
     if tokens[at - 1].token != Token::RParen {

@@ -112,7 +112,7 @@ pub(crate) use constraint_words::is_no_inherit;
 pub(crate) use dialect::{parse_column, parse_expression};
 pub use hints::{Hints, IndexHint, Like, VERSION_TIME_END, VersionHint};
 pub(crate) use inert::UNTYPED;
-pub(crate) use key_includes::included;
+pub(crate) use key_includes::{included, including};
 pub use kind::StatementKind;
 pub(crate) use kind::first_words;
 pub use log_text::{shorten, without_constants, without_values};

@@ -19,6 +19,10 @@ pub(crate) fn last_name(name: &ObjectName) -> Option<String> {
 }
 
 /// Schema (if given) and name of `name` or `schema.name`. Errors: 0A000 for a name of another database.
+pub(crate) fn quoted_relation(schema: &str, name: &str) -> ObjectName {
+    ObjectName::from(vec![Ident::with_quote('"', schema), Ident::with_quote('"', name)])
+}
+
 pub(crate) fn relation_name(name: &ObjectName) -> Result<(Option<String>, String)> {
     let parts: Vec<String> = name
         .0

@@ -26,6 +26,11 @@ pub(crate) fn split(referred: &[Ident]) -> (Vec<Ident>, Vec<String>) {
     (referred, set.collect())
 }
 
+/// A column that is set, as it stands among those that are referred to.
+pub(crate) fn marked(name: &Ident) -> Ident {
+    Ident::with_quote('"', format!("{MARK}{}", name.value))
+}
+
 /// Brings the list of columns behind this SET, if there is one, into the parser's form. Errors: 0A000 for one behind ON UPDATE.
 pub(super) fn take(tokens: &mut Vec<TokenWithSpan>, at: usize) -> Result<()> {
     let is = |at: usize, word: &str| is_word_at(tokens, at, word);

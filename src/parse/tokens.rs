@@ -301,7 +301,7 @@ impl<'t> Reader<'t> {
             (_, Only::Parenthesis) => (Only::Parenthesis, false),
             _ => (Only::Nowhere, false),
         };
-        self.only = next;
+        (self.only, self.hints.only) = (next, self.hints.only | passes);
         passes
     }
 
@@ -584,8 +584,8 @@ impl<'t> Reader<'t> {
 
 /// Whether a column of this name may be the time of a version.
 fn names_version_time(name: &str) -> bool {
-    let end = name.len().checked_sub(VERSION_TIME_END.len());
-    let end = end.and_then(|at| name.as_bytes().get(at..));
+    let at = name.len().checked_sub(VERSION_TIME_END.len());
+    let end = at.and_then(|at| name.as_bytes().get(at..));
     end.is_some_and(|end| end.eq_ignore_ascii_case(VERSION_TIME_END.as_bytes()))
 }
 

@@ -92,7 +92,8 @@ fn is_incomplete(tree: &ast::Statement) -> bool {
             && create.constraints.is_empty()
             && create.query.is_none()
             && create.like.is_none()
-            && create.clone.is_none())
+            && create.clone.is_none()
+            && create.partition_of.is_none())
 }
 
 /// The error for what nobody reads, at its words.

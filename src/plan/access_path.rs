@@ -140,6 +140,11 @@ impl AccessPath {
         }
     }
 
+    /// A path that gives nothing.
+    pub(super) fn nothing(table: &Arc<TableDef>) -> AccessPath {
+        AccessPath::union(table, Vec::new())
+    }
+
     /// Several paths; those that give nothing are left out.
     pub(super) fn union(table: &Arc<TableDef>, parts: Vec<AccessPath>) -> AccessPath {
         let mut parts = parts;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use super::Predicate;
 use super::access_path::AccessPath;
 use super::candidate::{Candidate, Reach, Refused};
+use super::partition_pruning::excludes;
 use super::refusal::full_scan;
 use super::rules::PlanRules;
 use super::union::UnionPlan;
@@ -34,6 +35,9 @@ pub fn plan_access(
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
     let keys = readable_keys(table, rules)?;
+    if excludes(table, &conditions) {
+        return Ok(AccessPath::nothing(table));
+    }
     let chosen = Candidate::best(table, &keys, &conditions, wanted, rules);
     let chosen = chosen.ok_or_else(|| match keys.as_slice() {
         [forced] if forced.terms.is_some() => Error::NotInState {

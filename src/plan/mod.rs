@@ -33,6 +33,7 @@ mod key_shape;
 pub(crate) mod like;
 mod merge;
 mod one_key;
+mod partition_pruning;
 pub(crate) mod predicate;
 mod readable;
 mod refusal;

@@ -87,6 +87,8 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
+        partition: None,
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

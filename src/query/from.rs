@@ -10,7 +10,7 @@ use super::indexed_expressions;
 use super::row_origin::RowOrigin;
 use super::scope::{Outer, Scope, ScopeColumn, ScopeRelation};
 use super::sequence_row::sequence_view;
-use super::system_column::row_id_of;
+use super::system_column::{row_id_of, table_oid};
 use super::table_function::table_function;
 use crate::catalog::{Access, Object, RelationName, TableDef, VersionRead, ViewDef};
 use crate::logical::stored_table::{table_source, whole_table_source};
@@ -18,7 +18,7 @@ use crate::operators::catalog_table;
 use crate::parse::text_place;
 use crate::system::pg_catalog;
 use crate::tree::{Column, Expr, Plan, RelationAlias, TableSource, TreeNode};
-use crate::types::{RecordType, SqlType, Value};
+use crate::types::{RecordType, SqlType};
 use crate::{Error, Result};
 
 impl Binder<'_> {
@@ -190,6 +190,9 @@ impl Binder<'_> {
             search_path: &self.search_path,
         };
         match ctx.relation(name, Access::Select)? {
+            Object::Table(table) if table.partitioning.is_some() => {
+                self.partitioned_table(table, &called(alias, &table.name), alias)
+            }
             Object::Table(table) => self.stored_table(table, alias),
             Object::View(view) => {
                 self.is_timed = false;
@@ -295,12 +298,8 @@ impl Binder<'_> {
             false => row_id.map(|_| shown + hidden.len() - 1),
         };
         let row_id = place.map(|at| row_id_of(&item, at));
-        let of_rows = Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?;
         for relation in &mut item.scope.relations {
-            relation.hidden.push(ScopeColumn {
-                name: catalog_table::TABLE_OID.to_string(),
-                bound: of_rows.clone(),
-            });
+            relation.hidden.push(table_oid(oid)?);
             relation.origin = RowOrigin::Table(row_id.clone());
             relation.dynamic_table = Some(as_it_is).filter(|table| table.gets_columns()).cloned();
             relation.row_type = Some(Arc::new(table.row_type()));

@@ -68,6 +68,7 @@ mod outer_aggregate;
 mod outer_join;
 mod overload;
 mod parameter_types;
+mod partitioned_table;
 mod past;
 mod period;
 mod plan;

@@ -60,6 +60,14 @@ impl Binder<'_> {
         Ok(bound)
     }
 
+    /// What is shown of a value that leaves the statement: of an oid that names an object the name.
+    pub(super) fn as_shown(&mut self, bound: Bound) -> Result<Bound> {
+        match bound.ty.output_type() == bound.ty {
+            true => Ok(bound),
+            false => self.object_names(bound),
+        }
+    }
+
     /// The query as it leaves the statement: oids that name objects become the names.
     pub(super) fn with_output_types(&mut self, bound: BoundQuery) -> Result<BoundQuery> {
         if bound
@@ -73,14 +81,9 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(bound.columns.len());
         for column in bound.columns {
             let ty = column.ty.output_type();
-            let expr = Expr::Column(column.column);
+            let shown = self.as_shown(Bound::new(Expr::Column(column.column), column.ty))?;
             let name = self.unique_name(&column.name);
-            let expr = if ty == column.ty {
-                expr
-            } else {
-                self.object_names(Bound::new(expr, column.ty))?.expr
-            };
-            outputs.push(expr.alias(&name));
+            outputs.push(shown.expr.alias(&name));
             columns.push(QueryColumn {
                 name: column.name,
                 column: Column::new_unqualified(&name),

@@ -13,6 +13,7 @@ use super::row_origin::RowOrigin;
 use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use super::select::Kept;
 use super::select_item::BoundItem;
+use super::system_column::table_oid;
 use super::{PlannedQuery, planned, without_panic};
 use crate::catalog::TableDef;
 use crate::logical::rows_source::RowsSource;
@@ -138,7 +139,13 @@ impl Binder<'_> {
                 columns.all(|column| column.bound.origin.is_some())
             };
             let tables = scope.relations.iter_mut().filter(is_of_table);
-            tables.for_each(|relation| relation.origin = RowOrigin::Written);
+            for relation in tables {
+                relation.origin = RowOrigin::Written;
+                let table = relation.columns.first().and_then(|column| column.bound.origin);
+                if let Some((oid, _)) = table {
+                    relation.hidden.push(table_oid(oid)?);
+                }
+            }
             take_marks(&mut scope);
         }
         let place = |clause| Place {
@@ -163,7 +170,11 @@ impl Binder<'_> {
             Clause::Check => items.extend(self.conditions(query.items, place(Clause::Check))?),
             Clause::Returning => {
                 let place = place(Clause::Returning);
-                items.extend(self.showing(|binder| binder.items(query.items, place))?);
+                let returned = self.showing(|binder| binder.items(query.items, place))?;
+                for BoundItem { name, bound } in returned {
+                    let bound = self.as_shown(bound)?;
+                    items.push(BoundItem { name, bound });
+                }
             }
             clause => items.extend(self.items(query.items, place(clause))?),
         }

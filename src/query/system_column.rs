@@ -10,14 +10,23 @@
 use super::binder::{Binder, Bound, Place};
 use super::from_item::FromItem;
 use super::row_origin::RowOrigin;
-use super::scope::{Scope, ScopeRelation};
+use super::scope::{Scope, ScopeColumn, ScopeRelation};
 use crate::functions::{ROW_STAMP, ROW_STAMP_OR_NULL, Volatility};
+use crate::system::pg_catalog::TABLE_OID;
 use crate::tree::{self, Column, Expr};
 use crate::types::{CatalogType, SqlType, Value};
 use crate::{Error, Result};
 
 /// xid.
 const XID: SqlType = SqlType::Catalog(CatalogType::Xid);
+
+/// The column that says of which table rows are.
+pub(super) fn table_oid(oid: u32) -> Result<ScopeColumn> {
+    Ok(ScopeColumn {
+        name: TABLE_OID.to_string(),
+        bound: Bound::constant(&Value::Int(i64::from(oid)), SqlType::Oid)?,
+    })
+}
 
 impl Binder<'_> {
     /// A column of that name of the relation called so, or of the only one that has it. `None`: there is none. Errors: 42702.

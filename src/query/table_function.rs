@@ -223,11 +223,9 @@ impl Binder<'_> {
     ) -> Result<Vec<String>> {
         let default = call.called();
         let set = functions::set_function(&default);
-        let is_value = default.ends_with("_array_elements") || default.ends_with("_array_elements_text");
         let name = |at: usize| match set {
             Some(set) => set.columns.get(at).map(|(name, _)| (*name).to_string()),
-            None if is_value => Some("value".to_string()),
-            None => only.map(str::to_string),
+            None => own_column(&default).or(only).map(str::to_string),
         };
         let names = (0..width).map(|at| name(at).unwrap_or_else(|| default.clone()));
         Ok(names.collect())
@@ -260,6 +258,17 @@ impl Binder<'_> {
             bound,
         });
         Ok(())
+    }
+}
+
+/// What a function of PostgreSQL's calls the only column of its rows, where it has a name for it.
+fn own_column(function: &str) -> Option<&'static str> {
+    match function {
+        "pg_partition_ancestors" => Some("relid"),
+        _ if function.ends_with("_array_elements") || function.ends_with("_array_elements_text") => {
+            Some("value")
+        }
+        _ => None,
     }
 }
 

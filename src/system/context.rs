@@ -152,9 +152,42 @@ impl StatementContext {
         self.catalog.table_by_oid(oid)
     }
 
-    /// The foreign keys that refer to the table with this oid, with their tables. Asked likewise.
+    /// The foreign keys that refer to the table with this oid, with the tables that have rows. Asked likewise.
     pub fn references_to(&self, oid: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
-        self.catalog.references_to(oid)
+        let keys = self.catalog.references_to(oid);
+        keys.filter(|(table, _)| table.partitioning.is_none())
+    }
+
+    /// The partitions that a partitioned table has, each asked for by its name. Errors: none but of a bug.
+    pub fn partitions_of(&self, table: &TableDef) -> Result<Vec<Arc<TableDef>>> {
+        let partitions = self.catalog.partitions_of(table.oid);
+        partitions
+            .map(|partition| {
+                let name = RelationName::in_schema(&partition.schema, &partition.name);
+                self.relation(name, Access::Name)?.table().cloned()
+            })
+            .collect()
+    }
+
+    /// The table that a partition is one of, asked for by its name. Errors: none but of a bug.
+    pub fn parent_of(&self, partition: &TableDef) -> Result<Option<Arc<TableDef>>> {
+        let Some(parent) = self.catalog.parent_of(partition) else {
+            return Ok(None);
+        };
+        let name = RelationName::in_schema(&parent.schema, &parent.name);
+        self.relation(name, Access::Name)?.table().cloned().map(Some)
+    }
+
+    /// Those of them that have rows, and those of such as are partitioned themselves. Errors: likewise.
+    pub fn leaves_of(&self, table: &TableDef) -> Result<Vec<Arc<TableDef>>> {
+        let mut leaves = Vec::new();
+        for partition in self.partitions_of(table)? {
+            match partition.partitioning.is_some() {
+                true => leaves.extend(self.leaves_of(&partition)?),
+                false => leaves.push(partition),
+            }
+        }
+        Ok(leaves)
     }
 
     /// The rows of the part of its WITH clause at this place, of which whoever reads them has seen to it that it has run.

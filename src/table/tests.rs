@@ -85,6 +85,8 @@ fn table() -> TableDef {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
+        partition: None,
         options: TableOptions::default(),
         wildcards: Vec::new(),
         stored_query: None,

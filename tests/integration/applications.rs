@@ -177,7 +177,15 @@ fn place_of(target: &Target) -> Place {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn libraries_of_node_do_as_on_postgresql() {
-    for script in ["knex", "sequelize", "typeorm", "drizzle", "sessions", "others"] {
+    for script in [
+        "knex",
+        "sequelize",
+        "typeorm",
+        "drizzle",
+        "sessions",
+        "others",
+        "boss",
+    ] {
         let data_dir = TempDir::new().unwrap();
         let server = ServerProcess::start(data_dir.path(), &["--set", "keyspan.full_scan=allow"]);
         let addr = server.addr();

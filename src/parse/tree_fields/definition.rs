@@ -172,7 +172,7 @@ impl<P: Probe> TreeCheck<P> {
                 clustered_by: foreign("CLUSTERED"),
                 inherits: read,
                 partition_of: read,
-                for_values: spelling,
+                for_values: read,
                 strict: foreign("STRICT"),
                 copy_grants: foreign("COPY"),
                 enable_schema_evolution: foreign("ENABLE_SCHEMA_EVOLUTION"),

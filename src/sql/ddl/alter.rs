@@ -17,8 +17,9 @@ use super::table_change::{Beside, Change, contains_null, undefined_column};
 use super::verification::{self, NoNulls};
 use super::{
     alter_action, alter_asked, alter_column, alter_index, alter_storage, alter_view, check, constraint,
-    default, drop_column, expiry, foreign_key, generation, identity, notice, options, region, rekey,
-    rekey_build, rewrite, role, sequence, triggers, upkeep, view_text, wildcard,
+    default, drop_column, expiry, foreign_key, generation, identity, notice, options, partition_key,
+    partition_rules, region, rekey, rekey_build, rewrite, role, sequence, triggers, upkeep, view_text,
+    wildcard,
 };
 use crate::catalog::{
     Access, CatalogWriter, ColumnDefault, ForeignKey, MadeName, Object, ObjectKind, TableDef, TriggerState,
@@ -37,8 +38,13 @@ use crate::table::is_empty;
 use crate::types::Value;
 use crate::{Error, Result};
 
-/// Runs ALTER TABLE and ALTER VIEW.
-pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Result<String> {
+/// Alters a table, view, index or sequence, and no partitions. `is_inherited`: it comes of an ALTER TABLE of the table that the one it names
+/// is a partition of.
+pub(super) async fn execute(
+    ctx: &StatementContext,
+    alter: &AlterTable,
+    is_inherited: bool,
+) -> Result<String> {
     let kind = altered_kind(alter);
     let tag = kind.tag().to_string();
     let new_schema = new_schema(alter);
@@ -67,42 +73,48 @@ pub(super) async fn execute(ctx: &StatementContext, alter: &AlterTable) -> Resul
                 sequence::set_schema(ctx, sequence, &names::fold(schema)).await?;
             }
         }
-        Object::Table(table) => {
-            let mut change = Change {
-                table: TableDef::clone(table),
-                indexes: Vec::new(),
-                checks: Vec::new(),
-                row_checks: Vec::new(),
-                foreign_keys: Vec::new(),
-                rewrite: None,
-                beside: None,
-                sequence_names: Vec::new(),
-            };
-            for operation in &alter.operations {
-                if table.is_materialized_view() {
-                    relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
-                }
-                apply(ctx, &mut change, operation).await?;
-            }
-            if let Some(schema) = new_schema {
-                change.table.schema = moved_schema(ctx, &table.schema, &table.name, schema)?;
-                for index in &table.indexes {
-                    moved_schema(ctx, &table.schema, &index.name, schema)?;
-                }
-                move_key_name(ctx, &mut change.table, (table, schema))?;
-            }
-            let in_phases = alter.operations.iter().all(can_be_taken_back);
-            let lock = lock_mode(&alter.operations);
-            Box::pin(carry_out(
-                ctx,
-                table,
-                change,
-                (in_phases, lock, alter.operations.len()),
-            ))
-            .await?;
-        }
+        Object::Table(table) => alter_table(ctx, table, alter, is_inherited).await?,
     }
     Ok(tag)
+}
+
+async fn alter_table(
+    ctx: &StatementContext,
+    table: &TableDef,
+    alter: &AlterTable,
+    is_inherited: bool,
+) -> Result<()> {
+    let mut change = Change {
+        table: table.clone(),
+        indexes: Vec::new(),
+        checks: Vec::new(),
+        row_checks: Vec::new(),
+        foreign_keys: Vec::new(),
+        rewrite: None,
+        beside: None,
+        sequence_names: Vec::new(),
+    };
+    for operation in &alter.operations {
+        if table.is_materialized_view() {
+            relation(ctx, &alter.name, alter_action::access(ctx, operation))?;
+        }
+        if !is_inherited {
+            partition_rules::check(ctx, table, operation)?;
+        }
+        apply(ctx, &mut change, operation).await?;
+    }
+    partition_key::check_keys(&change.table, &change.indexes)?;
+    if let Some(schema) = new_schema(alter) {
+        change.table.schema = moved_schema(ctx, &table.schema, &table.name, schema)?;
+        for index in &table.indexes {
+            moved_schema(ctx, &table.schema, &index.name, schema)?;
+        }
+        move_key_name(ctx, &mut change.table, (table, schema))?;
+    }
+    let in_phases = alter.operations.iter().all(can_be_taken_back);
+    let lock = lock_mode(&alter.operations);
+    let how = (in_phases, lock, alter.operations.len());
+    Box::pin(carry_out(ctx, table, change, how)).await
 }
 
 /// What it wants of the relation.
@@ -343,6 +355,10 @@ async fn apply_own(ctx: &StatementContext, change: &mut Change, action: &AlterAc
         }
         AlterAction::Compact => upkeep::reclaim(ctx, "ALTER TABLE ... COMPACT").await,
         AlterAction::SplitAt(_) | AlterAction::UnsplitAt(_) => region::alter(ctx, table, action).await,
+        AlterAction::AttachPartition { .. } | AlterAction::DetachPartition { .. } => Err(Error::unsupported(
+            "ATTACH PARTITION and DETACH PARTITION beside other actions",
+            Some("Write an ALTER TABLE of its own."),
+        )),
         AlterAction::Refused { feature, hint } => Err(Error::unsupported(*feature, Some(*hint))),
     }
 }

@@ -30,6 +30,8 @@ pub(super) fn access(ctx: &StatementContext, operation: &AlterTableOperation) ->
             AlterAction::Compact => "COMPACT",
             AlterAction::SplitAt(_) => "SPLIT AT",
             AlterAction::UnsplitAt(_) => "UNSPLIT",
+            AlterAction::AttachPartition { .. } => "ATTACH PARTITION",
+            AlterAction::DetachPartition { .. } => "DETACH PARTITION",
             AlterAction::Refused { .. } => return Access::Alter,
         });
     }

@@ -4,10 +4,11 @@ use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use super::options::NewOption;
 use super::{index_options, index_state, key, storage};
-use crate::catalog::{Access, CatalogWriter, IndexDef, Object, ObjectKind, TableDef};
+use crate::catalog::{Access, CatalogWriter, IndexDef, Object, ObjectKind, TableDef, counterpart};
+use crate::error::Raised;
 use crate::parse::definition::IndexChange;
 use crate::parse::names;
-use crate::sql::relation::{relation_if_exists, table};
+use crate::sql::relation::{relation, relation_if_exists, table};
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
@@ -32,7 +33,37 @@ pub(super) async fn execute(
         IndexChange::Rename(new_name) => rename(ctx, table, index.oid, new_name),
         IndexChange::Tablespace(tablespace) => storage::check_tablespace(tablespace),
         IndexChange::Parameters(parameters) => set_options(ctx, table, index.oid, parameters),
+        IndexChange::Attach(partition) => check_attached(ctx, (table, index), partition),
     }
+}
+
+/// ATTACH PARTITION: an index of a partition that is like the table's is attached to it already. Errors: 42P17 for another.
+fn check_attached(
+    ctx: &StatementContext,
+    (table, index): (&TableDef, &IndexDef),
+    partition: &ObjectName,
+) -> Result<()> {
+    let Object::Index(child, own) = relation(ctx, partition, Access::AlterKind(ObjectKind::Index))? else {
+        return Err(Error::internal("ATTACH PARTITION of what is no index"));
+    };
+    let is_child = child.partition.as_ref().is_some_and(|of| of.parent == table.oid);
+    let detail = match is_child {
+        false => format!(
+            "Index \"{}\" is not an index on any partition of table \"{}\".",
+            own.name, table.name
+        ),
+        true if counterpart(table, index, child).is_some_and(|found| found.id == own.id) => return Ok(()),
+        true => "The index definitions do not match.".to_string(),
+    };
+    let message = format!(
+        "cannot attach index \"{}\" as a partition of index \"{}\"",
+        own.name, index.name
+    );
+    Err(Raised {
+        detail: Some(detail),
+        ..Raised::new("42P17", message)
+    }
+    .into())
 }
 
 /// The name of an index that is said to be of a table, whose schema is its own.

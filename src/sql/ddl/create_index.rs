@@ -7,7 +7,7 @@ use super::index_expression;
 use super::index_key::{Key, WrittenKey};
 use super::index_options::NewIndexOptions;
 use super::key::{self, KeyKind};
-use super::{advice, alter, index_terms, notice, storage};
+use super::{advice, alter, index_terms, notice, partition_key, storage};
 use crate::catalog::{Access, KeyColumn, MadeName, TableDef};
 use crate::codec::row::ColumnId;
 use crate::error::{DuplicateKind, StatementFault};
@@ -65,6 +65,7 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateIndex) -> Res
         deferral: None,
         options: options.kept,
     };
+    partition_key::check_keys(&table, std::slice::from_ref(&new))?;
     match changed.generations().count() == table.generations().count() {
         true => add(ctx, &changed, new, completion).await?,
         false => alter::add_computed_index(ctx, &table, changed, new).await?,

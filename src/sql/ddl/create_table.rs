@@ -6,17 +6,22 @@ use sqlparser::ast::{self, CreateTable, Ident, IndexColumn, TableConstraint};
 
 use super::check::{self, NewCheck};
 use super::column::{self, NewColumn};
+use super::declared_keys::declared;
 use super::described_index::{DescribedIndex, described_indexes, without_repeated};
 use super::foreign_key::{self, NewForeignKey};
 use super::key::{self, NewUnique};
 use super::like::{self, LikeIndex, Likeness};
 use super::new_relation::{NewRelation, make_schema};
+use super::partition_of::{self, PartitionOf};
 use super::plain_column::row_id_column;
 use super::table_index::{define_computed, index_name, own_indexes};
-use super::{advice, expiry, generation, options, region, sequence, storage, versions, wildcard};
+use super::{
+    advice, expiry, generation, options, partition_key, region, sequence, storage, triggers, versions,
+    wildcard,
+};
 use crate::catalog::{
-    CatalogWriter, ColumnDef, Expiry, FIRST_OID, KeyColumn, MadeName, OnCommit, StoredQuery, TableCache,
-    TableDef, TableOptions, Versions,
+    CatalogWriter, ColumnDef, Expiry, FIRST_OID, IndexDef, KeyColumn, MadeName, OnCommit, Partitioning,
+    StoredQuery, TableCache, TableDef, TableOptions, Versions,
 };
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
@@ -45,6 +50,8 @@ pub(super) struct Description {
     options: TableOptions,
     wildcards: Vec<ColumnDef>,
     stored_query: Option<Box<StoredQuery>>,
+    partitioning: Option<Partitioning>,
+    partition_of: Option<PartitionOf>,
     /// The columns for which sequences are to be made, with their options.
     sequences: Vec<(ColumnId, Vec<SequenceOption>)>,
 }
@@ -106,7 +113,9 @@ pub(super) async fn execute(ctx: &StatementContext, create: &CreateTable) -> Res
     let options = table_options(ctx, create, &new)?;
     let description = describe(ctx, &new.name, create, options).await?;
     let table = create_described(ctx, new, description).await?;
-    advice::advise(ctx, &table)?;
+    if table.partition.is_none() {
+        advice::advise(ctx, &table)?;
+    }
     Ok("CREATE TABLE".to_string())
 }
 
@@ -161,11 +170,12 @@ fn on_commit(create: &CreateTable, new: &NewRelation) -> Result<Option<OnCommit>
 
 /// Errors: 0A000 for what a table here cannot be.
 fn check_supported(create: &CreateTable) -> Result<()> {
-    let partitioned = create.partition_by.is_some() || create.partition_of.is_some();
-    if partitioned || create.inherits.is_some() {
+    if create.inherits.is_some() {
         return Err(Error::unsupported(
-            "a partitioned or inherited table",
-            Some("A table is one sorted key range: no partitions are needed."),
+            "an inherited table",
+            Some(
+                "Use PARTITION OF for tables whose rows are read as those of one, or LIKE for the same columns.",
+            ),
         ));
     }
     Ok(())
@@ -183,6 +193,19 @@ async fn describe(
         ..Description::default()
     };
     let mut parts = Parts::default();
+    if let Some(of) = PartitionOf::read(ctx, create, table)? {
+        let mut taken = like::of_parent(ctx, &of.parent)?;
+        // What it says itself goes first.
+        taken.options = taken
+            .options
+            .filter(|_| description.options == TableOptions::default());
+        parts.take_like(table, &mut description, taken)?;
+        let keys = declared(ctx, &of.parent);
+        description
+            .foreign_keys
+            .extend(keys.iter().map(|key| NewForeignKey::of(key, None)));
+        description.partition_of = Some(of);
+    }
     let (wildcards, wildcards_at) =
         wildcard::take(ctx, table, &mut description.options, &create.columns).await?;
     description.wildcards = wildcards;
@@ -294,6 +317,19 @@ impl Parts {
         let (computed, plain) = indexes.partition(|index| index.is_computed);
         description.computed_indexes = computed;
         description.indexes = described_indexes(self.unique, plain, &columns)?;
+        let partition_by = create.partition_by.as_deref();
+        let partitioning = partition_by.map(|written| partition_key::read(written, &columns));
+        description.partitioning = partitioning.transpose()?;
+        if description.partitioning.is_some()
+            && (description.options.dynamic_columns || !description.wildcards.is_empty())
+        {
+            return Err(Error::unsupported(
+                "a partitioned table with dynamic columns",
+                Some(
+                    "Declare the columns, or leave PARTITION BY out: the table is one sorted range of keys already.",
+                ),
+            ));
+        }
         description.columns = columns;
         Ok(description)
     }
@@ -383,6 +419,32 @@ fn primary_index(description: &mut Description, next_column_id: &mut ColumnId) -
     primary
 }
 
+/// The indexes of a new table with their names, the primary key first, and the next id of a column.
+async fn named_indexes(
+    ctx: &StatementContext,
+    (schema, name): (&str, &str),
+    description: &mut Description,
+    taken: &mut Vec<String>,
+) -> Result<(IndexDef, Vec<IndexDef>, ColumnId)> {
+    let numbers = ctx.sequences.object_ids();
+    let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
+    let mut primary = primary_index(description, &mut next_column_id);
+    let key_name = primary.name.take();
+    let key_name = index_name(ctx, schema, key_name, MadeName::of_table(name, "pkey"), taken)?;
+    let primary_key = primary.into_def((0, numbers.take_oid().await?), key_name);
+    let mut indexes = Vec::with_capacity(description.indexes.len());
+    for (at, new) in std::mem::take(&mut description.indexes).into_iter().enumerate() {
+        let keys = new.columns.iter().map(|key| key.column);
+        let ids = keys.chain(new.include.iter().copied());
+        let suffix = if new.constraint { "key" } else { "idx" };
+        let base = MadeName::of_column_ids(name, ids, &description.columns, suffix);
+        let oid = numbers.take_oid().await?;
+        let index_name = index_name(ctx, schema, new.name.clone(), base, taken)?;
+        indexes.push(new.into_def((at as IndexId + 1, oid), index_name));
+    }
+    Ok((primary_key, indexes, next_column_id))
+}
+
 /// Gives a described table its ids and writes it.
 pub(super) async fn create_described(
     ctx: &StatementContext,
@@ -393,36 +455,24 @@ pub(super) async fn create_described(
     make_schema(ctx, &writer, &schema).await?;
     let numbers = ctx.sequences.object_ids();
     let id = numbers.take().await?;
-    let mut next_column_id = FIRST_COLUMN_ID + description.columns.len() as ColumnId;
-    let mut primary = primary_index(&mut description, &mut next_column_id);
     // The table's own name is taken as well: an index of the same name would be ambiguous.
     let mut taken = vec![name.clone()];
-    let key_name = primary.name.take();
-    let key_name = index_name(
-        ctx,
-        &schema,
-        key_name,
-        MadeName::of_table(&name, "pkey"),
-        &mut taken,
-    )?;
-    let primary_key = primary.into_def((0, numbers.take_oid().await?), key_name);
-    let mut indexes = Vec::with_capacity(description.indexes.len());
-    for (at, new) in description.indexes.into_iter().enumerate() {
-        let keys = new.columns.iter().map(|key| key.column);
-        let ids = keys.chain(new.include.iter().copied());
-        let suffix = if new.constraint { "key" } else { "idx" };
-        let base = MadeName::of_column_ids(&name, ids, &description.columns, suffix);
-        let oid = numbers.take_oid().await?;
-        let index_name = index_name(ctx, &schema, new.name.clone(), base, &mut taken)?;
-        indexes.push(new.into_def((at as IndexId + 1, oid), index_name));
-    }
+    let (primary_key, indexes, next_column_id) =
+        named_indexes(ctx, (&schema, &name), &mut description, &mut taken).await?;
     let of = (schema.as_str(), name.as_str(), FIRST_OID + id);
     let columns = (
         description.columns.as_mut_slice(),
         description.sequences.as_slice(),
     );
     sequence::create_for_columns(ctx, &writer, of, columns, &mut taken).await?;
+    let partition_of = description.partition_of.take();
+    let partition_of = partition_of
+        .map(|of| of.record(&description.columns))
+        .transpose()?;
+    let (parent, partition) = partition_of.unzip();
     let mut table = TableDef {
+        partitioning: description.partitioning,
+        partition,
         id,
         oid: FIRST_OID + id,
         version: 0,
@@ -462,7 +512,24 @@ pub(super) async fn create_described(
     table.options.expiry.by_row = false;
     expiry::settle(ctx, &mut table, &Expiry::default())?;
     versions::settle(ctx, &mut table, &Versions::default())?;
+    partition_key::check_keys(&table, &[])?;
+    write_new(ctx, &writer, table, parent.as_deref()).await
+}
+
+/// Writes a new table. `parent`: what it is a partition of.
+async fn write_new(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    mut table: TableDef,
+    parent: Option<&TableDef>,
+) -> Result<Arc<TableDef>> {
+    if let Some(parent) = parent {
+        triggers::take_of_parent(ctx, parent, &mut table).await?;
+    }
     let table = writer.put_table(table)?;
+    if let Some(parent) = parent {
+        Box::pin(partition_of::settle_new(ctx, writer, parent, &table)).await?;
+    }
     region::begin(ctx, &table)?;
     Sequences::create_row_ids(&ctx.txn, &table)?;
     begin_count(&ctx.txn, &table)?;

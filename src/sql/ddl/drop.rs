@@ -11,7 +11,7 @@ use super::foreign_key::Reference;
 use super::{described, foreign_key, keys_lock, notice, notice_cascade, sequence, trash};
 use crate::catalog::{
     Access, Catalog, CatalogWriter, ColumnDef, IndexDef, Kept, Object, ObjectKind, Relation, RoutineDef,
-    SequenceDef, TableDef,
+    SequenceDef, TableDef, counterpart,
 };
 use crate::codec::keyspace::{IndexId, TableId};
 use crate::error::StatementFault;
@@ -88,6 +88,7 @@ async fn drop_relations(
     if dropped.is_empty() {
         return Ok(());
     }
+    add_partitions(&ctx.catalog, &mut dropped);
     let dependents = dependents_of(&ctx.catalog, &dropped);
     if !dependents.is_empty() {
         check_cascade(ctx, &object_of(ctx, &dropped), &dependents, cascade)?;
@@ -96,6 +97,24 @@ async fn drop_relations(
     let writer = CatalogWriter::begin(&ctx.txn, &ctx.catalog)?;
     let kept = trash::kept(ctx);
     drop_all(&ctx.catalog, &writer, &dropped, (&dependents, kept)).await
+}
+
+/// Partitions go with their tables.
+pub(super) fn add_partitions<'c>(catalog: &'c Catalog, dropped: &mut Vec<&'c Relation>) {
+    let mut at = 0;
+    while let Some(relation) = dropped.get(at) {
+        let oid = relation.oid();
+        let partitions = catalog.relations.iter().filter(|relation| {
+            let table = relation.get_table();
+            table.is_some_and(|table| table.partition.as_ref().is_some_and(|of| of.parent == oid))
+        });
+        for partition in partitions {
+            if dropped.iter().all(|known| known.oid() != partition.oid()) {
+                dropped.push(partition);
+            }
+        }
+        at += 1;
+    }
 }
 
 /// Removes relations, and what cannot stay without them, without a word.
@@ -123,6 +142,9 @@ pub(super) async fn drop_all(
     default_dependents::remove(writer, &dependents.defaults, &dependents.foreign_keys)?;
     let mut routines = dependents.routines.iter();
     routines.try_for_each(|(routine, _)| writer.drop_routine(routine))?;
+    for parent in parents_left(catalog, dropped) {
+        writer.put_table(TableDef::clone(parent))?;
+    }
     for relation in dropped {
         match (relation, kept) {
             (Relation::Table(table), Some(kept)) if trash::takes(table) => {
@@ -135,6 +157,19 @@ pub(super) async fn drop_all(
         }
     }
     Ok(())
+}
+
+/// The tables that stay of which others are partitions: who has planned to read or write one plans it again.
+fn parents_left<'c>(catalog: &'c Catalog, dropped: &[&Relation]) -> Vec<&'c Arc<TableDef>> {
+    let mut parents: Vec<&Arc<TableDef>> = Vec::new();
+    let tables = dropped.iter().filter_map(|relation| relation.get_table());
+    for parent in tables.filter_map(|table| catalog.parent_of(table)) {
+        let stays = dropped.iter().all(|gone| gone.oid() != parent.oid);
+        if stays && parents.iter().all(|known| known.oid != parent.oid) {
+            parents.push(parent);
+        }
+    }
+    parents
 }
 
 /// The sequences among relations, and those that go with tables among them.
@@ -298,8 +333,11 @@ async fn drop_indexes(
         if let Some((table, index)) = dropped_index(ctx, name, if_exists)? {
             check_on(table, index, on.as_deref())?;
             foreign_key::check_unused(ctx, table, index)?;
-            let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
-            indexes.push(index.id);
+            check_own(ctx, table, index)?;
+            for (table, index) in with_counterparts(&ctx.catalog, table, index) {
+                let (_, indexes) = dropped.entry(table.id).or_insert((table, Vec::new()));
+                indexes.push(index.id);
+            }
         }
     }
     if dropped.is_empty() {
@@ -312,6 +350,43 @@ async fn drop_indexes(
     dropped
         .into_values()
         .try_for_each(|(table, indexes)| remove_indexes(&writer, table, &indexes))
+}
+
+/// An index of a table, and those of its partitions that are like it.
+fn with_counterparts<'c>(
+    catalog: &'c Catalog,
+    table: &'c TableDef,
+    index: &'c IndexDef,
+) -> Vec<(&'c TableDef, &'c IndexDef)> {
+    let mut found = vec![(table, index)];
+    for partition in catalog.partitions_of(table.oid) {
+        if let Some(own) = counterpart(table, index, partition) {
+            found.extend(with_counterparts(catalog, partition, own));
+        }
+    }
+    found
+}
+
+/// Errors: 2BP01 for an index of a partition that its table has, too.
+fn check_own(ctx: &StatementContext, table: &TableDef, index: &IndexDef) -> Result<()> {
+    let Some(parent) = ctx.catalog.parent_of(table) else {
+        return Ok(());
+    };
+    let above = parent.all_indexes().find(|above| {
+        let own = counterpart(parent, above, table);
+        own.is_some_and(|own| own.id == index.id)
+    });
+    match above {
+        None => Ok(()),
+        Some(above) => Err(Error::InvalidStatement {
+            state: StatementFault::DependentObjects,
+            message: format!(
+                "cannot drop index {} because index {} requires it",
+                index.name, above.name
+            ),
+            hint: Some(format!("You can drop index {} instead.", above.name)),
+        }),
+    }
 }
 
 /// The index to be dropped. Errors: 42704, 42809, 2BP01 for a constraint's.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sqlparser::ast::ObjectName;
 
 use super::default_dependents::DependentDefault;
-use super::drop::{Dependents, dependents_of, drop_all};
+use super::drop::{Dependents, add_partitions, dependents_of, drop_all};
 use super::{described, foreign_key, notice, notice_cascade, routine_ref, trash, type_dependents};
 use crate::catalog::{
     BUILTIN_SCHEMAS, Catalog, CatalogWriter, ExtensionDef, Relation, RoutineDef, SchemaDef, TypeDef, TypeKind,
@@ -151,6 +151,7 @@ pub(super) async fn drop_schemas(
     if let Some(first) = schemas.first().filter(|_| !cascade) {
         check_holds_nothing(ctx, &first.name, &dropped, &types)?;
     }
+    add_partitions(&ctx.catalog, &mut dropped);
     let dependents = dependents_of(&ctx.catalog, &dropped);
     dropped.extend(dependents.views.iter().map(|(view, _)| *view));
     let extensions: Vec<_> = schemas

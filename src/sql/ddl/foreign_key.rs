@@ -350,6 +350,13 @@ fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::Object
     }
     match relation(ctx, name, Access::Name)? {
         Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
+        Object::Table(known) if known.partitioning.is_some() => Err(Error::unsupported(
+            format!(
+                "a foreign key that refers to the partitioned table \"{}\"",
+                known.name
+            ),
+            Some("Refer to one of its partitions, or keep the keys in a table that is not partitioned."),
+        )),
         Object::Table(known) if !known.is_materialized_view() => Ok(TableDef::clone(known)),
         _ => Err(fault(
             StatementFault::WrongObjectType,

@@ -85,6 +85,19 @@ pub(super) fn read(ctx: &StatementContext, like: &Like) -> Result<Likeness> {
     }
 }
 
+/// What a partition has of its parent.
+pub(super) fn of_parent(ctx: &StatementContext, parent: &TableDef) -> Result<Likeness> {
+    let like = Like {
+        table: Vec::new(),
+        at: 0,
+        including: vec!["defaults", "generated", "constraints", "indexes"],
+        with_options: true,
+    };
+    let mut taken = of_table(ctx, parent, &like)?;
+    taken.checks.retain(|check| !check.no_inherit);
+    Ok(taken)
+}
+
 fn of_view(ctx: &StatementContext, view: &ViewDef, like: &Like) -> Likeness {
     let comment = |name: &str| view.column_comments.get(name).cloned();
     let column = |(name, ty): &(String, String)| {
@@ -172,7 +185,7 @@ fn of_table(ctx: &StatementContext, table: &TableDef, like: &Like) -> Result<Lik
 }
 
 /// An index like one of a table.
-fn index_like(table: &TableDef, index: &IndexDef, with_comment: bool) -> Result<LikeIndex> {
+pub(super) fn index_like(table: &TableDef, index: &IndexDef, with_comment: bool) -> Result<LikeIndex> {
     let included = index.include.iter();
     Ok(LikeIndex {
         name: None,

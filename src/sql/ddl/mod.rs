@@ -7,9 +7,12 @@ mod alter_action;
 mod alter_asked;
 mod alter_column;
 mod alter_index;
+
 mod alter_storage;
+mod alter_tree;
 mod alter_view;
 mod analyze;
+mod attach;
 mod attribute_users;
 mod check;
 mod column;
@@ -21,6 +24,7 @@ mod constraint_name;
 mod create_index;
 mod create_table;
 mod create_table_as;
+mod declared_keys;
 mod default;
 mod default_dependents;
 mod described_index;
@@ -54,6 +58,11 @@ mod name_upgrade;
 mod new_relation;
 mod operator_class;
 mod options;
+mod partition_bound;
+mod partition_index;
+mod partition_key;
+mod partition_of;
+mod partition_rules;
 mod plain_column;
 mod primary_key;
 mod region;
@@ -156,9 +165,9 @@ async fn run(ctx: &StatementContext, statement: &ast::Statement) -> Result<Strin
             materialized_view::create(ctx, create).await
         }
         ast::Statement::CreateView(create) => view::create(ctx, create).await,
-        ast::Statement::CreateIndex(create) => create_index::execute(ctx, create).await,
+        ast::Statement::CreateIndex(create) => partition_index::create(ctx, create).await,
         ast::Statement::CreateSchema { .. } => schema::create(ctx, statement).await,
-        ast::Statement::AlterTable(alter) => alter::execute(ctx, alter).await,
+        ast::Statement::AlterTable(alter) => alter_tree::execute(ctx, alter).await,
         ast::Statement::Drop {
             object_type: ast::ObjectType::Schema,
             names,

@@ -26,7 +26,10 @@ pub(super) fn kept(ctx: &StatementContext) -> Option<Kept> {
 
 /// Whether the trash takes the table: not what goes with its session, nor what is computed of others.
 pub(super) fn takes(table: &TableDef) -> bool {
-    !table.is_temporary() && !table.is_materialized_view()
+    !table.is_temporary()
+        && !table.is_materialized_view()
+        && table.partitioning.is_none()
+        && table.partition.is_none()
 }
 
 /// What of relations that are dropped and of foreign keys goes with a table of them.

@@ -27,12 +27,12 @@ use crate::{Error, Result};
 /// Runs a definition. Errors: 42P01, 42704, 42710, 42883, 42P17.
 pub(super) async fn execute(ctx: &StatementContext, definition: &TriggerDefinition) -> Result<()> {
     match definition {
-        TriggerDefinition::Create(new) => create(ctx, new).await,
+        TriggerDefinition::Create(new) => Box::pin(create(ctx, new)).await,
         TriggerDefinition::Drop {
             name,
             table,
             if_exists,
-        } => drop(ctx, name, table, *if_exists),
+        } => Box::pin(drop(ctx, name, table, *if_exists)).await,
         TriggerDefinition::Rename { name, table, new } => change(ctx, (name, table), |def, trigger| {
             if def.trigger(new).is_some() {
                 return Err(taken(new, def));
@@ -104,7 +104,18 @@ async fn create(ctx: &StatementContext, new: &NewTrigger) -> Result<()> {
     sort(&mut changed);
     // Nobody drops the function meanwhile.
     ctx.txn.mark(dependents_key(routine.oid))?;
-    put(ctx, changed)
+    put(ctx, changed)?;
+    if !new.for_each_row {
+        return Ok(());
+    }
+    for partition in ctx.partitions_of(&table)? {
+        let of_partition = NewTrigger {
+            table: names::quoted_relation(&partition.schema, &partition.name),
+            ..new.clone()
+        };
+        Box::pin(create(&ctx.clone().seeing_definitions().await?, &of_partition)).await?;
+    }
+    Ok(())
 }
 
 /// Errors: 42P01; 42809 for what is no table; 42501 for one of the system's.
@@ -238,16 +249,31 @@ fn invalid(message: String) -> Error {
     Raised::new("42P17", message).into()
 }
 
-fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists: bool) -> Result<()> {
+async fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists: bool) -> Result<()> {
     let Some(found) = relation_if_exists(ctx, table, Access::Name, if_exists)? else {
         return Ok(());
     };
     if let Object::Table(table) = found
-        && table.trigger(name).is_some()
+        && let Some(trigger) = table.trigger(name)
     {
+        let partitions = match trigger.for_each_row {
+            true => ctx.partitions_of(table)?,
+            false => Vec::new(),
+        };
         let mut changed = TableDef::clone(table);
         changed.triggers.retain(|trigger| trigger.name != name);
-        return put(ctx, changed);
+        put(ctx, changed)?;
+        for partition in partitions {
+            let now = ctx.clone().seeing_definitions().await?;
+            Box::pin(drop(
+                &now,
+                name,
+                &names::quoted_relation(&partition.schema, &partition.name),
+                true,
+            ))
+            .await?;
+        }
+        return Ok(());
     }
     if !if_exists {
         return Err(undefined(name, found.name()));
@@ -257,6 +283,33 @@ fn drop(ctx: &StatementContext, name: &str, table: &ObjectName, if_exists: bool)
         found.name()
     );
     notice(ctx, "00000", message, None);
+    Ok(())
+}
+
+/// Gives a partition the triggers for each row that its parent has. Errors: 42710 for a name that another has.
+pub(super) async fn take_of_parent(
+    ctx: &StatementContext,
+    parent: &TableDef,
+    child: &mut TableDef,
+) -> Result<()> {
+    let column = |child: &TableDef, id: &ColumnId| {
+        let at = parent.column_index_by_id(*id)?;
+        let own = child.column_index(&parent.columns[at].name)?;
+        Some(child.columns[own].id)
+    };
+    for trigger in parent.triggers.iter().filter(|trigger| trigger.for_each_row) {
+        if child.trigger(&trigger.name).is_some() {
+            return Err(taken(&trigger.name, child));
+        }
+        let mut own = trigger.clone();
+        own.oid = ctx.sequences.object_ids().take_oid().await?;
+        own.update_of = own.update_of.iter().filter_map(|id| column(child, id)).collect();
+        if let Some(when) = &mut own.when {
+            when.columns = when.columns.iter().filter_map(|id| column(child, id)).collect();
+        }
+        child.triggers.push(own);
+        sort(child);
+    }
     Ok(())
 }
 

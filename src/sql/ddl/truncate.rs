@@ -17,8 +17,14 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
     let mut tables: Vec<Arc<TableDef>> = Vec::with_capacity(truncate.table_names.len());
     for target in &truncate.table_names {
         let table = table(ctx, &target.name, Access::Truncate)?;
-        if !tables.iter().any(|known| known.id == table.id) {
-            tables.push(table);
+        let partitions = match table.partitioning.is_some() {
+            true => ctx.leaves_of(&table)?,
+            false => Vec::new(),
+        };
+        for table in std::iter::once(table).chain(partitions) {
+            if !tables.iter().any(|known| known.id == table.id) {
+                tables.push(table);
+            }
         }
     }
     add_referring(ctx, &mut tables, truncate.cascade.as_ref())?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sqlparser::ast::Statement;
 
 use super::attribute_users::users_of_attributes;
-use super::{alter, notice, notice_cascade, triggers, type_lookup};
+use super::{alter_tree, notice, notice_cascade, triggers, type_lookup};
 use crate::catalog::{
     Catalog, CatalogWriter, ColumnDef, ColumnDefault, CompositeDef, IndexDef, Relation, RoutineDef, TableDef,
     TypeDef, TypeKind, ViewDef, stored_name,
@@ -168,7 +168,7 @@ pub(super) async fn remove<'a>(
             ..ctx.clone()
         };
         match statement.ast {
-            Statement::AlterTable(alter) => drop(Box::pin(alter::execute(&ctx, &alter)).await?),
+            Statement::AlterTable(alter) => drop(Box::pin(alter_tree::execute(&ctx, &alter)).await?),
             _ => return Err(Error::internal("a definition that does not read")),
         }
     }

@@ -15,6 +15,7 @@ use super::row_checks::RowChecks;
 use super::row_expressions::RowExpressions;
 use super::row_triggers::{RowEvent, RowTriggers, fire_for_statement};
 use super::target::{Target, undefined_column};
+use super::whole_rows::WholeRows;
 use crate::catalog::{Access, ColumnDef, NewDynamicColumn, Object, RelationName, TableDef, TriggerTiming};
 use crate::error::StatementFault;
 use crate::parse::walk::Walk;
@@ -36,6 +37,8 @@ pub(crate) struct CopyPlan {
     defaults: Vec<DefaultPlan>,
     condition: Option<RowExpressions>,
     checks: RowChecks,
+    /// How its rows are written, if the table is partitioned.
+    routed: Option<WholeRows>,
 }
 
 /// Some rows of the data: a column of each of the plan's.
@@ -110,6 +113,10 @@ impl CopyPlan {
                 .collect::<Result<_>>()?,
             condition: condition.transpose()?,
             checks: RowChecks::bind(ctx, &table)?,
+            routed: match table.partitioning.is_some() {
+                true => Some(WholeRows::bind(ctx, &table)?),
+                false => None,
+            },
             positions,
             target,
         })
@@ -216,6 +223,15 @@ impl CopyPlan {
             return Ok(0);
         }
         let (table, limits) = (&self.target.table, ctx.settings.limits);
+        if let Some(routed) = &self.routed {
+            let of_data = |row: usize| kept.as_ref().map_or(Some(row), |kept| kept.get(row).copied());
+            let written = Box::pin(routed.write(ctx, (table, &batch), references)).await;
+            written.map_err(|fault| RowFault {
+                row: fault.row.and_then(of_data),
+                ..fault
+            })?;
+            return Ok(batch.num_rows());
+        }
         let inserted = insert_told_rows(&ctx.txn, table, &batch, limits).await;
         inserted.map_err(|fault| RowFault {
             row: match (&kept, fault.row) {

@@ -10,9 +10,11 @@ use sqlparser::ast;
 use super::assign::assign_array;
 use super::conflict::{self, OnConflict};
 use super::generated_columns::{generates_of_both, with_dependents};
+use super::insert_clauses::Clauses;
 use super::insert_source::{Source, SourceQuery};
 use super::insert_target::target_of;
 use super::new_rows::NewRows;
+use super::partition_routes::Routes;
 use super::references::References;
 use super::returning::Returning;
 use super::row_buffer::RowBuffer;
@@ -21,13 +23,12 @@ use super::row_triggers::{RowEvent, RowTriggers, WrittenRow};
 use super::target::{Target, bind_narrowed};
 use super::values::syntax;
 use super::version_time;
-use super::view_checks::ViewChecks;
+use super::view_checks::{ViewCheck, ViewChecks};
 use super::write_result::WriteResult;
 use super::written_marks::{names_xmax, with_marks};
 use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
 use crate::codec::row::ColumnId;
-use crate::parse::is_upsert;
-use crate::query::{Observation, PlannedQuery, QueryPlan, RowRelation, written_marks};
+use crate::query::{Observation, RowRelation, known_types, written_marks};
 use crate::system::StatementContext;
 use crate::table::{Limits, RowEncoder, get_rows, insert_missing_rows, insert_rows, upsert_rows};
 use crate::types::SqlType;
@@ -50,6 +51,8 @@ pub(super) struct InsertPlan {
     lifetime: Option<i64>,
     /// The time of its rows, in milliseconds since 1970, if it says so.
     version_time: Option<i64>,
+    /// Where its rows go, if its table is partitioned.
+    routes: Option<Box<Routes<InsertPlan>>>,
     /// Their table does not know yet that rows may say so: that is recorded when it is bound to run.
     is_first_to_expire: bool,
 }
@@ -106,7 +109,7 @@ impl InsertPlan {
             }
             target.tell_added(ctx);
         }
-        InsertPlan::of_source(ctx, insert, (target, source), types)
+        InsertPlan::of_source(ctx, Clauses::of(insert), (target, source), types)
     }
 
     /// Binds it without the columns that it would add, but for those of patterns.
@@ -120,17 +123,75 @@ impl InsertPlan {
             let (mut target, names) = target_of(ctx, insert, narrows && may_narrow)?;
             target.assume_columns_of_patterns(ctx, names.iter().map(String::as_str))?;
             let source = Source::bind(ctx, &target, insert, &names, types)?;
-            InsertPlan::of_source(ctx, insert, (target, source), types)
+            InsertPlan::of_source(ctx, Clauses::of(insert), (target, source), types)
         })
+    }
+
+    /// Binds what a write to a partitioned table writes to one of its partitions, which is called as that is, and whose columns at these
+    /// positions it gives.
+    pub(super) fn bind_for_partition(
+        ctx: &StatementContext,
+        clauses: Clauses<'_>,
+        (partition, known_as): (&Arc<TableDef>, &str),
+        given: Vec<usize>,
+    ) -> Result<InsertPlan> {
+        let mut target = Target::of_table(partition);
+        target.alias = Some(known_as.to_string());
+        InsertPlan::of_source(
+            ctx,
+            clauses,
+            (target, Source::Routed(given)),
+            &mut known_types(ctx),
+        )
+    }
+
+    /// Of rows that are there already, whose table no catalog may know yet. Errors: those of binding.
+    pub(super) fn of_rows_there(
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        source: SourceQuery,
+        positions: &[usize],
+    ) -> Result<InsertPlan> {
+        Ok(InsertPlan {
+            target: Target::of_table(table),
+            rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
+            checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
+            view_checks: ViewChecks::default(),
+            source: Source::Query(source),
+            mode: Mode::Insert,
+            returning: None,
+            marks_updated: false,
+            lifetime: None,
+            version_time: None,
+            routes: None,
+            is_first_to_expire: false,
+        })
+    }
+
+    /// Has its rows asked what views ask of them. Errors: those of binding.
+    pub(super) fn ask(&mut self, ctx: &StatementContext, checks: Vec<ViewCheck>) -> Result<()> {
+        match &mut self.routes {
+            Some(routes) => routes.ask(checks),
+            None => self.view_checks = ViewChecks::bind(ctx, &self.target.table, checks)?,
+        }
+        Ok(())
+    }
+
+    /// The first of the rows of its table that no partition has, and its error: 23514.
+    pub(super) fn first_homeless(&self, rows: &RecordBatch) -> Result<Option<(usize, Error)>> {
+        match &self.routes {
+            Some(routes) => routes.first_homeless(&self.target.table, rows),
+            None => Ok(None),
+        }
     }
 
     fn of_source(
         ctx: &StatementContext,
-        insert: &ast::Insert,
+        clauses: Clauses<'_>,
         (target, source): (Target, Source),
         types: &mut Vec<Option<SqlType>>,
     ) -> Result<InsertPlan> {
-        let mode = match (&insert.on, is_upsert(insert)) {
+        let mode = match (clauses.on, clauses.is_upsert) {
             (None, false) => Mode::Insert,
             (None, true) => Mode::Upsert,
             (Some(_), true) => return Err(syntax("UPSERT takes no ON CONFLICT clause")),
@@ -142,14 +203,19 @@ impl InsertPlan {
             source.positions().into_iter(),
             source.rows_expected(),
         )?;
-        let items = insert.returning.as_deref();
+        let items = clauses.returning;
         let marks_updated = matches!(mode, Mode::OnConflict(OnConflict::DoUpdate(_))) && names_xmax(items);
         let beside: &[RowRelation] = match marks_updated {
             true => &[written_marks()],
             false => &[],
         };
         let returning = Returning::bind(ctx, &target, beside, items, types)?;
+        let routes = target.table.partitioning.is_some().then(|| {
+            let given = source.positions();
+            Routes::bind(ctx, &target, clauses, clauses.is_upsert.then_some(&given)).map(Box::new)
+        });
         Ok(InsertPlan {
+            routes: routes.transpose()?,
             is_first_to_expire: ctx.hints.row_lifetime.is_some() && !target.table.options.expiry.by_row,
             checks: RowChecks::bind(ctx, &target.table)?,
             view_checks: ViewChecks::default(),
@@ -183,7 +249,7 @@ impl InsertPlan {
             return false;
         }
         match &self.source {
-            Source::Defaults => true,
+            Source::Defaults | Source::Routed(_) => true,
             Source::Values(values) => values.is_lasting(),
             Source::Query(query) => query.plan.is_lasting() && !query.positions.contains(&None),
         }
@@ -244,8 +310,10 @@ impl InsertPlan {
             references,
             written: 0,
             rows: RowBuffer::new(ctx),
+            returned: Vec::new(),
         };
         match &self.source {
+            Source::Routed(_) => return Err(Error::internal("rows of a partition without its table")),
             Source::Defaults => writer.write(Vec::new(), 1).await?,
             Source::Values(values) => {
                 let given = values.arrays(ctx, &self.target.table, &self.rows).await?;
@@ -253,74 +321,29 @@ impl InsertPlan {
             }
             Source::Query(query) => writer.write_query(query, observation).await?,
         }
-        let Writer { written, rows, .. } = writer;
-        WriteResult::of(ctx, "INSERT 0", written, self.returning.as_ref(), rows).await
+        writer.finish("INSERT 0").await
     }
-}
 
-/// Inserts a query's rows into all columns of a new table; answers how many. `observation`: what its reading is counted in.
-pub(crate) async fn insert_query(
-    ctx: &StatementContext,
-    table: &Arc<TableDef>,
-    plan: &Arc<QueryPlan>,
-    observation: Option<&Observation>,
-) -> Result<u64> {
-    write_rows(ctx, table, (plan, observation), &table.visible_positions()).await
-}
-
-/// Inserts a query's rows into the columns at these positions of a table that no catalog knows yet; answers how many.
-pub(crate) async fn copy_rows(
-    ctx: &StatementContext,
-    table: &Arc<TableDef>,
-    planned: &PlannedQuery,
-    positions: &[usize],
-) -> Result<u64> {
-    let plan = Arc::new(QueryPlan::new(planned.clone()));
-    write_rows(ctx, table, (&plan, None), positions).await
-}
-
-async fn write_rows(
-    ctx: &StatementContext,
-    table: &Arc<TableDef>,
-    (plan, observation): (&Arc<QueryPlan>, Option<&Observation>),
-    positions: &[usize],
-) -> Result<u64> {
-    let source = SourceQuery {
-        plan: Arc::clone(plan),
-        positions: positions.iter().copied().map(Some).collect(),
-        left_out: Vec::new(),
-        names: Vec::new(),
-        reads_target: false,
-    };
-    let table = &without_triggers(table);
-    let plan = InsertPlan {
-        target: Target::of_table(table),
-        rows: NewRows::bind(ctx, table, positions.iter().copied(), 0)?,
-        // They are rows that are there already.
-        checks: RowChecks::bind_some(ctx, table, |check| !check.not_valid)?,
-        view_checks: ViewChecks::default(),
-        source: Source::Query(source),
-        mode: Mode::Insert,
-        returning: None,
-        marks_updated: false,
-        lifetime: None,
-        version_time: None,
-        is_first_to_expire: false,
-    };
-    // What they refer to is as it was.
-    let written = plan.run(ctx, observation, &References::default()).await?;
-    Ok(written.rows_written)
-}
-
-/// The table as rows are written to it that nobody writes anew.
-fn without_triggers(table: &Arc<TableDef>) -> Arc<TableDef> {
-    if table.triggers.is_empty() {
-        return Arc::clone(table);
+    /// Writes whole rows of the table that this one is a partition of, whose columns `given` are. Answers how many there were, and what
+    /// RETURNING shows of them.
+    pub(super) async fn run_routed(
+        &self,
+        ctx: &StatementContext,
+        (given, count): (Vec<(usize, ArrayRef)>, usize),
+        references: &References,
+    ) -> Result<WriteResult> {
+        references.write_to(ctx, &self.target.table);
+        let mut writer = Writer {
+            ctx,
+            plan: self,
+            references,
+            written: 0,
+            rows: RowBuffer::new(ctx),
+            returned: Vec::new(),
+        };
+        writer.write(given, count).await?;
+        writer.finish("INSERT 0").await
     }
-    Arc::new(TableDef {
-        triggers: Vec::new(),
-        ..TableDef::clone(table)
-    })
 }
 
 /// Writes batches of rows and keeps what RETURNING shows.
@@ -331,6 +354,8 @@ struct Writer<'a> {
     written: u64,
     /// Rows written, whole, when there is a RETURNING.
     rows: RowBuffer,
+    /// What RETURNING shows of rows that partitions have got.
+    returned: Vec<RecordBatch>,
 }
 
 impl Writer<'_> {
@@ -370,6 +395,9 @@ impl Writer<'_> {
     /// Fills the rows up with defaults and writes them.
     async fn write(&mut self, given: Vec<(usize, ArrayRef)>, count: usize) -> Result<()> {
         let table = &self.plan.target.table;
+        if let Some(routes) = &self.plan.routes {
+            return Box::pin(self.route(routes, given, count)).await;
+        }
         let triggers = RowTriggers::bind(self.ctx, table, RowEvent::INSERT, TriggerTiming::Before)?;
         if triggers.is_none() && count > 0 {
             return self.write_together(given, count, None).await;
@@ -380,6 +408,40 @@ impl Writer<'_> {
             self.write_together(given, 1, triggers.as_ref()).await?;
         }
         Ok(())
+    }
+
+    /// Writes rows to the partitions that have them, in their order as long as anybody may see it.
+    async fn route(
+        &mut self,
+        routes: &Routes<InsertPlan>,
+        given: Vec<(usize, ArrayRef)>,
+        count: usize,
+    ) -> Result<()> {
+        let InsertPlan { target, rows, .. } = self.plan;
+        let batch = rows.fill(self.ctx, &target.table, given, count).await?;
+        let is_seen = self.plan.returning.is_some() && matches!(self.plan.mode, Mode::Insert);
+        for (at, rows) in routes.split(&target.table, &batch, is_seen)? {
+            let bind = |partition: (&Arc<TableDef>, &str), clauses: Clauses<'_>, given, checks| {
+                let mut plan = InsertPlan::bind_for_partition(self.ctx, clauses, partition, given)?;
+                plan.ask(self.ctx, checks)?;
+                Ok(plan)
+            };
+            let partition = routes.plan(self.ctx, &target.table, at, bind)?;
+            let given = routes.given(&target.table, &partition.target.table, &rows)?;
+            let written = partition.run_routed(self.ctx, (given, rows.num_rows()), self.references);
+            let written = Box::pin(written).await?;
+            self.written += written.rows_written;
+            self.returned.extend(written.batches);
+        }
+        Ok(())
+    }
+
+    /// What was done.
+    async fn finish(self, verb: &str) -> Result<WriteResult> {
+        let returning = self.plan.returning.as_ref();
+        let mut result = WriteResult::of(self.ctx, verb, self.written, returning, self.rows).await?;
+        result.batches.extend(self.returned);
+        Ok(result)
     }
 
     async fn write_together(

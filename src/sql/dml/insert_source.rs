@@ -27,6 +27,8 @@ pub(super) enum Source {
     Values(ValuesPlan),
     /// A query.
     Query(SourceQuery),
+    /// They are those of the table that this one is a partition of, which gives the columns at these positions.
+    Routed(Vec<usize>),
 }
 
 /// A query whose rows are written.
@@ -118,7 +120,7 @@ impl Source {
     /// The dynamic columns that the rows bring and the table does not have.
     pub(super) async fn new_columns(&self, ctx: &StatementContext) -> Result<Vec<NewDynamicColumn>> {
         match self {
-            Source::Defaults => Ok(Vec::new()),
+            Source::Defaults | Source::Routed(_) => Ok(Vec::new()),
             Source::Values(values) => values.new_columns(ctx).await,
             Source::Query(query) => {
                 let columns = query.plan.columns();
@@ -136,6 +138,7 @@ impl Source {
     pub(super) fn positions(&self) -> Vec<usize> {
         match self {
             Source::Defaults => Vec::new(),
+            Source::Routed(positions) => positions.clone(),
             Source::Values(values) => values.positions().collect(),
             Source::Query(query) => {
                 let given = query.positions.iter().flatten().copied();
@@ -147,7 +150,7 @@ impl Source {
     pub(super) fn rows_expected(&self) -> usize {
         match self {
             Source::Values(values) => values.rows,
-            Source::Defaults | Source::Query(_) => 1,
+            Source::Defaults | Source::Routed(_) | Source::Query(_) => 1,
         }
     }
 }

@@ -501,6 +501,12 @@ fn target_of(ctx: &StatementContext, merge: &ast::Merge, narrows: bool) -> Resul
         Target::of_relation(ctx, &merge.table, Access::Delete)?;
     }
     let mut target = Target::of_relation(ctx, &merge.table, Access::Update)?;
+    if target.table.partitioning.is_some() {
+        return Err(Error::unsupported(
+            format!("MERGE into the partitioned table \"{}\"", target.table.name),
+            Some("Use INSERT … ON CONFLICT, or MERGE into one of its partitions."),
+        ));
+    }
     let mut moves = false;
     for clause in &merge.clauses {
         if let ast::MergeAction::Update(update) = &clause.action {

@@ -10,6 +10,7 @@ use sqlparser::ast::{
 
 use super::default::parse_expression;
 use super::generated_columns::settled;
+use super::partition_rows::PartitionCheck;
 use super::row_expressions::RowExpressions;
 use crate::catalog::{CheckConstraint, ColumnDef, TableDef, TypeDef};
 use crate::query::type_name::name_by_oid;
@@ -27,12 +28,17 @@ pub(super) struct RowChecks {
     projection: Option<RowExpressions>,
     /// The columns that it is over: their positions in the table.
     positions: Vec<usize>,
+    /// What the table asks as a partition.
+    partition: PartitionCheck,
 }
 
 impl RowChecks {
     /// All of a table. Errors: those of binding, which were met when they were added.
     pub(super) fn bind(ctx: &StatementContext, table: &TableDef) -> Result<RowChecks> {
-        RowChecks::bind_some(ctx, table, |_| true)
+        Ok(RowChecks {
+            partition: PartitionCheck::of(ctx, table)?,
+            ..RowChecks::bind_some(ctx, table, |_| true)?
+        })
     }
 
     /// Some of them.
@@ -76,12 +82,18 @@ impl RowChecks {
             names,
             projection: Some(bind(ctx, table, exprs)?),
             positions: table.visible_positions(),
+            partition: PartitionCheck::default(),
         })
     }
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.projection.is_none()
+    }
+
+    /// Which rows are not those of the table, which is a partition; `None`: all are. Errors: 0A000.
+    pub(super) fn leaving(&self, rows: &RecordBatch) -> Result<Option<BooleanArray>> {
+        self.partition.leaving(rows)
     }
 
     /// Asks them of rows that views are to show. Errors: 44000 for the first row of which one is not true; those of the expressions.
@@ -107,7 +119,8 @@ impl RowChecks {
             let at = table.column_index_by_id(id);
             !table.is_key_column(id) && at.is_some_and(|at| !named[at])
         };
-        let mut columns = table.checks.iter().flat_map(|check| &check.columns);
+        let told = table.partition.iter().flat_map(|of| &of.columns);
+        let mut columns = table.checks.iter().flat_map(|check| &check.columns).chain(told);
         columns.any(|id| is_left(*id))
     }
 
@@ -119,6 +132,7 @@ impl RowChecks {
         table: &TableDef,
         rows: &RecordBatch,
     ) -> Result<()> {
+        self.partition.require(table, rows)?;
         let Some((row, check)) = self.first_broken(ctx, rows, true).await? else {
             return Ok(());
         };
@@ -268,6 +282,7 @@ pub(crate) async fn verify_domain(
         names: names.iter().map(|(column, _)| column.clone()).collect(),
         projection: Some(bind(ctx, table, exprs)?),
         positions: table.visible_positions(),
+        partition: PartitionCheck::default(),
     };
     let mut pages = RowPages::new(&ctx.txn, table);
     while let Some(rows) = pages.next().await? {

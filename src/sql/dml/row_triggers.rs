@@ -106,6 +106,10 @@ impl<'a> RowTriggers<'a> {
         event: RowEvent<'_>,
         timing: TriggerTiming,
     ) -> Result<Option<RowTriggers<'a>>> {
+        // Its partitions have them, too, and its rows.
+        if table.partitioning.is_some() {
+            return Ok(None);
+        }
         let bound = event.triggers(ctx, table, timing, true).map(|def| {
             let condition = def.when.as_ref().map(|when| {
                 let expr = parse_expression(&when.sql)?;

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use arrow::array::{Array, ArrayRef, RecordBatch};
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch};
 use arrow::compute::kernels::cmp::distinct;
 use sqlparser::ast::{self, AssignmentTarget, Expr, Ident, Spanned};
 use sqlparser::tokenizer::Span;
@@ -171,6 +171,11 @@ impl SetPlan {
         rows: &RecordBatch,
     ) -> Result<()> {
         self.checks.require(ctx, table, rows).await
+    }
+
+    /// Which rows, as they will be, are not those of the table, which is a partition; `None`: all are. Errors: 0A000.
+    pub(super) fn leaving(&self, rows: &RecordBatch) -> Result<Option<BooleanArray>> {
+        self.checks.leaving(rows)
     }
 
     /// The columns that it names.

@@ -130,6 +130,10 @@ impl Target {
 
     /// Leaves out the columns that the write has nothing to do with, of many.
     pub(super) fn narrow(&mut self, named: NamedColumns) {
+        // Its partitions are written.
+        if self.whole.partitioning.is_some() {
+            return;
+        }
         self.named = (!named.take_whole_rows(self.name())).then_some(named);
         self.table = self.narrowed();
     }

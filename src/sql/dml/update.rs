@@ -14,6 +14,7 @@ use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use sqlparser::ast::{self, Expr, TableWithJoins, UpdateTableFromKind};
 
+use super::moved_rows::{MovedRows, Parted};
 use super::named_columns::NamedColumns;
 use super::references::References;
 use super::returning::Returning;
@@ -51,6 +52,8 @@ pub(super) struct UpdatePlan {
     pub(super) returning: Option<Returning>,
     /// The time of the versions that it writes, in milliseconds since 1970, if it says so.
     version_time: Option<i64>,
+    /// Where rows go that are no more its table's, if it is a partition that was not named itself.
+    moved: Option<Box<MovedRows>>,
 }
 
 /// Where an UPDATE in batches goes on: behind this stored key of the primary key, which is empty at the beginning.
@@ -143,11 +146,38 @@ impl UpdatePlan {
             view_checks: ViewChecks::default(),
             returning,
             version_time: ctx.hints.version_time,
+            moved: None,
         };
         if after.is_some() {
             plan.require_walk(ctx, update)?;
         }
         Ok(plan)
+    }
+
+    /// As an UPDATE of this table, of which its own is a partition: rows may become those of another. Errors: those of binding.
+    pub(super) fn moving_rows(
+        mut self,
+        ctx: &StatementContext,
+        parent: &Arc<TableDef>,
+    ) -> Result<UpdatePlan> {
+        let (set, own) = (self.columns_set(), &self.target.table);
+        let mut may_move = own.changes_before(TriggerEvent::Update);
+        let mut above = ctx.parent_of(own)?;
+        while let Some(table) = above {
+            let tells = table.partition_positions();
+            let tells = tells
+                .iter()
+                .filter_map(|at| own.column_index(&table.columns[*at].name));
+            may_move |= tells.map(|at| own.columns[at].id).any(|id| set.contains(&id));
+            above = match table.oid == parent.oid {
+                true => None,
+                false => ctx.parent_of(&table)?,
+            };
+        }
+        if may_move {
+            self.moved = Some(Box::new(MovedRows::bind(ctx, parent)?));
+        }
+        Ok(self)
     }
 
     /// Errors: 0A000 where it cannot go along the primary key, a row after the other, each once.
@@ -235,12 +265,12 @@ impl UpdatePlan {
             let (old, values) = first.take(old, others.to_vec())?;
             let at_once = rows_at_once(triggers.is_some(), old.num_rows());
             for from in (0..old.num_rows()).step_by(at_once) {
-                let old = old.slice(from, at_once);
+                let mut old = old.slice(from, at_once);
                 let mut values = values
                     .iter()
                     .map(|array| array.slice(from, at_once))
                     .collect::<Vec<_>>();
-                let beside = values.split_off(types.len());
+                let mut beside = values.split_off(types.len());
                 let computed = types.iter().zip(&values);
                 let mut new = self.set.apply(ctx, table, &old, computed).await?;
                 if let Some(triggers) = &triggers {
@@ -252,6 +282,14 @@ impl UpdatePlan {
                         Some(given) => new = given,
                         None => continue,
                     }
+                }
+                if let Some(parted) = Box::pin(self.part(ctx, (&old, &new, &beside), references)).await? {
+                    let (left, beside_left) = parted.left;
+                    updated += left.num_rows() as u64;
+                    if self.returning.is_some() {
+                        returned.push(append_beside(left, &self.found.beside, beside_left)?)?;
+                    }
+                    (old, new, beside) = parted.staying;
                 }
                 self.set.require_checks(ctx, table, &new).await?;
                 let replaced = write.replace(&old, &new).await?;
@@ -271,6 +309,26 @@ impl UpdatePlan {
 }
 
 impl UpdatePlan {
+    /// Moves the rows of a page that become another partition's; `None`: none does. Errors: those of deleting and inserting them.
+    async fn part(
+        &self,
+        ctx: &StatementContext,
+        (old, new, beside): (&RecordBatch, &RecordBatch, &[ArrayRef]),
+        references: &References,
+    ) -> Result<Option<Parted>> {
+        let Some(moved) = &self.moved else {
+            return Ok(None);
+        };
+        let Some(leaving) = self.set.leaving(new)? else {
+            return Ok(None);
+        };
+        let page = ((old, new, beside), &leaving);
+        moved
+            .take(ctx, &self.target.table, page, references)
+            .await
+            .map(Some)
+    }
+
     /// How the rows of a page are locked: who refers to a row does not mind that it is set to the key that it has.
     async fn mode_of(
         &self,

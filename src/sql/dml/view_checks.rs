@@ -20,7 +20,7 @@ use crate::parse::walk::WalkMut;
 use crate::system::StatementContext;
 
 /// A condition of a view that rows written through it must satisfy.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ViewCheck {
     /// The view.
     pub(super) view: String,

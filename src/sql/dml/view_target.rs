@@ -156,7 +156,7 @@ fn not_updatable(view: &ViewDef, statement: &ast::Statement, detail: &'static st
 }
 
 /// The relation that a statement writes to, if a view may stand there.
-fn target_of(statement: &ast::Statement) -> Option<&ObjectName> {
+pub(super) fn target_of(statement: &ast::Statement) -> Option<&ObjectName> {
     let factor = match statement {
         ast::Statement::Insert(insert) => match &insert.table {
             ast::TableObject::TableName(name) => return Some(name),

@@ -11,6 +11,7 @@ use super::insert::{InsertPlan, Mode};
 use super::insert_source::Source;
 use super::merge::MergePlan;
 use super::part_columns;
+use super::partition_writes::{of_partition, partitioned_target};
 use super::references::References;
 use super::returning::Returning;
 use super::row_triggers::{RowEvent, fire_for_statement};
@@ -33,6 +34,8 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct WritePlan {
     write: Write,
+    /// What an UPDATE or DELETE of a partitioned table is of each of its partitions; the table itself has no rows.
+    parts: Vec<Arc<WritePlan>>,
     /// The types of `$1` … that it was bound with: `Unknown` where nothing decides.
     parameters: Vec<SqlType>,
     experience: Experience,
@@ -68,6 +71,8 @@ pub(crate) enum RowsRead<'a> {
     Values(usize),
     /// A query.
     Query(&'a Arc<QueryPlan>),
+    /// Each partition has a write of its own.
+    Partitions(&'a [Arc<WritePlan>]),
 }
 
 impl WritePlan {
@@ -98,6 +103,7 @@ impl WritePlan {
         let mut types = known_types(ctx);
         let noticed = ctx.notices_count();
         let ThroughViews { statement, checks } = through_views(ctx, statement)?;
+        let parts = Box::pin(parts_of(ctx, &statement, &checks)).await?;
         let write = match statement.as_ref() {
             ast::Statement::Insert(insert) => {
                 let insert = part_columns::whole(ctx, insert)?;
@@ -114,7 +120,9 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        Ok(write.checked(ctx, checks)?.kept(ctx, kept, types, noticed))
+        Ok(write
+            .checked(ctx, checks)?
+            .kept(ctx, kept, (types, parts), noticed))
     }
 
     /// Parameter types and RETURNING columns, without running it. `parameters`: the types the client gave (`None`: unsaid).
@@ -152,7 +160,12 @@ impl WritePlan {
             }
             other => return Err(not_a_write(other)),
         };
-        let plan = write.checked(ctx, checks)?.kept(ctx, kept, types, noticed);
+        let is_partitioned = partitioned_target(ctx, &statement)?.is_some();
+        let write = write.checked(ctx, checks)?;
+        // What is described alone is not kept for a run.
+        let own = PlanCache::default();
+        let kept = if is_partitioned { &own } else { kept };
+        let plan = write.kept(ctx, kept, (types, Vec::new()), noticed);
         // What raised some is bound again to be run.
         ctx.forget_notices(noticed);
         let columns = plan.returned_columns();
@@ -218,12 +231,47 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
+        if !self.parts.is_empty() {
+            return Box::pin(self.write_parts(ctx, observation, references)).await;
+        }
         match &self.write {
             Write::Insert(plan) => plan.run(ctx, observation, references).await,
             Write::Update(plan) => plan.run(ctx, observation, references).await,
             Write::Delete(plan) => plan.run(ctx, observation, references).await,
             Write::Merge(plan) => plan.run(ctx, observation, references).await,
         }
+    }
+
+    /// Runs it on each partition, none of which sees what it has done to the others.
+    async fn write_parts(
+        &self,
+        ctx: &StatementContext,
+        observation: Option<&Observation>,
+        references: &References,
+    ) -> Result<WriteResult> {
+        let verb = match self.write {
+            Write::Delete(_) => "DELETE",
+            _ => "UPDATE",
+        };
+        let mut all = WriteResult {
+            tag: String::new(),
+            rows_written: 0,
+            columns: self
+                .returning()
+                .map(|returning| returning.columns().to_vec())
+                .unwrap_or_default(),
+            batches: Vec::new(),
+        };
+        for part in &self.parts {
+            references.write_to(ctx, part.table());
+            // Of one alone it tells what was read.
+            let observation = observation.filter(|_| self.parts.len() == 1);
+            let written = Box::pin(part.write(ctx, observation, references)).await?;
+            all.rows_written += written.rows_written;
+            all.batches.extend(written.batches);
+        }
+        all.tag = format!("{verb} {}", all.rows_written);
+        Ok(all)
     }
 
     /// Whether queries of its own run once it has begun to write.
@@ -236,7 +284,7 @@ impl WritePlan {
             Write::Update(_) | Write::Delete(_) | Write::Merge(_) => false,
         };
         let fires = !self.table().triggers.is_empty();
-        fires || updates || self.returning().is_some_and(Returning::reads_more)
+        fires || updates || !self.parts.is_empty() || self.returning().is_some_and(Returning::reads_more)
     }
 
     /// The columns of RETURNING.
@@ -253,7 +301,7 @@ impl WritePlan {
             Write::Delete(plan) => plan.found.is_lasting(),
             Write::Merge(plan) => plan.is_lasting(),
         };
-        is_lasting && !self.adds_columns()
+        is_lasting && !self.adds_columns() && self.parts.iter().all(|part| part.is_lasting())
     }
 
     /// Whether it has added columns to its table as it was bound.
@@ -291,6 +339,7 @@ impl WritePlan {
         let write = UpdatePlan::bind_for_run(ctx, update, &mut types, Some(after)).await?;
         Ok(WritePlan {
             write: Write::Update(write).checked(ctx, checks)?,
+            parts: Vec::new(),
             parameters: decided(types),
             experience: Experience::default(),
         })
@@ -332,12 +381,15 @@ impl WritePlan {
 
     /// Where its rows come from.
     pub(crate) fn rows(&self) -> RowsRead<'_> {
+        if !self.parts.is_empty() {
+            return RowsRead::Partitions(&self.parts);
+        }
         match &self.write {
             Write::Update(plan) => RowsRead::Query(&plan.found.plan),
             Write::Delete(plan) => RowsRead::Query(&plan.found.plan),
             Write::Merge(plan) => RowsRead::Query(&plan.found.plan),
             Write::Insert(plan) => match &plan.source {
-                Source::Defaults => RowsRead::Values(1),
+                Source::Defaults | Source::Routed(_) => RowsRead::Values(1),
                 Source::Values(values) => RowsRead::Values(values.rows),
                 Source::Query(query) => RowsRead::Query(&query.plan),
             },
@@ -370,7 +422,7 @@ impl Write {
     /// The write with what the views that it goes through ask of its rows. Errors: those of binding.
     fn checked(mut self, ctx: &StatementContext, checks: Vec<ViewCheck>) -> Result<Write> {
         match &mut self {
-            Write::Insert(plan) => plan.view_checks = ViewChecks::bind(ctx, &plan.target.table, checks)?,
+            Write::Insert(plan) => plan.ask(ctx, checks)?,
             Write::Update(plan) => plan.view_checks = ViewChecks::bind(ctx, &plan.target.table, checks)?,
             Write::Delete(_) | Write::Merge(_) => {}
         }
@@ -383,11 +435,12 @@ impl Write {
         self,
         ctx: &StatementContext,
         kept: &PlanCache<WritePlan>,
-        types: Vec<Option<SqlType>>,
+        (types, parts): (Vec<Option<SqlType>>, Vec<Arc<WritePlan>>),
         noticed: usize,
     ) -> Arc<WritePlan> {
         let plan = Arc::new(WritePlan {
             write: self,
+            parts,
             parameters: decided(types),
             experience: Experience::default(),
         });
@@ -396,6 +449,46 @@ impl Write {
         }
         plan
     }
+}
+
+/// What an UPDATE or DELETE of a partitioned table is of each of its partitions; of other writes nothing. `checks`: what views ask of the
+/// rows. Errors: those of binding, 0A000.
+async fn parts_of(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+    checks: &[ViewCheck],
+) -> Result<Vec<Arc<WritePlan>>> {
+    let Some(table) = partitioned_target(ctx, statement)? else {
+        return Ok(Vec::new());
+    };
+    if ctx.hints.batch_rows.is_some() {
+        return Err(Error::unsupported(
+            format!(
+                "the hint _l_batch_ of a write to the partitioned table \"{}\"",
+                table.name
+            ),
+            Some("Write one of its partitions at a time."),
+        ));
+    }
+    let mut parts = Vec::new();
+    for partition in ctx.leaves_of(&table)? {
+        let mut types = known_types(ctx);
+        let write = match of_partition(statement, &table, &partition)? {
+            ast::Statement::Update(update) => {
+                let plan = UpdatePlan::bind_for_run(ctx, &update, &mut types, None).await?;
+                Write::Update(plan.moving_rows(ctx, &table)?)
+            }
+            ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, &delete, &mut types)?),
+            other => return Err(not_a_write(&other)),
+        };
+        parts.push(Arc::new(WritePlan {
+            write: write.checked(ctx, checks.to_vec())?,
+            parts: Vec::new(),
+            parameters: decided(types),
+            experience: Experience::default(),
+        }));
+    }
+    Ok(parts)
 }
 
 /// The types of the parameters. A value for a column that does not exist yet stays open: whoever writes the column first decides.

@@ -1,5 +1,6 @@
 //! EXPLAIN of writes: what is done, over how its rows are found. ANALYZE carries the write out, as in PostgreSQL.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlparser::ast;
@@ -63,12 +64,33 @@ pub(super) async fn node_of(
     plan: &WritePlan,
     observation: Option<&Observation>,
 ) -> Result<PlanNode> {
+    if let RowsRead::Partitions(parts) = plan.rows() {
+        return Box::pin(node_over_parts(ctx, plan, parts, observation)).await;
+    }
     let below = rows_node(ctx, plan, observation).await?;
-    Ok(write_node(plan, below, plan.keys(ctx).await))
+    Ok(write_node(plan, plan.keys(ctx).await).over(below))
+}
+
+/// The node of a write to a partitioned table over those of its partitions.
+async fn node_over_parts(
+    ctx: &StatementContext,
+    plan: &WritePlan,
+    parts: &[Arc<WritePlan>],
+    observation: Option<&Observation>,
+) -> Result<PlanNode> {
+    let mut node = write_node(plan, Vec::new());
+    for part in parts {
+        let observation = observation.filter(|_| parts.len() == 1);
+        let part = node_of(ctx, part, observation).await?;
+        if !part.reads_nothing() {
+            node = node.over_as("Member", part);
+        }
+    }
+    Ok(node)
 }
 
 /// `Update on t`, as PostgreSQL's ModifyTable, with the keys that are written where they are known.
-fn write_node(plan: &WritePlan, below: PlanNode, keys: Vec<String>) -> PlanNode {
+fn write_node(plan: &WritePlan, keys: Vec<String>) -> PlanNode {
     let (table, alias) = (plan.table(), plan.alias());
     let verb = match plan.operation() {
         Operation::Insert { .. } => "Insert",
@@ -92,13 +114,12 @@ fn write_node(plan: &WritePlan, below: PlanNode, keys: Vec<String>) -> PlanNode 
         } => node.with("Conflict Resolution", resolution),
         _ => node,
     };
-    let node = match keys.is_empty() {
+    match keys.is_empty() {
         true => node,
         false => node
             .with_lines(keys.iter().map(|key| format!("Key: {key}")).collect())
             .with_property("Conditions", keys),
-    };
-    node.over(below)
+    }
 }
 
 async fn rows_node(
@@ -121,6 +142,7 @@ async fn rows_node(
             Ok(node.counted(observation.map(|_| seen)))
         }
         RowsRead::Query(plan) => query_node(ctx, plan, observation).await,
+        RowsRead::Partitions(_) => Err(Error::internal("partitions have nodes of their own")),
     }
 }
 
@@ -131,7 +153,7 @@ async fn rows_bound(
     observation: Option<&Observation>,
 ) -> Result<Option<BoundForm>> {
     match plan.rows() {
-        RowsRead::Values(_) => Ok(None),
+        RowsRead::Values(_) | RowsRead::Partitions(_) => Ok(None),
         RowsRead::Query(plan) => bound_form(ctx, plan, options, observation).await,
     }
 }

@@ -7,6 +7,7 @@ pub(crate) mod constraints;
 pub(crate) mod default_text;
 pub(crate) mod definitions;
 pub(crate) mod objects;
+pub(crate) mod partitions;
 pub(crate) mod routine_text;
 mod system_objects;
 pub(crate) mod triggers;

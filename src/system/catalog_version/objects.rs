@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::constraints::{UserConstraint, UserForeignKey, user_constraints};
 use super::default_text::{SequencesByOid, sequences_by_oid};
 use super::definitions::{Definition, definitions};
+use super::partitions::{UserPartition, UserPartitioning, parent_index, user_partition, user_partitioning};
 use super::triggers::{UserTrigger, user_triggers};
 use crate::catalog::{
     Catalog, ColumnDef, DomainCheck, IndexDef, OnCommit, PrintedQuery, Relation, SequenceDef, ShownRelation,
@@ -39,7 +40,7 @@ pub(crate) struct UserRelation {
     pub(crate) namespace: i64,
     pub(crate) schema: String,
     pub(crate) name: String,
-    /// pg_class.relkind: `r`, `v`, `m`, `S` or `c`.
+    /// pg_class.relkind: `r`, `p`, `v`, `m`, `S` or `c`.
     pub(crate) kind: char,
     /// pg_class.relpersistence, of its indexes too: `p`, `u` or `t`.
     pub(crate) persistence: char,
@@ -64,9 +65,18 @@ pub(crate) struct UserRelation {
     pub(crate) sequence: Option<SequenceDef>,
     /// What a view that is written through shows.
     pub(crate) shows: Option<ShownRelation>,
+    /// What a partitioned table is.
+    pub(crate) partitioning: Option<UserPartitioning>,
+    /// What a partition is.
+    pub(crate) partition: Option<UserPartition>,
 }
 
 impl UserRelation {
+    /// Whether it is a table, partitioned or not.
+    pub(crate) fn is_table(&self) -> bool {
+        matches!(self.kind, 'r' | 'p')
+    }
+
     /// Its foreign keys.
     pub(crate) fn foreign_keys(&self) -> impl Iterator<Item = (&UserConstraint, &UserForeignKey)> {
         let constraints = self.constraints.iter();
@@ -349,7 +359,10 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         .iter()
         .map(|column| user_column(sequences, table, column))
         .collect();
-    let index = |index: &IndexDef, primary: bool| user_index(sequences, (table, &visible), index, primary);
+    let index = |index: &IndexDef, primary: bool| UserIndex {
+        parent: parent_index(catalog, table, index),
+        ..user_index(sequences, (table, &visible), index, primary)
+    };
     let mut indexes = Vec::new();
     if !table.has_hidden_key() {
         indexes.push(index(&table.primary_key, true));
@@ -360,7 +373,11 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         namespace: namespace_oid(catalog, &table.schema),
         schema: table.schema.clone(),
         name: table.name.clone(),
-        kind: if table.is_materialized_view() { 'm' } else { 'r' },
+        kind: match (table.is_materialized_view(), table.partitioning.is_some()) {
+            (true, _) => 'm',
+            (false, true) => 'p',
+            (false, false) => 'r',
+        },
         persistence: persistence(&table.schema, table.options.unlogged),
         comment: table.comment.clone(),
         columns,
@@ -381,6 +398,8 @@ fn user_table(catalog: &Catalog, sequences: &SequencesByOid<'_>, table: &TableDe
         printed: (table.stored_query.as_ref()).and_then(|stored| stored.printed.clone()),
         sequence: None,
         shows: None,
+        partitioning: user_partitioning(catalog, table),
+        partition: user_partition(catalog, table),
     }
 }
 
@@ -408,6 +427,8 @@ fn own_view(catalog: &Catalog, system: &Definition) -> UserRelation {
         printed: None,
         sequence: None,
         shows: None,
+        partitioning: None,
+        partition: None,
     }
 }
 
@@ -439,6 +460,8 @@ fn user_view(catalog: &Catalog, view: &ViewDef) -> UserRelation {
         printed: view.printed.clone(),
         sequence: None,
         shows: view.shows.clone(),
+        partitioning: None,
+        partition: None,
     }
 }
 
@@ -473,6 +496,8 @@ fn user_sequence(catalog: &Catalog, sequence: &SequenceDef) -> UserRelation {
         printed: None,
         sequence: Some(sequence.clone()),
         shows: None,
+        partitioning: None,
+        partition: None,
     }
 }
 
@@ -501,6 +526,8 @@ fn composite_type(catalog: &Catalog, ty: &TypeDef) -> Option<UserRelation> {
         printed: None,
         sequence: None,
         shows: None,
+        partitioning: None,
+        partition: None,
     })
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn writes_of(objects: &Objects, relation: &UserRelation, column: Opti
     let (mut relation, mut column) = (relation, column);
     let mut writes = INSERTS | UPDATES;
     for _ in 0..VIEWS_DEEP_MAX {
-        if relation.kind == 'r' {
+        if relation.is_table() {
             return writes;
         }
         let Some(shows) = &relation.shows else {

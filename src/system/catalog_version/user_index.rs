@@ -40,6 +40,8 @@ pub(crate) struct UserIndex {
     pub(crate) comment: Option<String>,
     /// COMMENT ON CONSTRAINT.
     pub(crate) constraint_comment: Option<String>,
+    /// The oid of the index of its table's parent that it is like.
+    pub(crate) parent: Option<i64>,
 }
 
 impl UserIndex {
@@ -104,6 +106,7 @@ pub(super) fn user_index(
     };
     UserIndex {
         oid: i64::from(index.oid),
+        parent: None,
         name: index.name.clone(),
         comment: index.comment.clone(),
         constraint_comment: index.constraint_comment.clone(),

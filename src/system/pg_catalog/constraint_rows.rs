@@ -17,13 +17,10 @@ pub(super) const CONSTRAINT: Constants = &[
     ("condeferred", "f"),
     ("convalidated", "t"),
     ("contypid", "0"),
-    ("conparentid", "0"),
     ("confrelid", "0"),
     ("confupdtype", " "),
     ("confdeltype", " "),
     ("confmatchtype", " "),
-    ("conislocal", "t"),
-    ("coninhcount", "0"),
     ("connoinherit", "t"),
 ];
 
@@ -44,9 +41,25 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                     "conkey",
                     array_or_null(index.keys.iter().map(|key| key.attribute)),
                 ),
+                ("conparentid", text(index.parent.unwrap_or_default())),
+                ("conislocal", boolean(index.parent.is_none())),
+                ("coninhcount", text(i32::from(index.parent.is_some()))),
             ]);
         }
+        let above = relation
+            .partition
+            .as_ref()
+            .and_then(|of| source.objects.table(of.parent));
         for constraint in &relation.constraints {
+            let above = above.and_then(|above| {
+                above
+                    .constraints
+                    .iter()
+                    .find(|above| above.name == constraint.name)
+            });
+            let parent = above
+                .filter(|above| above.foreign_key().is_some())
+                .map(|above| above.oid);
             let mut cells = vec![
                 ("oid", text(constraint.oid)),
                 ("conname", text(&constraint.name)),
@@ -54,6 +67,9 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
                 ("conrelid", text(relation.oid)),
                 ("conkey", array_or_null(&constraint.columns)),
                 ("convalidated", boolean(constraint.valid)),
+                ("conparentid", text(parent.unwrap_or_default())),
+                ("conislocal", boolean(above.is_none())),
+                ("coninhcount", text(i32::from(above.is_some()))),
             ];
             cells.extend(cells_of_kind(constraint));
             rows.push(&cells);
@@ -70,6 +86,9 @@ pub(super) fn constraints(source: &Source<'_>, rows: &mut RelationRows) {
             ("conindid", text(0)),
             ("convalidated", boolean(!check.not_valid)),
             ("connoinherit", boolean(false)),
+            ("conparentid", text(0)),
+            ("conislocal", boolean(true)),
+            ("coninhcount", text(0)),
             ("conbin", text(&check.text)),
         ]);
     }
@@ -218,7 +237,7 @@ pub(super) fn table_constraints(source: &Source<'_>, rows: &mut RelationRows) {
 /// The standard counts NOT NULL as a check constraint; PostgreSQL names it by oids. Names, and columns.
 fn not_null_constraints(relation: &UserRelation) -> impl Iterator<Item = (String, &UserColumn)> {
     let columns = relation.columns.iter().enumerate();
-    let columns = columns.filter(|(_, column)| relation.kind == 'r' && column.not_null);
+    let columns = columns.filter(|(_, column)| relation.is_table() && column.not_null);
     columns.map(|(position, column)| {
         let (schema, table) = (relation.namespace, relation.oid);
         (format!("{schema}_{table}_{}_not_null", position + 1), column)

@@ -25,6 +25,11 @@ pub(crate) fn index_definition(
     } else {
         quote_ident(&relation.name)
     };
+    // Those of its partitions have definitions of their own.
+    let table = match relation.partitioning.is_some() {
+        true => format!("ONLY {table}"),
+        false => table,
+    };
     let keys = (0..index.keys.len()).filter_map(|position| index_key(relation, index, (position, pretty)));
     let keys = with_computed(index, keys.collect(), true);
     let method = if index.is_inverted { "gin" } else { "btree" };

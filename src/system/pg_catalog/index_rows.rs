@@ -77,7 +77,7 @@ fn expressions(index: &UserIndex) -> Cell {
 }
 
 /// The default btree operator class of a type (varchar uses text's, as in PostgreSQL).
-fn operator_class(ty: &SqlType) -> i64 {
+pub(super) fn operator_class(ty: &SqlType) -> i64 {
     let oid = match ty {
         SqlType::Varchar(_) => SqlType::Text.oid(),
         ty => ty.oid(),

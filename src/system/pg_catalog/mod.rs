@@ -27,6 +27,7 @@ mod large_object_rows;
 pub(crate) mod naming;
 pub(crate) mod object_class;
 pub(crate) mod own_relations;
+mod partition_rows;
 mod relation_rows;
 pub(crate) mod relations;
 mod routine_rows;

@@ -13,9 +13,14 @@ use super::object_class::{
 };
 use super::relation_rows::{Constants, RelationRows, Source, boolean, text, texts_or_null};
 use super::session_rows::DATABASE_OWNER_OID;
-use super::{constraint_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows, view_rows};
+use super::{
+    constraint_rows, partition_rows, routine_rows, sequence_rows, session_rows, trigger_rows, type_rows,
+    view_rows,
+};
 use crate::system::catalog_version::definitions::{Definition, definitions};
-use crate::system::catalog_version::objects::{OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserColumn, type_facts};
+use crate::system::catalog_version::objects::{
+    OWN_SCHEMA, OWNER_NAME, OWNER_OID, UserColumn, UserIndex, UserRelation, type_facts,
+};
 
 /// Fills the rows that are ours, beside those that every database has.
 pub(super) type Fill = fn(&Source<'_>, &mut RelationRows);
@@ -52,6 +57,8 @@ static RELATIONS: &[Filled] = &[
         routine_rows::available_versions,
     ),
     ("pg_opclass", &[], index_rows::operator_classes),
+    ("pg_partitioned_table", &[], partition_rows::partitioned_tables),
+    ("pg_inherits", partition_rows::INHERITS, partition_rows::parents),
     ("pg_tables", &[], tables),
     ("pg_views", &[], views),
     ("pg_matviews", &[], materialized_views),
@@ -161,10 +168,8 @@ const CLASS: Constants = &[
     ("relallvisible", "0"),
     ("reltoastrelid", "0"),
     ("relisshared", "f"),
-    ("relhassubclass", "f"),
     ("relrowsecurity", "f"),
     ("relforcerowsecurity", "f"),
-    ("relispartition", "f"),
     ("relrewrite", "0"),
     ("relfrozenxid", "0"),
     ("relminmxid", "0"),
@@ -183,6 +188,7 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
     }
     for relation in &source.objects.relations {
         let (is_table, is_sequence) = (matches!(relation.kind, 'r' | 'm'), relation.kind == 'S');
+        let is_partitioned = relation.partitioning.is_some();
         let has_file = is_table || is_sequence;
         rows.push(&[
             ("oid", text(relation.oid)),
@@ -197,6 +203,15 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
                 text(relation.constraints.len() - relation.foreign_keys().count()),
             ),
             ("relhastriggers", boolean(triggered.contains(&relation.oid))),
+            ("relhassubclass", boolean(relation.partitioning.is_some())),
+            ("relispartition", boolean(relation.partition.is_some())),
+            (
+                "relpartbound",
+                relation
+                    .partition
+                    .as_ref()
+                    .map(|partition| partition.bound.clone()),
+            ),
             ("relkind", text(relation.kind)),
             ("relpersistence", text(relation.persistence)),
             (
@@ -209,31 +224,45 @@ fn classes(source: &Source<'_>, rows: &mut RelationRows) {
             ("relnatts", text(relation.columns.len())),
             ("relhasrules", boolean(matches!(relation.kind, 'v' | 'm'))),
             ("relispopulated", boolean(relation.is_populated)),
-            ("relreplident", text(if is_table { 'd' } else { 'n' })),
+            (
+                "relreplident",
+                text(if is_table || is_partitioned { 'd' } else { 'n' }),
+            ),
             ("reloptions", texts_or_null(&relation.options)),
         ]);
         for index in &relation.indexes {
-            rows.push(&[
-                ("oid", text(index.oid)),
-                ("relname", text(&index.name)),
-                ("relnamespace", text(relation.namespace)),
-                ("reltype", text(0)),
-                ("relam", text(if index.is_inverted { GIN } else { BTREE })),
-                ("relfilenode", text(index.oid)),
-                ("relhasindex", boolean(false)),
-                ("relchecks", text(0)),
-                ("relhastriggers", boolean(false)),
-                ("relkind", text('i')),
-                ("relpersistence", text(relation.persistence)),
-                ("reltuples", text(source.row_count(relation.oid))),
-                ("relnatts", text(index.attributes().count())),
-                ("relhasrules", boolean(false)),
-                ("relispopulated", boolean(true)),
-                ("relreplident", text('n')),
-                ("reloptions", texts_or_null(&index.options)),
-            ]);
+            class_of_index(source, (relation, index), rows);
         }
     }
+}
+
+fn class_of_index(
+    source: &Source<'_>,
+    (relation, index): (&UserRelation, &UserIndex),
+    rows: &mut RelationRows,
+) {
+    let is_partitioned = relation.partitioning.is_some();
+    rows.push(&[
+        ("oid", text(index.oid)),
+        ("relname", text(&index.name)),
+        ("relnamespace", text(relation.namespace)),
+        ("reltype", text(0)),
+        ("relam", text(if index.is_inverted { GIN } else { BTREE })),
+        ("relfilenode", text(if is_partitioned { 0 } else { index.oid })),
+        ("relhasindex", boolean(false)),
+        ("relchecks", text(0)),
+        ("relhastriggers", boolean(false)),
+        ("relhassubclass", boolean(is_partitioned)),
+        ("relispartition", boolean(index.parent.is_some())),
+        ("relkind", text(if is_partitioned { 'I' } else { 'i' })),
+        ("relpersistence", text(relation.persistence)),
+        ("reltuples", text(source.row_count(relation.oid))),
+        ("relnatts", text(index.attributes().count())),
+        ("relhasrules", boolean(false)),
+        ("relispopulated", boolean(true)),
+        ("relreplident", text('n')),
+        ("reloptions", texts_or_null(&index.options)),
+    ]);
 }
 
 const ATTRIBUTE: Constants = &[
@@ -242,24 +271,28 @@ const ATTRIBUTE: Constants = &[
     ("attcompression", ""),
     ("atthasmissing", "f"),
     ("attisdropped", "f"),
-    ("attislocal", "t"),
-    ("attinhcount", "0"),
 ];
 
 fn attributes(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
         for (position, column) in relation.columns.iter().enumerate() {
-            attribute(rows, relation.oid, position + 1, column, false);
+            let is_inherited = relation.partition.is_some();
+            attribute(rows, (relation.oid, position + 1), column, (false, is_inherited));
         }
         for index in &relation.indexes {
             for (position, column) in relation.index_columns(index).enumerate() {
-                attribute(rows, index.oid, position + 1, column, true);
+                attribute(rows, (index.oid, position + 1), column, (true, false));
             }
         }
     }
 }
 
-fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &UserColumn, of_index: bool) {
+fn attribute(
+    rows: &mut RelationRows,
+    (relation, number): (i64, usize),
+    column: &UserColumn,
+    (of_index, is_inherited): (bool, bool),
+) {
     let facts = type_facts(&column.ty);
     rows.push(&[
         ("attrelid", text(relation)),
@@ -275,6 +308,8 @@ fn attribute(rows: &mut RelationRows, relation: i64, number: usize, column: &Use
         ),
         ("attlen", text(facts.length)),
         ("attnum", text(number)),
+        ("attislocal", boolean(!is_inherited)),
+        ("attinhcount", text(i32::from(is_inherited))),
         ("attndims", text(column.ty.dimensions())),
         (
             "atttypmod",
@@ -409,7 +444,7 @@ fn tables(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| relation.kind == 'r')
+        .filter(|relation| relation.is_table())
     {
         rows.push(&[
             ("schemaname", text(&table.schema)),
@@ -500,7 +535,7 @@ fn table_statistics(source: &Source<'_>, rows: &mut RelationRows) {
         .objects
         .relations
         .iter()
-        .filter(|relation| matches!(relation.kind, 'r' | 'm'))
+        .filter(|relation| relation.is_table() || relation.kind == 'm')
     {
         rows.push(&[
             ("relid", text(table.oid)),

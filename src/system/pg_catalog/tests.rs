@@ -105,6 +105,8 @@ fn catalog() -> Catalog {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
+        partition: None,
         options: TableOptions {
             dynamic_columns: true,
             ..TableOptions::default()

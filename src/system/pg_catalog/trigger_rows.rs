@@ -8,7 +8,6 @@ use crate::catalog::TriggerEvent;
 
 /// What all rows of `pg_trigger` have in common.
 pub(super) const TRIGGER: Constants = &[
-    ("tgparentid", "0"),
     ("tgisinternal", "f"),
     ("tgconstrrelid", "0"),
     ("tgconstrindid", "0"),
@@ -20,11 +19,20 @@ pub(super) const TRIGGER: Constants = &[
 /// `pg_trigger`.
 pub(super) fn triggers(source: &Source<'_>, rows: &mut RelationRows) {
     for relation in &source.objects.relations {
+        let above = relation
+            .partition
+            .as_ref()
+            .and_then(|of| source.objects.table(of.parent));
         for trigger in &relation.triggers {
             let def = &trigger.def;
+            let parent = above.and_then(|above| {
+                let mut triggers = above.triggers.iter().map(|trigger| &trigger.def);
+                triggers.find(|above| above.for_each_row && def.for_each_row && above.name == def.name)
+            });
             let columns: Vec<String> = trigger.columns.iter().map(|(at, _)| at.to_string()).collect();
             rows.push(&[
                 ("oid", text(def.oid)),
+                ("tgparentid", text(parent.map_or(0, |parent| parent.oid))),
                 ("tgrelid", text(relation.oid)),
                 ("tgname", text(&def.name)),
                 ("tgfoid", text(def.function)),

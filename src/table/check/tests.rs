@@ -89,6 +89,8 @@ fn table() -> TableDef {
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         triggers: Vec::new(),
+        partitioning: None,
+        partition: None,
         next_index_id: 3,
         options: TableOptions::default(),
         wildcards: Vec::new(),

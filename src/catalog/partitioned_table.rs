@@ -1,0 +1,44 @@
+//! What a table's record says of it as a partitioned table, or as a partition.
+
+use super::TableDef;
+use super::partition::{ABOVE_ALL, PartitionBound, edge_key, partition_key};
+use crate::types::SqlType;
+
+impl TableDef {
+    /// The positions of the columns by which it is partitioned; none where it is not.
+    pub fn partition_positions(&self) -> Vec<usize> {
+        let columns = self.partitioning.iter().flat_map(|by| &by.columns);
+        columns.filter_map(|id| self.column_index_by_id(*id)).collect()
+    }
+
+    /// Their types.
+    pub fn partition_types(&self) -> Vec<SqlType> {
+        let positions = self.partition_positions();
+        positions.iter().map(|at| self.columns[*at].ty.clone()).collect()
+    }
+
+    /// Of a partition the oid of its table, and what the bounds of that one's partitions are ordered by: where it begins; NULL and then what
+    /// has all others are last. `None` of another table.
+    pub(super) fn place_of_partition(&self) -> Option<(u32, Vec<u8>)> {
+        let of = self.partition.as_ref()?;
+        let types = || -> Vec<SqlType> {
+            let columns = of.columns.iter().filter_map(|id| self.column_index_by_id(*id));
+            columns.map(|at| self.columns[at].ty.clone()).collect()
+        };
+        let place = match &of.bound {
+            PartitionBound::Default => vec![ABOVE_ALL; 2],
+            PartitionBound::List(values) => {
+                let types = types();
+                let keys = values
+                    .iter()
+                    .map(|value| partition_key(std::slice::from_ref(value), &types));
+                keys.min().unwrap_or_default()
+            }
+            PartitionBound::Range { from, .. } => edge_key(from, &types()),
+            PartitionBound::Hash { modulus, remainder } => {
+                [modulus.to_be_bytes(), remainder.to_be_bytes()].concat()
+            }
+        };
+        Some((of.parent, place))
+    }
+}

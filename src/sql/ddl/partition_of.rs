@@ -1,0 +1,129 @@
+//! A table that is a partition of another: which rows it may have, and what becomes of the rows that were the default partition's.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{CreateTable, ObjectName, Spanned};
+
+use super::{partition_bound, verification};
+use crate::catalog::{Access, CatalogWriter, ColumnDef, Object, Partition, PartitionBound, TableDef};
+use crate::codec::row::ColumnId;
+use crate::error::Raised;
+use crate::parse::text_place;
+use crate::sql::dml;
+use crate::sql::relation::relation;
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// PARTITION OF, read.
+pub(super) struct PartitionOf {
+    pub(super) parent: Arc<TableDef>,
+    bound: PartitionBound,
+}
+
+impl PartitionOf {
+    /// That of a CREATE TABLE of this name. Errors: 42P01, 42P17 for a table that is not partitioned, those of the bound.
+    pub(super) fn read(
+        ctx: &StatementContext,
+        create: &CreateTable,
+        name: &str,
+    ) -> Result<Option<PartitionOf>> {
+        let (Some(parent), Some(bound)) = (&create.partition_of, &create.for_values) else {
+            return Ok(None);
+        };
+        if !create.columns.is_empty() {
+            return Err(Error::unsupported(
+                "options of columns behind PARTITION OF",
+                Some(
+                    "Make the partition without them, then ALTER TABLE … ALTER COLUMN … SET DEFAULT or ADD CONSTRAINT.",
+                ),
+            ));
+        }
+        let parent = partitioned(ctx, parent)?;
+        let place = bound.span();
+        let bound = text_place::at_span(partition_bound::read(ctx, &parent, name, bound), place)?;
+        text_place::at_span(partition_bound::check_free(ctx, &parent, name, &bound), place)?;
+        Ok(Some(PartitionOf { parent, bound }))
+    }
+
+    /// What a table with these columns records of it.
+    pub(super) fn record(self, columns: &[ColumnDef]) -> Result<(Arc<TableDef>, Partition)> {
+        let partition = partition_of(&self.parent, columns, self.bound)?;
+        Ok((self.parent, partition))
+    }
+}
+
+/// The columns that are those of the parent's partition key.
+pub(super) fn partition_of(
+    parent: &TableDef,
+    columns: &[ColumnDef],
+    bound: PartitionBound,
+) -> Result<Partition> {
+    let key = parent.partition_positions();
+    let id = |at: &usize| -> Result<ColumnId> {
+        let name = &parent.columns[*at].name;
+        let column = columns
+            .iter()
+            .find(|column| !column.hidden && column.name == *name);
+        let column =
+            column.ok_or_else(|| Error::internal(format!("a partition without the column \"{name}\"")));
+        Ok(column?.id)
+    };
+    Ok(Partition {
+        parent: parent.oid,
+        columns: key.iter().map(id).collect::<Result<_>>()?,
+        bound,
+    })
+}
+
+/// The partitioned table of this name. Errors: 42P01, 42P17 for another.
+fn partitioned(ctx: &StatementContext, name: &ObjectName) -> Result<Arc<TableDef>> {
+    match relation(ctx, name, Access::Name)? {
+        Object::Table(table) if table.partitioning.is_some() => Ok(Arc::clone(table)),
+        other => {
+            let name = other.name();
+            Err(Raised::new("42P17", format!("\"{name}\" is not partitioned")).into())
+        }
+    }
+}
+
+/// A new partition is written: its parent is written anew, so that who has planned to read or write it plans again, and the rows of the
+/// default partition are asked whether they are the new one's. Errors: 23514 where they are.
+pub(super) async fn settle_new(
+    ctx: &StatementContext,
+    writer: &CatalogWriter<'_>,
+    parent: &TableDef,
+    partition: &TableDef,
+) -> Result<()> {
+    writer.put_table(parent.clone())?;
+    let Some(default) = default_partition(ctx, parent).filter(|table| table.oid != partition.oid) else {
+        return Ok(());
+    };
+    let now = ctx.clone().seeing_definitions().await?;
+    for leaf in rows_of(&now, &default)? {
+        verification::shut_writers_out(ctx, &leaf).await?;
+        let message = format!(
+            "updated partition constraint for default partition \"{}\" would be violated by some row",
+            default.name
+        );
+        dml::verify_partition(&now, (parent, default.oid), &leaf, message).await?;
+    }
+    Ok(())
+}
+
+/// The partition that has the rows of no other.
+pub(super) fn default_partition(ctx: &StatementContext, parent: &TableDef) -> Option<Arc<TableDef>> {
+    let mut partitions = ctx.catalog.partitions_of(parent.oid);
+    let found = partitions.find(|table| {
+        let of = table.partition.as_ref();
+        of.is_some_and(|of| of.bound == PartitionBound::Default)
+    });
+    found.cloned()
+}
+
+/// The tables that hold the rows of one: itself, or its partitions.
+pub(super) fn rows_of(ctx: &StatementContext, table: &Arc<TableDef>) -> Result<Vec<Arc<TableDef>>> {
+    match table.partitioning.is_some() {
+        true => ctx.leaves_of(table),
+        false => Ok(vec![Arc::clone(table)]),
+    }
+}

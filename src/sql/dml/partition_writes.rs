@@ -1,0 +1,116 @@
+//! UPDATE and DELETE of a partitioned table: the same statement of each of its partitions, one after the other, all of which see the tables as
+//! they were before the first.
+
+use std::sync::Arc;
+
+use sqlparser::ast::{self, Expr, Ident, SelectItem, SelectItemQualifiedWildcardKind, TableFactor};
+
+use super::view_target::target_of;
+use crate::catalog::{Access, Object, TableDef};
+use crate::parse::names;
+use crate::sql::relation::get_relation;
+use crate::system::StatementContext;
+use crate::{Error, Result};
+
+/// The partitioned table that an UPDATE or DELETE writes to. Errors: 42P01, 0A000 for MERGE into one.
+pub(super) fn partitioned_target(
+    ctx: &StatementContext,
+    statement: &ast::Statement,
+) -> Result<Option<Arc<TableDef>>> {
+    let name = match statement {
+        ast::Statement::Update(_) | ast::Statement::Delete(_) => target_of(statement),
+        _ => None,
+    };
+    let Some(name) = name else { return Ok(None) };
+    match get_relation(ctx, name, Access::Name)? {
+        Some(Object::Table(table)) if table.partitioning.is_some() => Ok(Some(Arc::clone(table))),
+        _ => Ok(None),
+    }
+}
+
+/// The statement of a table for a partition of it, which is called as the table is. Errors: 0A000.
+pub(super) fn of_partition(
+    statement: &ast::Statement,
+    table: &TableDef,
+    partition: &TableDef,
+) -> Result<ast::Statement> {
+    let mut statement = statement.clone();
+    let (factor, returning, reads_more) = match &mut statement {
+        ast::Statement::Update(update) => {
+            let reads_more = update.from.is_some();
+            (&mut update.table.relation, &mut update.returning, reads_more)
+        }
+        ast::Statement::Delete(delete) => {
+            let (ast::FromTable::WithFromKeyword(from) | ast::FromTable::WithoutKeyword(from)) =
+                &mut delete.from;
+            let factor = from.first_mut().map(|table| &mut table.relation);
+            let factor = factor.ok_or_else(|| Error::internal("a DELETE without its table"))?;
+            (factor, &mut delete.returning, delete.using.is_some())
+        }
+        _ => {
+            return Err(Error::internal(
+                "a write of a partitioned table that is none of its partitions",
+            ));
+        }
+    };
+    let TableFactor::Table { name, alias, .. } = factor else {
+        return Err(Error::internal("a write to no table"));
+    };
+    *name = names::quoted_relation(&partition.schema, &partition.name);
+    let alias = alias.get_or_insert_with(|| ast::TableAlias {
+        explicit: true,
+        name: Ident::with_quote('"', &table.name),
+        columns: Vec::new(),
+        at: None,
+    });
+    let known_as = alias.name.clone();
+    if let Some(items) = returning {
+        in_order(items, &known_as, (table, partition), reads_more)?;
+    }
+    Ok(statement)
+}
+
+/// Has `*` give the columns in the order of the table.
+pub(super) fn in_order(
+    items: &mut Vec<SelectItem>,
+    known_as: &Ident,
+    (table, partition): (&TableDef, &TableDef),
+    reads_more: bool,
+) -> Result<()> {
+    let names = |table: &TableDef| {
+        table
+            .visible_columns()
+            .map(|column| column.name.clone())
+            .collect::<Vec<_>>()
+    };
+    if names(table) == names(partition) {
+        return Ok(());
+    }
+    let columns = || {
+        let columns = names(table).into_iter();
+        columns.map(|name| {
+            let parts = vec![known_as.clone(), Ident::with_quote('"', name)];
+            SelectItem::UnnamedExpr(Expr::CompoundIdentifier(parts))
+        })
+    };
+    let mut ordered = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        match &item {
+            SelectItem::Wildcard(_) if reads_more => {
+                return Err(Error::unsupported(
+                    "RETURNING * of a partition whose columns stand in another order, beside other tables",
+                    Some("Name the columns."),
+                ));
+            }
+            SelectItem::Wildcard(_) => ordered.extend(columns()),
+            SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), _)
+                if names::last_name(name) == Some(names::fold(known_as)) =>
+            {
+                ordered.extend(columns());
+            }
+            _ => ordered.push(item),
+        }
+    }
+    *items = ordered;
+    Ok(())
+}
