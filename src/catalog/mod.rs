@@ -138,7 +138,9 @@ pub use lookups::{Answers, Lookups};
 pub use made_name::MadeName;
 pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
-pub use partition::{Partition, PartitionBound, PartitionStrategy, Partitioning, RangeEdge, edge_key};
+pub use partition::{
+    Partition, PartitionBound, PartitionStrategy, Partitioning, RangeEdge, ToldBound, edge_key,
+};
 pub use partition_index::counterpart;
 pub use partition_map::{PartitionMap, PartitionedRow};
 pub use partition_text::edges_text;

@@ -53,6 +53,7 @@ impl TableDef {
             left_out: left_out.into(),
             version_read: self.version_read.clone(),
             read_after: self.read_after.clone(),
+            told: Arc::clone(&self.told),
             ..**self
         })
     }

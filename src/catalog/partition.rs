@@ -89,6 +89,17 @@ pub enum PartitionBound {
     },
 }
 
+/// A bound that holds of all rows of a table, over columns of it: its own as a partition, or one of a table above it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToldBound {
+    /// The columns.
+    pub columns: Vec<ColumnId>,
+    /// Which rows there are.
+    pub bound: PartitionBound,
+    /// Of the bound that has all rows that no other has, the others.
+    pub others: Vec<PartitionBound>,
+}
+
 /// A value of a bound of a range.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RangeEdge {

@@ -1,7 +1,9 @@
 //! What a table's record says of it as a partitioned table, or as a partition.
 
+use std::sync::Arc;
+
 use super::TableDef;
-use super::partition::{ABOVE_ALL, PartitionBound, edge_key, partition_key};
+use super::partition::{ABOVE_ALL, PartitionBound, ToldBound, edge_key, partition_key};
 use crate::types::SqlType;
 
 impl TableDef {
@@ -40,5 +42,31 @@ impl TableDef {
             }
         };
         Some((of.parent, place))
+    }
+
+    /// The table as it is read as a partition of `parent`, which has these partitions: what is told of its rows is told of those of tables below
+    /// it, too, `leaf` among them.
+    pub fn told_of(
+        &self,
+        parent: &TableDef,
+        partitions: &[Arc<TableDef>],
+        leaf: &TableDef,
+    ) -> Option<ToldBound> {
+        let of = self.partition.as_ref()?;
+        let names = parent.partition_positions();
+        let columns = names.iter().map(|at| {
+            let own = leaf.column_index(&parent.columns[*at].name)?;
+            Some(leaf.columns[own].id)
+        });
+        let others = partitions.iter().filter(|other| other.oid != self.oid);
+        let others = others.filter_map(|other| Some(other.partition.as_ref()?.bound.clone()));
+        Some(ToldBound {
+            columns: columns.collect::<Option<_>>()?,
+            bound: of.bound.clone(),
+            others: match of.bound {
+                PartitionBound::Default => others.collect(),
+                _ => Vec::new(),
+            },
+        })
     }
 }

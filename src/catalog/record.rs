@@ -387,6 +387,7 @@ impl TableRecord {
             left_out: std::sync::Arc::default(),
             version_read: None,
             read_after: None,
+            told: std::sync::Arc::default(),
         })
     }
 }

@@ -10,7 +10,7 @@ use super::foreign_key::ForeignKey;
 use super::generation::{ExpressionText, Generation};
 use super::index_terms::{IndexTerms, TermSource};
 use super::is_temporary_schema;
-use super::partition::{Partition, Partitioning};
+use super::partition::{Partition, Partitioning, ToldBound};
 use super::stored_query::StoredQuery;
 use super::table_cache::TableCache;
 use super::table_options::TableOptions;
@@ -81,6 +81,8 @@ pub struct TableDef {
     pub version_read: Option<Arc<VersionRead>>,
     /// Only rows behind this stored key are read, by the primary key (see `walked_table`); none in a record.
     pub read_after: Option<Arc<[u8]>>,
+    /// What is known of its rows where it is read as a partition; nothing in a record.
+    pub told: Arc<[ToldBound]>,
 }
 
 /// A table whose rows are written beside under another primary key.

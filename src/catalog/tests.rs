@@ -93,6 +93,7 @@ fn table_def(id: TableId, schema: &str, name: &str, columns: Vec<ColumnDef>) -> 
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     }
 }
 

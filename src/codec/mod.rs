@@ -132,6 +132,7 @@ pub mod key;
 mod key_type;
 pub mod keyspace;
 pub mod large_object;
+pub mod postgresql_hash;
 pub mod row;
 mod stored_scalar;
 mod stored_value;

@@ -154,7 +154,6 @@ pub use joined_items::{JOIN_BYTES, JOIN_BYTES_BY_ROW, JOIN_TEXTS, JOIN_TEXTS_BY_
 pub use json_record::{ROW_OF_DOCUMENT, ROWS_OF_DOCUMENT};
 pub use pattern_list::quantified_pattern;
 pub use percentile::{PERCENTILE_CONT, PERCENTILE_DISC};
-pub use postgresql_hash::partition_hash;
 pub use record::{FIELD, MAKE_ROW, MAKE_ROW_NAME, NULL_TEST as ROW_NULL_TEST, ROWS_OF};
 pub use routine::RoutineForm;
 pub(crate) use routine_name::function_by_oid;

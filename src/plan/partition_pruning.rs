@@ -1,19 +1,39 @@
-//! Whether a partition can be left out: its bound has no row that the conditions let through. Decided by the sets of values that they leave
-//! of the columns of the partition key, as those of any key are found; a bound itself says nothing of where in the partition to look.
+//! Whether a partition can be left out: its bounds have no row that the conditions let through. Decided by the sets of values that they leave of
+//! the columns of a partition key, as those of any key are found; a bound itself says nothing of where in the partition to look.
 
 use super::Predicate;
 use super::boxes::cover_all;
 use super::key_shape::KeyShape;
+use super::one_key::equal_value;
 use super::predicate::CompareOp;
-use crate::catalog::{KeyColumn, PartitionBound, RangeEdge, TableDef};
-use crate::types::Value;
+use crate::catalog::{KeyColumn, PartitionBound, RangeEdge, TableDef, ToldBound};
+use crate::codec::postgresql_hash::partition_hash;
+use crate::types::{SqlType, Value};
 
-/// Whether none of the rows that the partition may have satisfies the conditions.
+/// So many rows of values are hashed at most.
+const HASHED_MAX: usize = 1000;
+
+/// Whether none of the rows that the table has, as it is read as a partition, satisfies the conditions.
 pub(super) fn excludes(table: &TableDef, conditions: &[&Predicate]) -> bool {
-    let Some(of) = table.partition.as_ref().filter(|_| !conditions.is_empty()) else {
+    if conditions.is_empty() {
         return false;
-    };
-    let columns = of.columns.iter().map(|id| table.column_index_by_id(*id));
+    }
+    if !table.told.is_empty() {
+        return table.told.iter().any(|told| excludes_by(table, told, conditions));
+    }
+    // By itself it is told by its own bound alone.
+    table.partition.as_ref().is_some_and(|of| {
+        let told = ToldBound {
+            columns: of.columns.clone(),
+            bound: of.bound.clone(),
+            others: Vec::new(),
+        };
+        excludes_by(table, &told, conditions)
+    })
+}
+
+fn excludes_by(table: &TableDef, told: &ToldBound, conditions: &[&Predicate]) -> bool {
+    let columns = told.columns.iter().map(|id| table.column_index_by_id(*id));
     let Some(columns) = columns.collect::<Option<Vec<usize>>>() else {
         return false;
     };
@@ -21,10 +41,17 @@ pub(super) fn excludes(table: &TableDef, conditions: &[&Predicate]) -> bool {
     for condition in conditions {
         condition.for_each_column(&mut |column| is_named |= columns.contains(&column));
     }
-    let Some(bound) = bound_of(&of.bound, &columns).filter(|_| is_named) else {
+    if !is_named {
+        return false;
+    }
+    if let PartitionBound::Hash { modulus, remainder } = told.bound {
+        let is_own = |hash: u64| hash % u64::from(modulus) == u64::from(remainder);
+        return hashes(table, &columns, conditions).is_some_and(|hashes| !hashes.into_iter().any(is_own));
+    }
+    let Some(bound) = bound_of(told, &columns) else {
         return false;
     };
-    let key: Vec<KeyColumn> = of.columns.iter().map(|id| KeyColumn::ascending(*id)).collect();
+    let key: Vec<KeyColumn> = told.columns.iter().map(|id| KeyColumn::ascending(*id)).collect();
     let Some(shape) = KeyShape::of_columns(table, &key) else {
         return false;
     };
@@ -32,8 +59,63 @@ pub(super) fn excludes(table: &TableDef, conditions: &[&Predicate]) -> bool {
     cover_all(&shape, &all).boxes.is_empty()
 }
 
-/// What a bound says of these columns; `None`: nothing that sets of their values could.
-fn bound_of(bound: &PartitionBound, columns: &[usize]) -> Option<Vec<Predicate>> {
+/// The hashes of all rows of values that the conditions let the columns have; `None`: too many.
+fn hashes(table: &TableDef, columns: &[usize], conditions: &[&Predicate]) -> Option<Vec<u64>> {
+    let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
+    for column in columns {
+        let ty = &table.columns[*column].ty;
+        let values = conditions
+            .iter()
+            .find_map(|condition| values_left(condition, *column, ty))?;
+        if rows.len().saturating_mul(values.len()) > HASHED_MAX {
+            return None;
+        }
+        let with = |row: &Vec<Value>, value: &Value| [row.as_slice(), std::slice::from_ref(value)].concat();
+        rows = rows
+            .iter()
+            .flat_map(|row| values.iter().map(move |value| with(row, value)))
+            .collect();
+    }
+    rows.iter().map(|row| partition_hash(row).ok()).collect()
+}
+
+/// The values that a condition leaves of a column; `None`: nobody can say which.
+fn values_left(condition: &Predicate, column: usize, ty: &SqlType) -> Option<Vec<Value>> {
+    match condition {
+        Predicate::Compare {
+            column: named,
+            op: CompareOp::Eq,
+            value,
+        } if *named == column => equal_value(ty, value).map(|value| vec![value]),
+        Predicate::InList {
+            column: named,
+            values,
+        } if *named == column => {
+            let values = values.iter().filter(|value| **value != Value::Null);
+            values.map(|value| equal_value(ty, value)).collect()
+        }
+        Predicate::IsNull { column: named } if *named == column => Some(vec![Value::Null]),
+        Predicate::Or(parts) => {
+            let values = parts.iter().map(|part| values_left(part, column, ty));
+            Some(values.collect::<Option<Vec<_>>>()?.concat())
+        }
+        _ => None,
+    }
+}
+
+/// What bounds say of these columns; `None`: nothing that sets of their values could.
+fn bound_of(told: &ToldBound, columns: &[usize]) -> Option<Vec<Predicate>> {
+    match &told.bound {
+        PartitionBound::Default if told.others.is_empty() => None,
+        PartitionBound::Default => {
+            let others = told.others.iter();
+            others.map(|other| outside(other, columns)).collect()
+        }
+        bound => plain_bound(bound, columns),
+    }
+}
+
+fn plain_bound(bound: &PartitionBound, columns: &[usize]) -> Option<Vec<Predicate>> {
     match bound {
         PartitionBound::Default | PartitionBound::Hash { .. } => None,
         PartitionBound::List(values) => {
@@ -53,6 +135,34 @@ fn bound_of(bound: &PartitionBound, columns: &[usize]) -> Option<Vec<Predicate>>
             bound.extend(beyond(columns, from, CompareOp::Greater));
             bound.extend(beyond(columns, to, CompareOp::Less));
             Some(bound)
+        }
+    }
+}
+
+/// That columns are not within a bound.
+fn outside(bound: &PartitionBound, columns: &[usize]) -> Option<Predicate> {
+    let is_null = |column: &usize| Predicate::IsNull { column: *column };
+    let not = |inner: Predicate| Predicate::Not(Box::new(inner));
+    match bound {
+        PartitionBound::Default | PartitionBound::Hash { .. } => None,
+        PartitionBound::List(values) => {
+            let column = *columns.first()?;
+            let listed = values.iter().filter(|value| **value != Value::Null).cloned();
+            let values_out = not(Predicate::InList {
+                column,
+                values: listed.collect(),
+            });
+            Some(match values.contains(&Value::Null) {
+                true => values_out,
+                false => Predicate::Or(vec![values_out, is_null(&column)]),
+            })
+        }
+        PartitionBound::Range { from, to } => {
+            let edges = beyond(columns, from, CompareOp::Greater)
+                .into_iter()
+                .chain(beyond(columns, to, CompareOp::Less));
+            let nulls = columns.iter().map(is_null);
+            Some(Predicate::Or(edges.map(not).chain(nulls).collect()))
         }
     }
 }

@@ -99,6 +99,7 @@ pub(crate) fn table_of(name: &str, columns: &[(&str, SqlType)], directions: &[bo
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     })
 }
 

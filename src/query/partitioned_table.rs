@@ -22,7 +22,7 @@ impl Binder<'_> {
         known_as: &str,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
-        let partitions = self.ctx.leaves_of(table)?;
+        let partitions = self.ctx.read_leaves(table)?;
         if partitions.is_empty() {
             // It has none of its own, whose columns are those that are asked for.
             return self.stored_table(table, alias);

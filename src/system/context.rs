@@ -13,7 +13,7 @@ use super::{
 };
 use crate::catalog::{
     Access, Catalog, ForeignKey, GeneratedColumns, Lookups, Object, Relation, RelationName, RoutineDef,
-    TableDef, TypeDef, is_temporary_schema,
+    TableDef, ToldBound, TypeDef, is_temporary_schema,
 };
 use crate::error::StatementFault;
 use crate::parse::Hints;
@@ -180,11 +180,33 @@ impl StatementContext {
 
     /// Those of them that have rows, and those of such as are partitioned themselves. Errors: likewise.
     pub fn leaves_of(&self, table: &TableDef) -> Result<Vec<Arc<TableDef>>> {
+        let leaves = self.told_leaves(table)?;
+        Ok(leaves.into_iter().map(|(leaf, _)| leaf).collect())
+    }
+
+    /// The same as they are read: with what their bounds tell of their rows. Errors: likewise.
+    pub fn read_leaves(&self, table: &TableDef) -> Result<Vec<Arc<TableDef>>> {
+        let leaves = self.told_leaves(table)?;
+        let told = leaves.into_iter().map(|(leaf, told)| {
+            Arc::new(TableDef {
+                told: told.into(),
+                ..TableDef::clone(&leaf)
+            })
+        });
+        Ok(told.collect())
+    }
+
+    fn told_leaves(&self, table: &TableDef) -> Result<Vec<(Arc<TableDef>, Vec<ToldBound>)>> {
+        let partitions = self.partitions_of(table)?;
         let mut leaves = Vec::new();
-        for partition in self.partitions_of(table)? {
-            match partition.partitioning.is_some() {
-                true => leaves.extend(self.leaves_of(&partition)?),
-                false => leaves.push(partition),
+        for partition in &partitions {
+            let below = match partition.partitioning.is_some() {
+                true => self.told_leaves(partition)?,
+                false => vec![(Arc::clone(partition), Vec::new())],
+            };
+            for (leaf, mut told) in below {
+                told.extend(partition.told_of(table, &partitions, &leaf));
+                leaves.push((leaf, told));
             }
         }
         Ok(leaves)

@@ -92,6 +92,7 @@ pub(in crate::catalog) fn table() -> TableDef {
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     }
 }
 

@@ -59,6 +59,8 @@ mod substitution;
 pub(crate) mod unasked;
 mod union_sorts;
 mod unions;
+pub(crate) use union_sorts::FIRST_ROWS_MAX;
+
 use std::cell::Cell;
 use std::sync::Arc;
 

@@ -12,11 +12,17 @@ use super::substitution::{substituted, unnamed};
 use crate::Result;
 use crate::tree::{Expr, OrderKey, Plan, RowSchema, Sort, Transformed, TransformedResult, TreeNode};
 
+/// More rows are not asked of each part: a sort of many spills, and the first of all may be those of one part.
+pub(crate) const FIRST_ROWS_MAX: usize = 1000;
+
 /// The plan with such sorts.
 pub(super) fn union_sorts(plan: Plan, _: &Rewriting<'_>) -> Result<Plan> {
     plan.transform_down(|node| match node {
         Plan::Sort(mut sort) => {
-            let Some(rows) = sort.fetch.filter(|_| is_steady(&sort.expr)) else {
+            let Some(rows) = sort
+                .fetch
+                .filter(|rows| *rows <= FIRST_ROWS_MAX && is_steady(&sort.expr))
+            else {
                 return Ok(Transformed::no(Plan::Sort(sort)));
             };
             sort.input = Arc::new(parts_sorted(

@@ -5,14 +5,23 @@ use std::sync::Arc;
 
 use super::chain::below_schema;
 use crate::logical::column_mapping::replaced_columns;
+use crate::logical::rewrite::FIRST_ROWS_MAX;
 use crate::tree::{
-    Column, Expr, Filter, Limit, OrderKey, Plan, Projection, RowSchema, Sort, SubqueryAlias, Union,
+    Column, Expr, Filter, Limit, OrderKey, Plan, Projection, RowCount, RowSchema, Sort, SubqueryAlias, Union,
     conjunction, split_conjunction,
 };
 
 /// What a limit is over, if that is a sorted union, with the parts limited, too; `None`: it is something else.
 pub(super) fn first_of_parts(limit: &Limit) -> Option<Plan> {
-    let fetch = limit.fetch.as_deref().filter(|_| limit.skip.is_none())?;
+    let is_few = match limit.fetch_count() {
+        RowCount::Known(rows) => rows <= FIRST_ROWS_MAX,
+        RowCount::None => false,
+        RowCount::Open => true,
+    };
+    let fetch = limit
+        .fetch
+        .as_deref()
+        .filter(|_| is_few && limit.skip.is_none())?;
     Asked {
         fetch,
         keys: None,

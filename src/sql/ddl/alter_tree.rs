@@ -143,7 +143,9 @@ impl Tables<'_> {
         use AlterTableOperation as O;
         if let Some(own) = own_action(operation, &ctx.hints) {
             let is_inherited = match own {
-                AlterAction::DropExpression { .. } | AlterAction::PrimaryKey { .. } => true,
+                AlterAction::DropExpression { .. }
+                | AlterAction::PrimaryKey { .. }
+                | AlterAction::Options(_) => true,
                 AlterAction::Constraint { name, .. } => self.child.has_constraint(name),
                 _ => false,
             };
@@ -154,6 +156,7 @@ impl Tables<'_> {
                 op: AlterColumnOperation::AddGenerated { .. },
                 ..
             } => None,
+            O::SetOptionsParens { .. } | O::SetTblProperties { .. } => Some(operation.clone()),
             O::AddColumn { .. } | O::DropColumn { .. } | O::RenameColumn { .. } | O::AlterColumn { .. } => {
                 Some(operation.clone())
             }

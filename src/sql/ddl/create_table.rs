@@ -320,16 +320,6 @@ impl Parts {
         let partition_by = create.partition_by.as_deref();
         let partitioning = partition_by.map(|written| partition_key::read(written, &columns));
         description.partitioning = partitioning.transpose()?;
-        if description.partitioning.is_some()
-            && (description.options.dynamic_columns || !description.wildcards.is_empty())
-        {
-            return Err(Error::unsupported(
-                "a partitioned table with dynamic columns",
-                Some(
-                    "Declare the columns, or leave PARTITION BY out: the table is one sorted range of keys already.",
-                ),
-            ));
-        }
         description.columns = columns;
         Ok(description)
     }
@@ -496,6 +486,7 @@ pub(super) async fn create_described(
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     };
     for index in description.computed_indexes {
         let oid = numbers.take_oid().await?;

@@ -33,7 +33,11 @@ pub(super) async fn execute(
     for target in targets {
         let mut relations = Vec::new();
         match relation(ctx, &target.name, Access::Lock)? {
-            Object::Table(table) => relations.push((table.id, table.name.clone())),
+            Object::Table(table) => {
+                relations.push((table.id, table.name.clone()));
+                let partitions = ctx.leaves_of(table)?;
+                relations.extend(partitions.iter().map(|table| (table.id, table.name.clone())));
+            }
             Object::View(view) => {
                 relations.push((view.id, view.name.clone()));
                 relations.extend(read_by(ctx, view));

@@ -25,10 +25,18 @@ pub(super) fn read(written: &Expr, columns: &[ColumnDef]) -> Result<Partitioning
     })
 }
 
-/// Errors: 0A000 for a key of a partitioned table by which rows of two partitions could be equal. `new`: indexes that it gets.
+/// Errors: 0A000 for a key of a partitioned table by which rows of two partitions could be equal, and for dynamic columns. `new`: indexes that it gets.
 pub(super) fn check_keys(table: &TableDef, new: &[NewIndex]) -> Result<()> {
     if table.partitioning.is_none() {
         return Ok(());
+    }
+    if table.gets_columns() {
+        return Err(Error::unsupported(
+            "a partitioned table with dynamic columns",
+            Some(
+                "Declare the columns, or leave PARTITION BY out: the table is one sorted range of keys already.",
+            ),
+        ));
     }
     if table.primary_key.constraint {
         check_key(table, "PRIMARY KEY", &table.primary_key.columns)?;

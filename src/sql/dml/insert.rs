@@ -137,6 +137,9 @@ impl InsertPlan {
     ) -> Result<InsertPlan> {
         let mut target = Target::of_table(partition);
         target.alias = Some(known_as.to_string());
+        if ctx.hints.row_lifetime.is_some() {
+            target.let_rows_expire(ctx)?;
+        }
         InsertPlan::of_source(
             ctx,
             clauses,

@@ -7,8 +7,8 @@ use arrow::array::{Array, BooleanArray, RecordBatch};
 
 use crate::catalog::{PartitionMap, PartitionedRow, TableDef};
 use crate::codec::key::{KeyField, encode_array};
+use crate::codec::postgresql_hash::partition_hash;
 use crate::error::Raised;
-use crate::functions::partition_hash;
 use crate::system::StatementContext;
 use crate::table::{RowPages, row_text};
 use crate::types::{FormatSettings, SqlType, Value, value_at};

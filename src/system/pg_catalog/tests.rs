@@ -120,6 +120,7 @@ fn catalog() -> Catalog {
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     };
     let mut catalog = Catalog::empty();
     catalog.insert_relation(Relation::Table(Arc::new(table)));

@@ -102,6 +102,7 @@ fn table() -> TableDef {
         version_read: None,
         beside_from: None,
         read_after: None,
+        told: std::sync::Arc::default(),
     }
 }
 

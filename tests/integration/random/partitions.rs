@@ -22,14 +22,13 @@ struct Scheme {
     by: &'static str,
     columns: &'static str,
     has_null: bool,
-    partitions: &'static [(&'static str, &'static str)],
-    /// Partitions of partitions: the clause of the first, and theirs.
-    below: Option<(
-        &'static str,
-        &'static str,
-        &'static [(&'static str, &'static str)],
-    )>,
+    partitions: Named,
+    /// Partitions of a partition: which it is, how it is partitioned, and they.
+    below: Option<(&'static str, &'static str, Named)>,
 }
+
+/// Names of partitions, and their bounds.
+type Named = &'static [(&'static str, &'static str)];
 
 const SCHEMES: [Scheme; 7] = [
     Scheme {
