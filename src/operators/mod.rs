@@ -38,6 +38,7 @@ pub mod planner;
 pub mod planning;
 mod ranked_rows;
 pub(crate) mod recheck;
+mod renamed_batch;
 mod row_by_row;
 pub mod row_expressions;
 pub(crate) mod row_locks;

@@ -13,7 +13,8 @@ use futures::{FutureExt, StreamExt};
 
 use super::generic_plan::GenericPlan;
 use super::planning::{Planner, Planning, serial};
-use super::short::{ShortPlan, as_rows_of};
+use super::renamed_batch::as_rows_of;
+use super::short::ShortPlan;
 use super::subquery_plans::SubqueryPlans;
 use crate::Result;
 use crate::logical::outer_values::{bind, leave_open, named_after, new_names};

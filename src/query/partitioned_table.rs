@@ -41,22 +41,7 @@ impl Binder<'_> {
         let mut names: Vec<String> = shown.iter().map(|(name, _)| self.unique_name(name)).collect();
         let keys: Vec<&Bound> = locked.iter().flat_map(|locked| &locked.key).collect();
         names.extend(keys.iter().map(|_| self.unique_name("?key")));
-        let mut inputs = Vec::with_capacity(items.len());
-        for (at, item) in items.into_iter().enumerate() {
-            let mut outputs = columns_of(&item, &shown)?;
-            for (of, locked) in locked.iter().enumerate() {
-                // A row is of one partition alone, and has no key in the others.
-                let own = |key: &Bound| match of == at {
-                    true => Ok(key.clone()),
-                    false => Bound::constant(&Value::Null, key.ty.clone()),
-                };
-                outputs.extend(locked.key.iter().map(own).collect::<Result<Vec<_>>>()?);
-            }
-            let outputs = outputs.into_iter().zip(&names);
-            let outputs: Vec<_> = outputs.map(|(bound, name)| bound.named(name)).collect();
-            inputs.push(Arc::new(item.plan.project(outputs)?));
-        }
-        let plan = Plan::Union(Union::try_new(inputs)?);
+        let plan = one_behind_the_other(items, &locked, &shown, &names)?;
         let types = shown.iter().map(|(name, ty)| (*name, ty.clone()));
         let types = types.chain(keys.iter().map(|key| ("?key", key.ty.clone())));
         let columns = types.enumerate().map(|(at, (name, ty))| QueryColumn {
@@ -92,6 +77,31 @@ impl Binder<'_> {
         }
         Ok(item)
     }
+}
+
+/// The rows of all partitions, with their columns and the keys by which each is locked under these names.
+fn one_behind_the_other(
+    items: Vec<FromItem>,
+    locked: &[LockedTable],
+    shown: &[(&str, SqlType)],
+    names: &[String],
+) -> Result<Plan> {
+    let mut inputs = Vec::with_capacity(items.len());
+    for (at, item) in items.into_iter().enumerate() {
+        let mut outputs = columns_of(&item, shown)?;
+        for (of, locked) in locked.iter().enumerate() {
+            // A row is of one partition alone, and has no key in the others.
+            let own = |key: &Bound| match of == at {
+                true => Ok(key.clone()),
+                false => Bound::constant(&Value::Null, key.ty.clone()),
+            };
+            outputs.extend(locked.key.iter().map(own).collect::<Result<Vec<_>>>()?);
+        }
+        let outputs = outputs.into_iter().zip(names);
+        let outputs: Vec<_> = outputs.map(|(bound, name)| bound.named(name)).collect();
+        inputs.push(Arc::new(item.plan.project(outputs)?));
+    }
+    Ok(Plan::Union(Union::try_new(inputs)?))
 }
 
 fn named_as(name: &str) -> ast::TableAlias {

@@ -15,7 +15,7 @@ use super::step::{Source, Step};
 use super::subquery::{read_exists, read_subquery};
 use super::top_rows::SortKey;
 use super::totals::Total;
-use crate::logical::column_mapping::replaced_columns;
+use crate::logical::column_mapping::below_schema;
 use crate::logical::condition_cost::cheapest_first;
 use crate::logical::lookup_join::{first_column, inner_of, is_over, with_outer_columns};
 use crate::logical::rows_source::{RowsSource, is_whole};
@@ -144,20 +144,6 @@ fn is_over_keys(condition: &Expr, aggregate: &Aggregate) -> bool {
         && !condition.is_volatile()
         && columns.iter().all(is_key)
         && !aggregate.group_expr.iter().any(Expr::is_volatile)
-}
-
-/// The conditions, which are over `schema`, in terms of what its columns are made of; `None` if one of those must not be
-/// computed elsewhere.
-pub(super) fn below_schema(
-    conditions: Vec<Expr>,
-    schema: &RowSchema,
-    made_of: impl Fn(usize) -> Option<Expr>,
-) -> Option<Vec<Expr>> {
-    let stands_for = |column: &Column| schema.index_of_column(column).ok().and_then(&made_of);
-    let replaced = conditions.into_iter();
-    replaced
-        .map(|condition| replaced_columns(condition, stands_for))
-        .collect()
 }
 
 /// Adds conditions on the rows so far: to the table's if nothing was made of its rows yet.

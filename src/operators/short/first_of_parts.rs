@@ -3,8 +3,7 @@
 
 use std::sync::Arc;
 
-use super::chain::below_schema;
-use crate::logical::column_mapping::replaced_columns;
+use crate::logical::column_mapping::{below_schema, replaced_columns};
 use crate::logical::rewrite::FIRST_ROWS_MAX;
 use crate::tree::{
     Column, Expr, Filter, Limit, OrderKey, Plan, Projection, RowCount, RowSchema, Sort, SubqueryAlias, Union,

@@ -11,7 +11,7 @@ use datafusion_physical_expr::PhysicalExpr;
 use futures::stream::{self, StreamExt};
 use futures::{FutureExt, TryStreamExt};
 
-use super::{Long, ShortPlan, as_rows_of};
+use super::{Long, ShortPlan};
 use crate::functions::evaluate::values;
 use crate::functions::value_array::scalar_at;
 use crate::logical::dependent_join::is_volatile;
@@ -19,6 +19,7 @@ use crate::logical::outer_values::{leave_open, new_names};
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::operators::lookup::{Joined, JoinedSchema};
+use crate::operators::renamed_batch::as_rows_of;
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
 use crate::tree::{Partners, RowSchema, SubPlan, SubPlanKind};

@@ -35,14 +35,14 @@ mod top_rows;
 mod totals;
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
-use arrow::datatypes::SchemaRef;
+use arrow::array::RecordBatch;
 use ends::{Ends, count_or_read, first_rows};
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::logical::evaluable::waits;
 use crate::logical::placeholder::Constants;
+use crate::operators::renamed_batch::as_rows_of;
 use crate::plan::OrderColumn;
 use crate::scan::RowsStream;
 use crate::scan::executor::Demand;
@@ -593,11 +593,4 @@ impl ShortPlan {
         }
         Ok(running)
     }
-}
-
-/// The rows under the names of a schema, which has the same types.
-pub(super) fn as_rows_of(rows: RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
-    let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-    let renamed = RecordBatch::try_new_with_options(Arc::clone(schema), rows.columns().to_vec(), &options);
-    renamed.map_err(Error::arrow)
 }

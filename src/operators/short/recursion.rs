@@ -16,9 +16,10 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt, TryStreamExt};
 
-use super::{ShortPlan, as_rows_of};
+use super::ShortPlan;
 use crate::Result;
 use crate::logical::placeholder::Constants;
+use crate::operators::renamed_batch::as_rows_of;
 use crate::scan::RowsStream;
 use crate::system::StatementContext;
 use crate::system::allowance::within_allowance;

@@ -15,6 +15,7 @@ pub(crate) const REWRITE_RULES: &[&str] = &[
     "limits",
     "filters",
     "empty_relations",
+    "union_sorts",
     "distinct_values",
     "common_expressions",
     "columns",
