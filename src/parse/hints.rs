@@ -1,7 +1,8 @@
 //! `Hints`: what the comments behind a statement's verb ask of its plan (`SELECT /*+ _l_force_index_('i') */ …`), in
 //! LindormTable's words. What such a comment asks for and nobody gives is an error, not a comment.
 
-use sqlparser::ast::{CreateIndex, Expr};
+use sqlparser::ast::{CreateIndex, Expr, ObjectName, Spanned};
+use sqlparser::tokenizer::Location;
 
 use super::definition::AlterAction;
 use crate::error::nearest_name;
@@ -198,8 +199,8 @@ pub struct Hints {
     pub is_async: bool,
     /// `DROP INDEX CONCURRENTLY`.
     pub drops_concurrently: bool,
-    /// ONLY stands before a table: what a definition says is not said of its partitions.
-    pub only: bool,
+    /// Where the names stand that have ONLY in front: what is said of those tables is not said of their partitions.
+    pub only: Vec<Location>,
     /// `CREATE UNLOGGED TABLE`.
     pub unlogged: bool,
     /// Words of a definition that mean nothing here.
@@ -267,6 +268,11 @@ pub enum IndexHint {
 }
 
 impl Hints {
+    /// Whether ONLY stands before this name of the statement.
+    pub fn names_only(&self, name: &ObjectName) -> bool {
+        !self.only.is_empty() && self.only.contains(&name.span().start)
+    }
+
     /// Takes the hints of a comment, if it holds any: `+ hint, hint`. Errors: 0A000 for what is no hint of ours, 22023.
     pub(super) fn read(&mut self, comment: &str, verb: Verb) -> Result<()> {
         for (name, rest) in hints_of(comment) {

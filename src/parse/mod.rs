@@ -52,6 +52,7 @@ mod merge_source;
 pub(crate) mod names;
 mod nesting;
 mod number_junk;
+mod only;
 mod operator_name;
 mod order_operator;
 mod parameterized;

@@ -51,6 +51,7 @@ use super::inert;
 use super::key_includes;
 use super::merge_source;
 use super::nesting::Nesting;
+use super::only::OnlyReader;
 use super::operator_name;
 use super::order_operator;
 use super::position::character_position;
@@ -184,7 +185,7 @@ struct Reader<'t> {
     has_point: bool,
     has_as: bool,
     has_escape: bool,
-    only: Only,
+    only: OnlyReader,
 }
 
 impl<'t> Reader<'t> {
@@ -217,12 +218,12 @@ impl<'t> Reader<'t> {
             has_point: false,
             has_as: false,
             has_escape: false,
-            only: Only::Nowhere,
+            only: OnlyReader::default(),
         }
     }
 
     fn take(&mut self, mut token: TokenWithSpan) -> Result<()> {
-        if self.passes_only(&token) {
+        if self.only.passes(&self.tokens, &token) {
             self.reach(token.span);
             return Ok(());
         }
@@ -275,34 +276,6 @@ impl<'t> Reader<'t> {
         self.begin_write(&mut token);
         self.tokens.push(token);
         Ok(())
-    }
-
-    /// Whether a token is ONLY in front of a relation, or of the parentheses that may stand around its name: no table has parts that
-    /// would be left out.
-    fn passes_only(&mut self, token: &TokenWithSpan) -> bool {
-        let (next, passes) = match (&token.token, self.only) {
-            (Token::Whitespace(_), only) => (only, false),
-            // COPY takes a relation as it is alone.
-            (Token::Word(word), _)
-                if word.keyword == Keyword::ONLY
-                    && word.quote_style.is_none()
-                    && keyword_of(self.tokens.first()) != Keyword::COPY =>
-            {
-                let ends = [Keyword::READ, Keyword::ROW, Keyword::ROWS, Keyword::NoKeyword];
-                let before = keyword_of(self.tokens.last());
-                let is_listed = self.tokens.last().is_some_and(|last| last.token == Token::Comma);
-                match is_listed || !ends.contains(&before) {
-                    true => (Only::Word, true),
-                    false => (Only::Nowhere, false),
-                }
-            }
-            (Token::LParen, Only::Word) => (Only::Parenthesis, true),
-            (Token::RParen, Only::Parenthesis) => (Only::Nowhere, true),
-            (_, Only::Parenthesis) => (Only::Parenthesis, false),
-            _ => (Only::Nowhere, false),
-        };
-        (self.only, self.hints.only) = (next, self.hints.only | passes);
-        passes
     }
 
     /// Makes of the UPSERT that a query of WITH begins with an INSERT that is spelt so.
@@ -527,6 +500,7 @@ impl<'t> Reader<'t> {
             subscript_assignment::settle_columns(&mut self.tokens);
         }
         self.take_unread()?;
+        self.hints.only = self.only.into_names();
         Ok(StatementTokens {
             tokens: self.tokens,
             span: self.span.unwrap_or(Span::empty()),
@@ -587,14 +561,4 @@ fn names_version_time(name: &str) -> bool {
     let at = name.len().checked_sub(VERSION_TIME_END.len());
     let end = at.and_then(|at| name.as_bytes().get(at..));
     end.is_some_and(|end| end.eq_ignore_ascii_case(VERSION_TIME_END.as_bytes()))
-}
-
-/// How far ONLY has been read.
-#[derive(Debug, Clone, Copy)]
-enum Only {
-    Nowhere,
-    /// It was the last token.
-    Word,
-    /// A parenthesis behind it is open.
-    Parenthesis,
 }

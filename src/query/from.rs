@@ -153,14 +153,14 @@ impl Binder<'_> {
 
     pub(super) fn table(
         &mut self,
-        name: &ast::ObjectName,
+        written: &ast::ObjectName,
         alias: Option<&ast::TableAlias>,
     ) -> Result<FromItem> {
-        let parts = name_parts(name)?;
+        let parts = name_parts(written)?;
         let (schema, table) = match parts.as_slice() {
             [table] => (None, table.as_str()),
             [schema, table] | [_, schema, table] => (Some(schema.as_str()), table.as_str()),
-            _ => return Err(Error::unsupported(format!("the relation name {name}"), None)),
+            _ => return Err(Error::unsupported(format!("the relation name {written}"), None)),
         };
         if schema.is_none()
             && let Some(common) = self
@@ -190,7 +190,11 @@ impl Binder<'_> {
             search_path: &self.search_path,
         };
         match ctx.relation(name, Access::Select)? {
-            Object::Table(table) if table.partitioning.is_some() => {
+            // What stands in a definition, the statement's hints are not about.
+            Object::Table(table)
+                if table.partitioning.is_some()
+                    && !(self.views == 0 && self.inlined.is_empty() && ctx.hints.names_only(written)) =>
+            {
                 self.partitioned_table(table, &called(alias, &table.name), alias)
             }
             Object::Table(table) => self.stored_table(table, alias),

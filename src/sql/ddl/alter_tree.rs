@@ -161,7 +161,7 @@ impl Tables<'_> {
                 Some(operation.clone())
             }
             O::AddConstraint { .. } | O::DropConstraint { .. } | O::DropPrimaryKey { .. }
-                if ctx.hints.only =>
+                if !ctx.hints.only.is_empty() =>
             {
                 None
             }

@@ -75,6 +75,7 @@ pub(super) async fn create_of_plan(
         });
     }
     let depends_on = view::relations_read(ctx, &create.query);
+    view::refuse_only(ctx, &depends_on)?;
     if view::reads_temporary(ctx, &depends_on) {
         return Err(not_implemented(
             "materialized views must not use temporary tables or views",

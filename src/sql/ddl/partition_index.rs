@@ -37,7 +37,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateIndex) -> Resu
     let mut ctx = ctx.clone();
     ctx.in_block = true;
     let tag = create_index::execute(&ctx, create).await?;
-    if !ctx.hints.only {
+    if ctx.hints.only.is_empty() {
         give_to_partitions(&ctx, table.oid).await?;
     }
     Ok(tag)

@@ -6,6 +6,7 @@ use sqlparser::ast::{CascadeOption, Truncate, TruncateIdentityOption};
 
 use super::{foreign_key, notice, sequence, trash, versions};
 use crate::catalog::{Access, CatalogWriter, TableDef, TriggerTiming};
+use crate::error::StatementFault;
 use crate::sql::dml;
 use crate::sql::relation::table;
 use crate::system::StatementContext;
@@ -18,6 +19,7 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
     for target in &truncate.table_names {
         let table = table(ctx, &target.name, Access::Truncate)?;
         let partitions = match table.partitioning.is_some() {
+            true if ctx.hints.names_only(&target.name) => return Err(only_partitioned()),
             true => ctx.leaves_of(&table)?,
             false => Vec::new(),
         };
@@ -51,6 +53,16 @@ pub(super) async fn execute(ctx: &StatementContext, truncate: &Truncate) -> Resu
         }
     }
     Ok("TRUNCATE TABLE".to_string())
+}
+
+fn only_partitioned() -> Error {
+    Error::InvalidStatement {
+        state: StatementFault::WrongObjectType,
+        message: "cannot truncate only a partitioned table".to_string(),
+        hint: Some(
+            "Do not specify the ONLY keyword, or use TRUNCATE ONLY on the partitions directly.".to_string(),
+        ),
+    }
 }
 
 /// Gives a table new, empty key ranges. `restart`: hidden row ids begin anew.

@@ -58,6 +58,7 @@ pub(super) async fn create(ctx: &StatementContext, create: &CreateView) -> Resul
     if has_writes(&create.query) {
         return Err(with_writes("views"));
     }
+    refuse_only(ctx, &reads)?;
     let planned = query::plan_query(ctx, &create.query, &[])?;
     let column_names = output_names(create, &planned.columns)?;
     let columns: Vec<(String, String)> = column_names
@@ -112,6 +113,21 @@ fn new_view(ctx: &StatementContext, create: &CreateView, reads: &[u32]) -> Resul
         false => Persistence::Permanent,
     };
     NewRelation::of(ctx, &create.name, persistence)
+}
+
+/// What is kept of a definition does not say ONLY, which matters to partitioned tables alone. Errors: 0A000 for one that does.
+pub(super) fn refuse_only(ctx: &StatementContext, reads: &[u32]) -> Result<()> {
+    let is_partitioned = |oid: &u32| {
+        ctx.table_by_oid(*oid)
+            .is_some_and(|table| table.partitioning.is_some())
+    };
+    match !ctx.hints.only.is_empty() && reads.iter().any(is_partitioned) {
+        true => Err(Error::unsupported(
+            "a view with ONLY over partitioned tables",
+            Some("Leave ONLY out, or read the partitions: a partitioned table has no rows of its own."),
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Whether one of these relations is temporary.

@@ -12,7 +12,7 @@ use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// The partitioned table that an UPDATE or DELETE writes to. Errors: 42P01, 0A000 for MERGE into one.
+/// The partitioned table that an UPDATE or DELETE writes to, unless ONLY leaves its partitions out. Errors: 42P01, 0A000 for MERGE into one.
 pub(super) fn partitioned_target(
     ctx: &StatementContext,
     statement: &ast::Statement,
@@ -21,7 +21,9 @@ pub(super) fn partitioned_target(
         ast::Statement::Update(_) | ast::Statement::Delete(_) => target_of(statement),
         _ => None,
     };
-    let Some(name) = name else { return Ok(None) };
+    let Some(name) = name.filter(|name| !ctx.hints.names_only(name)) else {
+        return Ok(None);
+    };
     match get_relation(ctx, name, Access::Name)? {
         Some(Object::Table(table)) if table.partitioning.is_some() => Ok(Some(Arc::clone(table))),
         _ => Ok(None),
