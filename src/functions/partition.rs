@@ -36,56 +36,28 @@ pub(super) static FUNCTIONS: &[FunctionDef] = &[
         "pg_partition_tree_relids",
         &[T::Regclass],
         T::Regclass,
-        |b, catalog| {
-            b.map1(|oid: i64| {
-                tree(catalog, oid)
-                    .into_iter()
-                    .map(|node| node.oid)
-                    .collect::<Vec<i64>>()
-            })
-        },
+        |b, catalog| b.map1(|oid: i64| of_tree(catalog, oid, |node| node.oid)),
     )
     .array(T::Regclass),
     FunctionDef::catalog(
         "pg_partition_tree_parents",
         &[T::Regclass],
         T::Regclass,
-        |b, catalog| {
-            b.map1(|oid: i64| {
-                tree(catalog, oid)
-                    .into_iter()
-                    .map(|node| node.parent)
-                    .collect::<Vec<Option<i64>>>()
-            })
-        },
+        |b, catalog| b.map1(|oid: i64| of_tree(catalog, oid, |node| node.parent)),
     )
     .array(T::Regclass),
     FunctionDef::catalog(
         "pg_partition_tree_leaves",
         &[T::Regclass],
         T::Bool,
-        |b, catalog| {
-            b.map1(|oid: i64| {
-                tree(catalog, oid)
-                    .into_iter()
-                    .map(|node| node.is_leaf)
-                    .collect::<Vec<bool>>()
-            })
-        },
+        |b, catalog| b.map1(|oid: i64| of_tree(catalog, oid, |node| node.is_leaf)),
     )
     .array(T::Bool),
     FunctionDef::catalog(
         "pg_partition_tree_levels",
         &[T::Regclass],
         T::Int4,
-        |b, catalog| {
-            b.map1(|oid: i64| {
-                tree(catalog, oid)
-                    .into_iter()
-                    .map(|node| node.level)
-                    .collect::<Vec<i32>>()
-            })
-        },
+        |b, catalog| b.map1(|oid: i64| of_tree(catalog, oid, |node| node.level)),
     )
     .array(T::Int4),
 ];
@@ -122,6 +94,11 @@ struct Node {
     parent: Option<i64>,
     is_leaf: bool,
     level: i32,
+}
+
+/// What a column of pg_partition_tree has of each relation.
+fn of_tree<V>(catalog: &CatalogContext, oid: i64, column: impl Fn(&Node) -> V) -> Vec<V> {
+    tree(catalog, oid).iter().map(column).collect()
 }
 
 /// A table and its partitions, and those of these, level by level.

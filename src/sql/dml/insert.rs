@@ -307,14 +307,7 @@ impl InsertPlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        let mut writer = Writer {
-            ctx,
-            plan: self,
-            references,
-            written: 0,
-            rows: RowBuffer::new(ctx),
-            returned: Vec::new(),
-        };
+        let mut writer = self.writer(ctx, references);
         match &self.source {
             Source::Routed(_) => return Err(Error::internal("rows of a partition without its table")),
             Source::Defaults => writer.write(Vec::new(), 1).await?,
@@ -327,6 +320,17 @@ impl InsertPlan {
         writer.finish("INSERT 0").await
     }
 
+    fn writer<'a>(&'a self, ctx: &'a StatementContext, references: &'a References) -> Writer<'a> {
+        Writer {
+            ctx,
+            plan: self,
+            references,
+            written: 0,
+            rows: RowBuffer::new(ctx),
+            returned: Vec::new(),
+        }
+    }
+
     /// Writes whole rows of the table that this one is a partition of, whose columns `given` are. Answers how many there were, and what
     /// RETURNING shows of them.
     pub(super) async fn run_routed(
@@ -336,14 +340,7 @@ impl InsertPlan {
         references: &References,
     ) -> Result<WriteResult> {
         references.write_to(ctx, &self.target.table);
-        let mut writer = Writer {
-            ctx,
-            plan: self,
-            references,
-            written: 0,
-            rows: RowBuffer::new(ctx),
-            returned: Vec::new(),
-        };
+        let mut writer = self.writer(ctx, references);
         writer.write(given, count).await?;
         writer.finish("INSERT 0").await
     }
