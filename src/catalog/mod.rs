@@ -139,9 +139,9 @@ pub use made_name::MadeName;
 pub use new_column::NewDynamicColumn;
 pub use object_ids::ObjectIds;
 pub use partition::{
-    Partition, PartitionBound, PartitionStrategy, Partitioning, RangeEdge, ToldBound, edge_key,
+    Partition, PartitionBound, PartitionStrategy, Partitioning, RangeEdge, ToldBound, edge_key, partition_key,
 };
-pub use partition_index::counterpart;
+pub use partition_index::{counterpart, have_like_keys};
 pub use partition_map::{PartitionMap, PartitionedRow};
 pub use partition_text::edges_text;
 pub use reclaim::reclaim_dropped;

@@ -92,6 +92,10 @@ pub enum PartitionBound {
 /// A bound that holds of all rows of a table, over columns of it: its own as a partition, or one of a table above it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToldBound {
+    /// The oid of the partition whose bound it is.
+    pub of: u32,
+    /// The oid of the table that it is a partition of.
+    pub parent: u32,
     /// The columns.
     pub columns: Vec<ColumnId>,
     /// Which rows there are.

@@ -9,6 +9,16 @@ pub fn counterpart<'c>(parent: &TableDef, index: &IndexDef, child: &'c TableDef)
     indexes.find(|own| (own.id == 0) == (index.id == 0) && Shape::of(child, own) == wanted)
 }
 
+/// Whether conditions bound a key of the one table where they bound one of the other: each has what the other has, and it can be read.
+pub fn have_like_keys(one: &TableDef, other: &TableDef) -> bool {
+    let can_be_read = |index: &IndexDef| index.is_complete() && index.buckets.is_none();
+    let is_like = |index: &IndexDef| {
+        let like = counterpart(one, index, other);
+        can_be_read(index) && like.is_some_and(can_be_read)
+    };
+    one.all_indexes().count() == other.all_indexes().count() && one.all_indexes().all(is_like)
+}
+
 /// What two indexes have in common that are like one another.
 #[derive(PartialEq)]
 struct Shape<'t> {

@@ -61,6 +61,22 @@ impl PartitionMap {
             .or(self.default)
     }
 
+    /// The places of those that may have rows whose keys are from `start` on and below `end`, or one of which is NULL; `None`: no ranges say so.
+    pub fn places_between(&self, start: &[u8], end: &[u8]) -> Option<impl Iterator<Item = usize>> {
+        if !self.values.is_empty() || self.needs_hash() {
+            return None;
+        }
+        let first = self.ranges.partition_point(|(_, to, _)| to.as_slice() <= start);
+        let last = self.ranges.partition_point(|(from, ..)| from.as_slice() < end);
+        let within = self.ranges.get(first..last).unwrap_or_default();
+        Some(within.iter().map(|(.., at)| *at).chain(self.default))
+    }
+
+    /// The places of the ranges, in the order of their keys.
+    pub fn places_in_order(&self) -> impl Iterator<Item = usize> {
+        self.ranges.iter().map(|(.., at)| *at)
+    }
+
     /// Whether rows are told by a hash.
     pub fn needs_hash(&self) -> bool {
         !self.hashes.is_empty()
@@ -156,6 +172,29 @@ mod tests {
             assert_eq!(place(Value::Int(value)), Some(at), "{value}");
         }
         assert_eq!(place(Value::Null), Some(2));
+    }
+
+    #[test]
+    fn ranges_of_keys_are_in_partitions_that_follow_one_another() {
+        let types = [SqlType::Int4];
+        let bounds = [
+            int_range(Some(10), Some(20)),
+            int_range(None, Some(0)),
+            PartitionBound::Default,
+            int_range(Some(20), Some(30)),
+        ];
+        let map = PartitionMap::new(bounds.iter(), &types);
+        let key = |value: i64| partition_key(&[Value::Int(value)], &types);
+        let between = |from: i64, to: i64| -> Vec<usize> {
+            map.places_between(&key(from), &key(to)).unwrap().collect()
+        };
+        assert_eq!(between(-5, 11), [1, 0, 2]);
+        assert_eq!(between(0, 10), [2]);
+        assert_eq!(between(19, 20), [0, 2]);
+        assert_eq!(between(20, 100), [3, 2]);
+        assert_eq!(map.places_in_order().collect::<Vec<_>>(), [1, 0, 3]);
+        let listed = PartitionMap::new([PartitionBound::List(vec![Value::Int(1)])].iter(), &types);
+        assert!(listed.places_between(&key(0), &key(9)).is_none());
     }
 
     #[test]

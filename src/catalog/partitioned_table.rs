@@ -61,6 +61,8 @@ impl TableDef {
         let others = partitions.iter().filter(|other| other.oid != self.oid);
         let others = others.filter_map(|other| Some(other.partition.as_ref()?.bound.clone()));
         Some(ToldBound {
+            of: self.oid,
+            parent: of.parent,
             columns: columns.collect::<Option<_>>()?,
             bound: of.bound.clone(),
             others: match of.bound {

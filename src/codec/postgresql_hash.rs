@@ -124,7 +124,7 @@ fn hash_of(value: &Value) -> Result<u64> {
         Value::Text(text) => hash(text.as_bytes(), PARTITION_SEED),
         Value::Bytes(bytes) => hash(bytes, PARTITION_SEED),
         Value::Uuid(bytes) => hash(bytes, PARTITION_SEED),
-        Value::Date(days) => hash_u32((days - EPOCH_DAYS) as u32, PARTITION_SEED),
+        Value::Date(days) => hash_u32(days.wrapping_sub(EPOCH_DAYS) as u32, PARTITION_SEED),
         Value::Timestamp(at) | Value::TimestampTz(at) => of_number(at.wrapping_sub(EPOCH_MICROSECONDS)),
         Value::Time(at) => of_number(*at),
         other => {

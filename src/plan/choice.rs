@@ -35,11 +35,31 @@ pub fn plan_access(
         .filter(|condition| **condition != Predicate::Constant(Some(true)))
         .collect();
     let keys = readable_keys(table, rules)?;
-    if excludes(table, &conditions) {
-        return Ok(AccessPath::nothing(table));
+    match excludes(table, &conditions) {
+        true => Ok(AccessPath::nothing(table)),
+        false => best_access(table, &keys, &conditions, wanted, rules),
     }
-    let chosen = Candidate::best(table, &keys, &conditions, wanted, rules);
-    let chosen = chosen.ok_or_else(|| match keys.as_slice() {
+}
+
+/// The same of conditions whose values stand for others: a partition is not left out by them.
+pub(super) fn plan_access_by_form(
+    table: &Arc<TableDef>,
+    conditions: &[&Predicate],
+    wanted: Wanted<'_>,
+    rules: &PlanRules,
+) -> Result<AccessPath> {
+    best_access(table, &readable_keys(table, rules)?, conditions, wanted, rules)
+}
+
+fn best_access(
+    table: &Arc<TableDef>,
+    keys: &[&IndexDef],
+    conditions: &[&Predicate],
+    wanted: Wanted<'_>,
+    rules: &PlanRules,
+) -> Result<AccessPath> {
+    let chosen = Candidate::best(table, keys, conditions, wanted, rules);
+    let chosen = chosen.ok_or_else(|| match keys {
         [forced] if forced.terms.is_some() => Error::NotInState {
             message: format!(
                 "index \"{}\" is inverted, and the conditions ask for no terms",
@@ -54,8 +74,8 @@ pub fn plan_access(
     if let Reach::Unbounded(_) = chosen.reach {
         let union = UnionPlan {
             table,
-            keys: &keys,
-            conditions: &conditions,
+            keys,
+            conditions,
             wanted,
             rules,
         };
@@ -63,7 +83,7 @@ pub fn plan_access(
             return Ok(AccessPath::union(table, paths));
         }
     }
-    let refusal = || full_scan(table, &conditions, rules);
+    let refusal = || full_scan(table, conditions, rules);
     chosen
         .path(table, rules, refusal)
         .map_err(|refused| match refused {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Predicate;
 use super::access_path::{AccessClass, AccessPath};
-use super::choice::plan_access;
+use super::choice::plan_access_by_form;
 use super::key_shape::smallest_value;
 use super::predicate::CompareOp;
 use super::rules::{FullScanPolicy, PlanRules};
@@ -90,7 +90,7 @@ pub fn plan_equality(
             value: smallest_value(&table.columns[*column].ty)?,
         })
     });
-    let predicate = Predicate::all(equal.collect::<Option<_>>()?);
+    let equal = equal.collect::<Option<Vec<_>>>()?;
     let rules = PlanRules {
         full_scan: FullScanPolicy::Reject,
         multi_get_keys_max: usize::MAX,
@@ -98,7 +98,7 @@ pub fn plan_equality(
         index_hint: index_hint.clone(),
         database: Arc::default(),
     };
-    let path = plan_access(table, Some(&predicate), wanted, &rules).ok()?;
+    let path = plan_access_by_form(table, &equal.iter().collect::<Vec<_>>(), wanted, &rules).ok()?;
     match path.class {
         AccessClass::MultiGet { .. } | AccessClass::RangeScan { whole: false, .. } => Some(path),
         _ => None,

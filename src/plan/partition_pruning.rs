@@ -10,8 +10,8 @@ use crate::catalog::{KeyColumn, PartitionBound, RangeEdge, TableDef, ToldBound};
 use crate::codec::postgresql_hash::partition_hash;
 use crate::types::{SqlType, Value};
 
-/// So many rows of values are hashed at most.
-const HASHED_MAX: usize = 1000;
+/// So many rows of values are asked for their partitions at most.
+const ROWS_MAX: usize = 1000;
 
 /// Whether none of the rows that the table has, as it is read as a partition, satisfies the conditions.
 pub(super) fn excludes(table: &TableDef, conditions: &[&Predicate]) -> bool {
@@ -24,6 +24,8 @@ pub(super) fn excludes(table: &TableDef, conditions: &[&Predicate]) -> bool {
     // By itself it is told by its own bound alone.
     table.partition.as_ref().is_some_and(|of| {
         let told = ToldBound {
+            of: table.oid,
+            parent: of.parent,
             columns: of.columns.clone(),
             bound: of.bound.clone(),
             others: Vec::new(),
@@ -46,7 +48,11 @@ fn excludes_by(table: &TableDef, told: &ToldBound, conditions: &[&Predicate]) ->
     }
     if let PartitionBound::Hash { modulus, remainder } = told.bound {
         let is_own = |hash: u64| hash % u64::from(modulus) == u64::from(remainder);
-        return hashes(table, &columns, conditions).is_some_and(|hashes| !hashes.into_iter().any(is_own));
+        let rows = rows_left(table, &columns, conditions);
+        return rows.is_some_and(|rows| {
+            let mut hashes = rows.iter().map(|row| partition_hash(row).ok());
+            !hashes.any(|hash| hash.is_none_or(is_own))
+        });
     }
     let Some(bound) = bound_of(told, &columns) else {
         return false;
@@ -59,15 +65,19 @@ fn excludes_by(table: &TableDef, told: &ToldBound, conditions: &[&Predicate]) ->
     cover_all(&shape, &all).boxes.is_empty()
 }
 
-/// The hashes of all rows of values that the conditions let the columns have; `None`: too many.
-fn hashes(table: &TableDef, columns: &[usize], conditions: &[&Predicate]) -> Option<Vec<u64>> {
+/// All rows of values that the conditions let the columns have; `None`: too many.
+pub(super) fn rows_left(
+    table: &TableDef,
+    columns: &[usize],
+    conditions: &[&Predicate],
+) -> Option<Vec<Vec<Value>>> {
     let mut rows: Vec<Vec<Value>> = vec![Vec::new()];
     for column in columns {
         let ty = &table.columns[*column].ty;
         let values = conditions
             .iter()
             .find_map(|condition| values_left(condition, *column, ty))?;
-        if rows.len().saturating_mul(values.len()) > HASHED_MAX {
+        if rows.len().saturating_mul(values.len()) > ROWS_MAX {
             return None;
         }
         let with = |row: &Vec<Value>, value: &Value| [row.as_slice(), std::slice::from_ref(value)].concat();
@@ -76,7 +86,7 @@ fn hashes(table: &TableDef, columns: &[usize], conditions: &[&Predicate]) -> Opt
             .flat_map(|row| values.iter().map(move |value| with(row, value)))
             .collect();
     }
-    rows.iter().map(|row| partition_hash(row).ok()).collect()
+    Some(rows)
 }
 
 /// The values that a condition leaves of a column; `None`: nobody can say which.

@@ -12,7 +12,7 @@ use super::moment::moment_of;
 use super::plan_locks::PlanLocks;
 use super::prior::{PriorSubquery, prior_subqueries, with_answers};
 use super::{BatchStream, PlannedQuery, physical_plan, run_query};
-use crate::catalog::Moment;
+use crate::catalog::{Moment, TableDef};
 use crate::functions::value_array::{scalar_at, value_of_scalar};
 use crate::logical::dependent_join::for_each_node;
 use crate::logical::open_moments::{moments_query, open_moments, with_moments};
@@ -22,7 +22,7 @@ use crate::logical::stored_table::is_stored_table;
 use crate::logical::work_table::is_work_table;
 use crate::operators::Operator;
 use crate::operators::catalog_table::is_catalog;
-use crate::operators::short::{PointRead, ShortPlan, ShortStory, StepFigures};
+use crate::operators::short::{PartitionReads, PointRead, ShortPlan, ShortStory, StepFigures};
 use crate::scan::figures::{Figures, Seen, watch};
 use crate::scan::{OutputColumn, Rows, RowsStream};
 use crate::system::{StatementContext, query_threads};
@@ -210,6 +210,28 @@ impl QueryPlan {
             Some(short) => short.is_lasting(),
             None => is_lasting(&self.query.plan),
         }
+    }
+
+    /// What is known of these plans together if each reads one of these partitions, by the same conditions.
+    pub(crate) fn partition_reads(
+        plans: &[&QueryPlan],
+        partitions: &[Arc<TableDef>],
+    ) -> Option<PartitionReads> {
+        let chains: Option<Vec<&ShortPlan>> = plans.iter().map(|plan| plan.short.as_ref()).collect();
+        PartitionReads::of(chains?.into_iter(), partitions)
+    }
+
+    /// The places of the partitions that may have rows for it and the other plans, of which it is the first; `None`: any. Errors: 42P02.
+    pub(crate) fn partitions_left(
+        &self,
+        ctx: &StatementContext,
+        reads: &PartitionReads,
+    ) -> Result<Option<Vec<usize>>> {
+        let constants = Constants::new(ctx, &self.query.parameters)?;
+        Ok(self
+            .short
+            .as_ref()
+            .and_then(|short| reads.left(short, &constants)))
     }
 
     /// Whether it runs as a chain.

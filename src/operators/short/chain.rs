@@ -5,7 +5,9 @@ use std::sync::Arc;
 use arrow::datatypes::Schema;
 
 use super::ShortPlan;
+use super::append::Append;
 use super::catalog_source::{CatalogSource, plain_relation};
+use super::ends_of_parts::ends_of_parts;
 use super::first_of_parts::first_of_parts;
 use super::join_group::{Growing, JoinGroup};
 use super::lateral::Lateral;
@@ -57,7 +59,13 @@ pub(super) fn read(plan: &Plan) -> Option<ShortPlan> {
         }
         Plan::Filter(_) | Plan::Join(_) | Plan::DependentJoin(_) => read_filtered(Vec::new(), plan),
         Plan::Projection(projection) => project(read(&projection.input)?, projection),
-        Plan::Aggregate(aggregate) => group(read(&aggregate.input)?, aggregate),
+        Plan::Aggregate(aggregate) => {
+            let mut chain = group(read(&aggregate.input)?, aggregate)?;
+            if let (Source::Append(append), Some(totals)) = (&mut chain.source, ends_of_parts(aggregate)) {
+                append.ask_totals(totals);
+            }
+            Some(chain)
+        }
         Plan::Distinct(input) => distinct(read(input)?, input.schema()),
         Plan::Sort(sort) => order(read(&sort.input)?, sort),
         Plan::LockRows(locked) => lock(read(&locked.input)?, locked),
@@ -319,10 +327,8 @@ fn append(union: &Union, conditions: &[Expr]) -> Option<ShortPlan> {
     if !union.inputs.iter().all(|member| has_types_of(member, &schema)) {
         return None;
     }
-    Some(ShortPlan::from_source(Source::Append(
-        members.collect::<Option<_>>()?,
-        schema,
-    )))
+    let append = Append::new(members.collect::<Option<_>>()?, schema);
+    Some(ShortPlan::from_source(Source::Append(append)))
 }
 
 /// Whether the columns of a plan have the types of a schema.

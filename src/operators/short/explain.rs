@@ -126,7 +126,7 @@ impl ShortPlan {
         let source = match &self.source {
             Source::OneRow => ShortSource::OneRow,
             Source::Rows(_) => ShortSource::Rows,
-            Source::Catalog(_) | Source::Append(..) | Source::Recursion(_) | Source::Work(_) => {
+            Source::Catalog(_) | Source::Append(_) | Source::Recursion(_) | Source::Work(_) => {
                 return Ok(None);
             }
             Source::Table(table) => {

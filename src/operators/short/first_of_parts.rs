@@ -3,12 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::logical::column_mapping::{below_schema, replaced_columns};
+use super::asked_of_parts::Asked;
 use crate::logical::rewrite::FIRST_ROWS_MAX;
-use crate::tree::{
-    Column, Expr, Filter, Limit, OrderKey, Plan, Projection, RowCount, RowSchema, Sort, SubqueryAlias, Union,
-    conjunction, split_conjunction,
-};
+use crate::tree::{Limit, OrderKey, Plan, Projection, RowCount, Sort, SubqueryAlias, Union};
 
 /// What a limit is over, if that is a sorted union, with the parts limited, too; `None`: it is something else.
 pub(super) fn first_of_parts(limit: &Limit) -> Option<Plan> {
@@ -17,118 +14,78 @@ pub(super) fn first_of_parts(limit: &Limit) -> Option<Plan> {
         RowCount::None => false,
         RowCount::Open => true,
     };
-    let fetch = limit
-        .fetch
-        .as_deref()
-        .filter(|_| is_few && limit.skip.is_none())?;
-    Asked {
-        fetch,
-        keys: None,
-        conditions: Vec::new(),
+    if !is_few || limit.skip.is_some() {
+        return None;
     }
-    .of(&limit.input)
+    sorted(&limit.input, limit)
 }
 
-/// What is asked of the rows of a plan.
-struct Asked<'a> {
-    fetch: &'a Expr,
-    /// Their order.
-    keys: Option<Vec<OrderKey>>,
-    conditions: Vec<Expr>,
-}
-
-impl Asked<'_> {
-    fn of(mut self, plan: &Plan) -> Option<Plan> {
-        match plan {
-            Plan::Sort(sort) if self.keys.is_none() && sort.fetch.is_none() => {
-                self.keys = Some(sort.expr.clone());
-                let input = Arc::new(self.of(&sort.input)?);
-                Some(Plan::Sort(Sort {
-                    input,
-                    ..sort.clone()
-                }))
-            }
-            // It is asked of the parts.
-            Plan::Filter(filter) if self.keys.is_some() => {
-                let conditions = split_conjunction(&filter.predicate).into_iter().cloned();
-                self.conditions.extend(conditions);
-                self.of(&filter.input)
-            }
-            Plan::SubqueryAlias(alias) => {
-                let below = alias.input.schema();
-                let column = |at: usize| Some(Expr::Column(Column::from(below.qualified_field(at))));
-                let input = Arc::new(self.below(&alias.schema, column)?.of(&alias.input)?);
-                Some(Plan::SubqueryAlias(SubqueryAlias {
-                    input,
-                    ..alias.clone()
-                }))
-            }
-            Plan::Projection(projection) => {
-                let computed = |at: usize| {
-                    let expr = projection.expr[at].clone().unalias();
-                    (!expr.is_volatile()).then_some(expr)
-                };
-                let below = self.below(&projection.schema, computed)?;
-                let input = Arc::new(below.of(&projection.input)?);
-                let schema = Arc::clone(&projection.schema);
-                Some(Plan::Projection(Projection::with_schema(
-                    projection.expr.clone(),
-                    input,
-                    schema,
-                )))
-            }
-            Plan::Union(union) => self.of_union(union),
-            _ => None,
-        }
-    }
-
-    /// The same of what a node with this schema reads.
-    fn below(self, schema: &RowSchema, made_of: impl Fn(usize) -> Option<Expr>) -> Option<Self> {
-        let stands_for = |column: &Column| schema.index_of_column(column).ok().and_then(&made_of);
-        let key = |key: OrderKey| {
-            let expr = replaced_columns(key.expr, stands_for)?;
-            Some(OrderKey::new(expr, key.asc, key.nulls_first))
-        };
-        Some(Asked {
-            fetch: self.fetch,
-            keys: match self.keys {
-                Some(keys) => Some(keys.into_iter().map(key).collect::<Option<_>>()?),
-                None => None,
-            },
-            conditions: below_schema(self.conditions, schema, &made_of)?,
-        })
-    }
-
-    fn of_union(self, union: &Union) -> Option<Plan> {
-        let keys = self.keys?;
-        let mut inputs = Vec::with_capacity(union.inputs.len());
-        for input in &union.inputs {
-            let schema = input.schema();
-            let column = |at: usize| Some(Expr::Column(Column::from(schema.qualified_field(at))));
+/// The plan down to the sort, and that over limited parts.
+fn sorted(plan: &Plan, limit: &Limit) -> Option<Plan> {
+    match plan {
+        Plan::Sort(sort) if sort.fetch.is_none() => {
+            let keys = sort.expr.iter().map(|key| key.expr.clone());
             let asked = Asked {
-                fetch: self.fetch,
-                keys: Some(keys.clone()),
-                conditions: self.conditions.clone(),
+                exprs: keys.collect(),
+                conditions: Vec::new(),
             };
-            let asked = asked.below(&union.schema, column)?;
-            let mut part = Arc::clone(input);
-            if let Some(predicate) = conjunction(asked.conditions) {
-                part = Arc::new(Plan::Filter(Filter::new(predicate, part)));
-            }
-            let sorted = Plan::Sort(Sort {
-                expr: asked.keys?,
-                input: part,
-                fetch: None,
-            });
-            inputs.push(Arc::new(Plan::Limit(Limit {
-                skip: None,
-                fetch: Some(Box::new(self.fetch.clone())),
-                input: Arc::new(sorted),
-            })));
+            let input = Arc::new(with_parts_limited(&sort.input, asked, (sort, limit))?);
+            Some(Plan::Sort(Sort {
+                input,
+                ..sort.clone()
+            }))
         }
-        Some(Plan::Union(Union {
-            inputs,
-            schema: Arc::clone(&union.schema),
-        }))
+        // Conditions on sorted rows stand above the sort.
+        Plan::SubqueryAlias(_) | Plan::Projection(_) => rebuilt(plan, |input| sorted(input, limit)),
+        _ => None,
     }
+}
+
+fn with_parts_limited(plan: &Plan, asked: Asked, (sort, limit): (&Sort, &Limit)) -> Option<Plan> {
+    if let Plan::Union(union) = plan {
+        return limited(union, &asked, (sort, limit));
+    }
+    let (asked, input) = asked.below(plan)?;
+    match plan {
+        // It is asked of the parts.
+        Plan::Filter(_) => with_parts_limited(input, asked, (sort, limit)),
+        _ => rebuilt(plan, |input| with_parts_limited(input, asked, (sort, limit))),
+    }
+}
+
+/// The same node over something else with the same columns.
+fn rebuilt(plan: &Plan, input: impl FnOnce(&Plan) -> Option<Plan>) -> Option<Plan> {
+    Some(match plan {
+        Plan::SubqueryAlias(alias) => Plan::SubqueryAlias(SubqueryAlias {
+            input: Arc::new(input(&alias.input)?),
+            ..alias.clone()
+        }),
+        Plan::Projection(projection) => Plan::Projection(Projection::with_schema(
+            projection.expr.clone(),
+            Arc::new(input(&projection.input)?),
+            Arc::clone(&projection.schema),
+        )),
+        _ => return None,
+    })
+}
+
+fn limited(union: &Union, asked: &Asked, (sort, limit): (&Sort, &Limit)) -> Option<Plan> {
+    let parts = asked.of_parts(union)?.into_iter().map(|(input, keys)| {
+        let by = keys.into_iter().zip(&sort.expr);
+        let by = by.map(|(key, of)| OrderKey::new(key, of.asc, of.nulls_first));
+        let sorted = Plan::Sort(Sort {
+            expr: by.collect(),
+            input,
+            fetch: None,
+        });
+        Arc::new(Plan::Limit(Limit {
+            skip: None,
+            fetch: limit.fetch.clone(),
+            input: Arc::new(sorted),
+        }))
+    });
+    Some(Plan::Union(Union {
+        inputs: parts.collect(),
+        schema: Arc::clone(&union.schema),
+    }))
 }

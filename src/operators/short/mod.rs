@@ -6,11 +6,15 @@
 //! be long leaves: rows that stream go on on the query threads once the `allowance` is spent, and a chain that only collects (a
 //! sort, aggregates) is given up for the general plan, which has threads, memory accounts and files to spill to.
 
+mod append;
+mod arrival;
+mod asked_of_parts;
 mod beside;
 mod catalog_lookup;
 mod catalog_source;
 mod chain;
 mod ends;
+mod ends_of_parts;
 mod explain;
 mod extent;
 mod figures;
@@ -35,6 +39,8 @@ mod top_rows;
 mod totals;
 use std::sync::Arc;
 
+pub use append::PartitionReads;
+use arrival::Arrival;
 use arrow::array::RecordBatch;
 use ends::{Ends, count_or_read, first_rows};
 use futures::future::BoxFuture;
@@ -42,7 +48,6 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use crate::logical::evaluable::waits;
 use crate::logical::placeholder::Constants;
-use crate::operators::renamed_batch::as_rows_of;
 use crate::plan::OrderColumn;
 use crate::scan::RowsStream;
 use crate::scan::executor::Demand;
@@ -55,17 +60,13 @@ use crate::{Error, Result};
 pub use explain::{ShortKind, ShortNode, ShortSource, ShortStory};
 use extent::{Extent, stream_run};
 pub use figures::StepFigures;
-use groups::RunningGroups;
-use incremental_sort::IncrementalSort;
 pub use point_read::PointRead;
 use prune::{prune, without_reordering};
 use read::{Access, TableRead, one_row};
-use row_limit::{rows_wanted, skip_rows};
+use row_limit::{limit_counts, rows_wanted, skip_rows};
 use run::RunningStep;
-use start::{limit_counts, start_step};
 use step::{Source, Step};
-use top_rows::TopRows;
-use totals::{RowCount, RunningTotals};
+use totals::RowCount;
 
 /// A query's plan as a chain.
 #[derive(Debug)]
@@ -81,25 +82,14 @@ pub struct ShortPlan {
     group_columns: Option<Vec<usize>>,
     /// What the steps take of the table, when that is no more than its ends and its number of rows.
     ends: Option<Ends>,
+    /// Whether it is short only if it reads no more than these.
+    reads_ends_only: bool,
     /// See [`ShortPlan::looks_up`].
     looks_up: bool,
     /// Whether it asks the catalogs, by what it reads or by functions.
     reads_catalogs: bool,
     /// The layout of the result in the table's rows, when nothing is computed.
     stored: Option<Arc<RowLayout>>,
-}
-
-/// How the rows of a table come.
-#[derive(Debug, Clone, Copy, Default)]
-struct Arrival {
-    /// In the order that the sort asks for.
-    is_ordered: bool,
-    /// In the order of so many of the sort's first keys.
-    first_ordered: usize,
-    /// Those of one of the first groups one after the other.
-    is_grouped: bool,
-    /// The first is the extreme that the steps take.
-    is_extreme: bool,
 }
 
 /// The general plan's result, for a chain that turned out to be long.
@@ -130,11 +120,15 @@ impl ShortPlan {
         short.reads_catalogs =
             short.source.reads_catalogs() || short.steps.iter_mut().any(Step::reads_catalogs);
         if let Source::Table(table) = &short.source {
-            short.order = order::of_table(table, &short.steps);
+            short.order = order::of_source(|column| table.position(column), &short.steps);
             short.first_order = order::begun_by_table(table, &short.steps);
             short.group_columns = order::of_groups(table, &short.steps);
             short.ends = Ends::of(table, &short.steps);
             short.stored = order::unchanged(&short.steps).map(|columns| Arc::new(table.layout(&columns)));
+        }
+        if let Source::Append(append) = &mut short.source {
+            let order = order::of_source(|column| column, &short.steps);
+            append.ask_order(&order.unwrap_or_default());
         }
         let is_lasting = |step: &Step| match step {
             Step::Beside { others, .. } => others.is_lasting(),
@@ -152,6 +146,7 @@ impl ShortPlan {
             first_order: Vec::new(),
             group_columns: None,
             ends: None,
+            reads_ends_only: false,
             looks_up: false,
             reads_catalogs: false,
             stored: None,
@@ -171,12 +166,30 @@ impl ShortPlan {
                     relation.keep_columns(used);
                 }
             }
-            Source::OneRow
-            | Source::Rows(_)
-            | Source::Append(..)
-            | Source::Recursion(_)
-            | Source::Work(_) => {}
+            Source::OneRow | Source::Rows(_) | Source::Append(_) | Source::Recursion(_) | Source::Work(_) => {
+            }
         }
+    }
+
+    /// The same chain, short only if it reads no more than the ends of its table's keys; `None`: it takes more of it.
+    fn only_of_ends(self) -> Option<ShortPlan> {
+        self.ends.is_some().then_some(ShortPlan {
+            reads_ends_only: true,
+            ..self
+        })
+    }
+
+    /// The table that it reads, if it is one.
+    fn table(&self) -> Option<&TableRead> {
+        match &self.source {
+            Source::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The column of the table that a column of the result is, if it is one, of rows that are only filtered, ordered and limited.
+    fn column_of_table(&self, column: usize) -> Option<usize> {
+        order::column_of_table(self.table()?, &self.steps, column)
     }
 
     /// Whether it asks the catalogs, by what it reads or by functions.
@@ -192,7 +205,7 @@ impl ShortPlan {
             _ => false,
         };
         let sources_stream = match &self.source {
-            Source::Append(members, _) => members.iter().all(ShortPlan::streams),
+            Source::Append(append) => append.members().iter().all(ShortPlan::streams),
             Source::OneRow
             | Source::Rows(_)
             | Source::Table(_)
@@ -235,7 +248,7 @@ impl ShortPlan {
         };
         !matches!(
             self.source,
-            Source::Catalog(_) | Source::Append(..) | Source::Recursion(_) | Source::Work(_)
+            Source::Catalog(_) | Source::Append(_) | Source::Recursion(_) | Source::Work(_)
         ) && self.steps.iter().all(is_told)
     }
 
@@ -254,21 +267,20 @@ impl ShortPlan {
             false => None,
         };
         let constants = with_catalogs.as_ref().unwrap_or(constants);
+        let mut arrival = Arrival::default();
         let rows = match &self.source {
             Source::Table(table) => return self.run_table(table, ctx, constants, figures, long),
             Source::Catalog(relation) => relation.batches(constants)?,
-            Source::Append(members, schema) => {
-                let members = members.iter().map(|member| member.run_within(ctx, constants));
-                let Some(members) = members.collect::<Result<Option<Vec<_>>>>()? else {
+            Source::Append(append) => {
+                let Some(rows) = append.rows(ctx, constants)? else {
                     return Ok(None);
                 };
-                let rows = stream::iter(members).flatten();
+                arrival.is_ordered = rows.is_ordered;
+                arrival.are_totals = rows.are_totals;
                 if self.steps.is_empty() {
-                    return Ok(Some(rows.boxed()));
+                    return Ok(Some(rows.rows));
                 }
-                let schema = Arc::clone(schema);
-                rows.map(move |rows| as_rows_of(rows?.into_batch()?, &schema))
-                    .boxed()
+                append.batches(rows)
             }
             Source::OneRow => one_row(),
             Source::Recursion(recursion) => match recursion.rows(ctx, constants)? {
@@ -281,7 +293,8 @@ impl ShortPlan {
                 stream::iter(batches.into_iter().map(Ok)).boxed()
             }
         };
-        self.run_over(ctx, rows, constants, figures, long).map(Some)
+        self.run_over(ctx, (rows, arrival), constants, figures, long)
+            .map(Some)
     }
 
     /// The same over the rows of its table.
@@ -299,6 +312,11 @@ impl ShortPlan {
         };
         let ends = self.ends_access(table, ctx, constants);
         let arrival = self.arrival(&mut access);
+        let is_end = arrival.is_extreme && access.is_exact();
+        let is_count = self.ends.as_ref().is_some_and(Ends::is_row_count);
+        if self.reads_ends_only && !(ends.is_some() || is_end || is_count) {
+            return Ok(None);
+        }
         let is_ordered = arrival.is_ordered;
         let limit = match arrival.is_extreme {
             true => Some(1),
@@ -341,7 +359,8 @@ impl ShortPlan {
         } else if reads_ends {
             batches = known;
         }
-        let extent = match self.keeps_lookups(arrival) || arrival.first_ordered > 0 || reads_ends {
+        let is_any = reads_ends || self.reads_ends_only;
+        let extent = match self.keeps_lookups(arrival) || arrival.first_ordered > 0 || is_any {
             true => Extent::Any,
             false => Extent::Short {
                 whole: whole_table.filter(|_| demand == Demand::All && !counts_rows),
@@ -369,7 +388,7 @@ impl ShortPlan {
     fn run_over(
         &self,
         ctx: &StatementContext,
-        source: BoxStream<'static, Result<RecordBatch>>,
+        (source, arrival): (BoxStream<'static, Result<RecordBatch>>, Arrival),
         constants: &Constants,
         figures: Option<&Arc<StepFigures>>,
         long: impl FnOnce() -> Long,
@@ -378,7 +397,7 @@ impl ShortPlan {
             Some(figures) => watch(source, figures, RecordBatch::num_rows).boxed(),
             None => source,
         };
-        let steps = self.start(ctx, constants, Arrival::default(), &RowCount::default())?;
+        let steps = self.start(ctx, constants, arrival, &RowCount::default())?;
         Ok(stream_run(
             ctx,
             (
@@ -400,7 +419,7 @@ impl ShortPlan {
             Source::Table(table) => table.has_conditions(),
             Source::OneRow | Source::Rows(_) | Source::Catalog(_) => true,
             Source::Recursion(_) | Source::Work(_) => false,
-            Source::Append(members, _) => members.iter().all(ShortPlan::is_bounded),
+            Source::Append(append) => append.members().iter().all(ShortPlan::is_bounded),
         }
     }
 
@@ -439,7 +458,7 @@ impl ShortPlan {
     pub fn is_lasting(&self) -> bool {
         match &self.source {
             Source::Rows(rows) => rows.is_lasting(),
-            Source::Append(members, _) => members.iter().all(ShortPlan::is_lasting),
+            Source::Append(append) => append.members().iter().all(ShortPlan::is_lasting),
             Source::Recursion(recursion) => recursion.is_lasting(),
             Source::OneRow | Source::Table(_) | Source::Catalog(_) | Source::Work(_) => true,
         }
@@ -496,101 +515,5 @@ impl ShortPlan {
             }
         }
         Ok(0)
-    }
-
-    /// How the rows come that the path gives; it is turned round if that serves the sort.
-    fn arrival(&self, access: &mut Access<'_>) -> Arrival {
-        let columns = self.group_columns.as_ref();
-        let is_grouped = columns.is_some_and(|columns| access.keeps_together(columns));
-        // Groups that are found by hashing come in no order.
-        let keeps_order = self.groupings() == usize::from(is_grouped);
-        let is_ordered = match &self.order {
-            Some(order) => order.is_empty() || keeps_order && access.serve(order, !is_grouped),
-            None => false,
-        };
-        let first_ordered = match is_ordered {
-            true => 0,
-            false => self.serve_first(access),
-        };
-        let extreme = self.ends.as_ref().and_then(Ends::only_order);
-        let is_extreme = extreme.is_some_and(|order| access.serve(std::slice::from_ref(order), !is_grouped));
-        Arrival {
-            is_ordered,
-            first_ordered,
-            is_grouped,
-            is_extreme,
-        }
-    }
-
-    /// Has the rows come in the order of as many of the sort's first keys as the path can; answers how many. None, unless few
-    /// rows are wanted.
-    fn serve_first(&self, access: &mut Access<'_>) -> usize {
-        let is_limited = |step: &Step| matches!(step, Step::Limit { fetch: Some(_), .. });
-        if !self.steps.iter().any(is_limited) || self.groupings() > 0 {
-            return 0;
-        }
-        let keys = (1..=self.first_order.len()).rev();
-        let mut served = keys.filter(|keys| access.serve(&self.first_order[..*keys], true));
-        served.next().unwrap_or(0)
-    }
-
-    fn groupings(&self) -> usize {
-        let groups = self
-            .steps
-            .iter()
-            .filter(|step| matches!(step, Step::Groups { .. }));
-        groups.count()
-    }
-
-    /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
-    fn start(
-        &self,
-        ctx: &StatementContext,
-        constants: &Constants,
-        arrival: Arrival,
-        row_count: &RowCount,
-    ) -> Result<Vec<RunningStep>> {
-        let keeps_lookups = self.keeps_lookups(arrival);
-        let mut running = Vec::with_capacity(self.steps.len());
-        for (at, step) in self.steps.iter().enumerate() {
-            running.push(match step {
-                Step::Lookup(lookup) => {
-                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, keeps_lookups)?))
-                }
-                Step::LockRows(locks) => {
-                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
-                    RunningStep::LockRows(locks.start(ctx, constants, wanted))
-                }
-                Step::Sort(_) if arrival.is_ordered => continue,
-                Step::Sort(keys) => {
-                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
-                    let rows = TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?;
-                    // The table's order reaches the first sort; what comes of that is in its own.
-                    let is_first = !self.steps[..at].iter().any(|step| matches!(step, Step::Sort(_)));
-                    match arrival.first_ordered {
-                        first_keys if is_first && first_keys > 0 => {
-                            RunningStep::IncrementalSort(IncrementalSort::new(rows, first_keys))
-                        }
-                        _ => RunningStep::TopRows(rows),
-                    }
-                }
-                Step::Groups { keys, totals, schema } => {
-                    let is_first = !self.steps[..at]
-                        .iter()
-                        .any(|step| matches!(step, Step::Groups { .. }));
-                    let together = is_first && arrival.is_grouped;
-                    RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
-                }
-                Step::Totals { totals, schema } => {
-                    let known = match &self.ends {
-                        Some(ends) if at == 0 => (Arc::clone(row_count), ends.counts().to_vec()),
-                        _ => (RowCount::default(), Vec::new()),
-                    };
-                    RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
-                }
-                step => start_step(step, ctx, constants)?,
-            });
-        }
-        Ok(running)
     }
 }

@@ -7,9 +7,9 @@ use super::top_rows::SortKey;
 use crate::operators::computed::Computed;
 use crate::plan::OrderColumn;
 
-/// The order that the sort asks for by columns of the table; empty without a sort, `None` when it goes by something else
-/// or comes too late for the table's own order.
-pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderColumn>> {
+/// The order that the sort asks for by columns of the source, of which `position` says what they are called in it; empty without a sort,
+/// `None` when it goes by something else or comes too late for the source's own order.
+pub(super) fn of_source(position: impl Fn(usize) -> usize, steps: &[Step]) -> Option<Vec<OrderColumn>> {
     let mut outputs = Outputs::default();
     let mut order = None;
     let sorts = steps.iter().any(|step| matches!(step, Step::Sort(_)));
@@ -21,7 +21,7 @@ pub(super) fn of_table(table: &TableRead, steps: &[Step]) -> Option<Vec<OrderCol
             }
             Step::Numbered { .. } => return None,
             Step::Sort(keys) if order.is_none() => {
-                let columns = keys.iter().map(|key| outputs.order_column(table, key));
+                let columns = keys.iter().map(|key| outputs.order_column(&position, key));
                 order = Some(columns.collect::<Option<Vec<_>>>()?);
             }
             Step::Groups { keys, totals, .. } => outputs.group(keys, totals.len()),
@@ -51,7 +51,7 @@ pub(super) fn begun_by_table(table: &TableRead, steps: &[Step]) -> Vec<OrderColu
             Step::Sort(keys) => {
                 let columns = keys.iter();
                 return columns
-                    .map_while(|key| outputs.order_column(table, key))
+                    .map_while(|key| outputs.order_column(|column| table.position(column), key))
                     .collect();
             }
             Step::Limit { .. } | Step::Groups { .. } | Step::Totals { .. } | Step::Numbered { .. } => break,
@@ -79,6 +79,19 @@ pub(super) fn of_groups(table: &TableRead, steps: &[Step]) -> Option<Vec<usize>>
         }
     }
     None
+}
+
+/// The column of the table that a column of the result is, if it is one, of rows that are only filtered, ordered and limited.
+pub(super) fn column_of_table(table: &TableRead, steps: &[Step], column: usize) -> Option<usize> {
+    let mut outputs = Outputs::default();
+    for step in steps {
+        match step {
+            Step::Project { columns, .. } => outputs.project(columns),
+            Step::Sort(_) | Step::Limit { .. } | Step::Filter(_) => {}
+            _ => return None,
+        }
+    }
+    outputs.source_of(column).map(|column| table.position(column))
 }
 
 /// The columns of the source that the result is, when rows are only ordered and limited once.
@@ -132,10 +145,10 @@ impl Outputs {
         self.0 = Some(keys.chain(std::iter::repeat_n(None, totals)).collect());
     }
 
-    /// The column of the table that a sort goes by.
-    fn order_column(&self, table: &TableRead, key: &SortKey) -> Option<OrderColumn> {
+    /// The column of the source that a sort goes by.
+    fn order_column(&self, position: impl Fn(usize) -> usize, key: &SortKey) -> Option<OrderColumn> {
         Some(OrderColumn {
-            column: table.position(self.source_of(key.computed.as_ordered_column()?)?),
+            column: position(self.source_of(key.computed.as_ordered_column()?)?),
             descending: key.descending,
             nulls_first: key.nulls_first,
         })

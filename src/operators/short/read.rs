@@ -8,6 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt};
 
 use super::run::RunningStep;
 use crate::catalog::TableDef;
+use crate::logical::column_mapping::replaced_columns;
 use crate::logical::evaluable::reads_catalogs;
 use crate::logical::filter_predicate::from_expr;
 use crate::logical::placeholder::Constants;
@@ -22,7 +23,7 @@ use crate::scan::watched_reads::watch_reads;
 use crate::scan::{RowsStream, ScannedColumns};
 use crate::system::StatementContext;
 use crate::table::RowLayout;
-use crate::tree::Expr;
+use crate::tree::{Column, Expr};
 use crate::{Error, Result};
 
 /// A table and the conditions on its rows.
@@ -149,6 +150,30 @@ impl TableRead {
         RowLayout::new(&self.table, &positions)
     }
 
+    /// Its conditions, with nothing but the names of the table's columns: those of tables with the same columns can be compared.
+    pub(super) fn unqualified_conditions(&self) -> Option<Vec<Expr>> {
+        let name = |column: &Column| Some(Expr::Column(Column::new_unqualified(column.name.as_str())));
+        let written = self.conditions.iter().map(Condition::written);
+        written
+            .map(|condition| replaced_columns(condition.clone(), name))
+            .collect()
+    }
+
+    /// What its conditions say with these constants, but for those that say something else each time.
+    pub(super) fn stable_predicates(&self, constants: &Constants) -> Vec<Predicate> {
+        let stable = self
+            .conditions
+            .iter()
+            .filter(|condition| !condition.is_volatile());
+        let predicates = stable.map(|condition| self.predicate(condition, constants));
+        predicates.map_while(|predicate| predicate.ok()).collect()
+    }
+
+    fn predicate(&self, condition: &Condition, constants: &Constants) -> Result<Predicate> {
+        let expr = constants.folded(condition.folded())?;
+        Ok(from_expr(&expr, &self.table))
+    }
+
     /// How the rows are reached with these constants. `first_in_order`: see [`Wanted`]. `not_null`: a column (a position in
     /// `TableDef::columns`) whose NULLs need not come. `None`: not at all, or only the
     /// general plan can say how.
@@ -166,8 +191,7 @@ impl TableRead {
                 above.push(condition);
                 continue;
             }
-            let expr = constants.folded(condition.folded()).ok()?;
-            let predicate = from_expr(&expr, &self.table);
+            let predicate = self.predicate(condition, constants).ok()?;
             if predicate.has_opaque() {
                 above.push(condition);
             }

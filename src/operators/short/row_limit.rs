@@ -2,11 +2,13 @@
 
 use futures::{StreamExt, TryStreamExt};
 
-use super::start::limit_counts;
 use super::step::Step;
 use crate::Result;
+use crate::functions::LimitClause;
+use crate::logical::limit_counts::limit_count;
 use crate::logical::placeholder::Constants;
 use crate::scan::RowsStream;
+use crate::tree::Expr;
 
 /// How many rows these steps take, if they say. `is_ordered`: a sort has nothing to do. Errors: 2201W, 2201X.
 pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constants) -> Result<Option<usize>> {
@@ -48,4 +50,16 @@ pub(super) fn skip_rows(stream: RowsStream, mut skip: usize) -> RowsStream {
         futures::future::ready(Ok((rows.num_rows() > 0).then_some(rows)))
     });
     rest.boxed()
+}
+
+/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
+pub(super) fn limit_counts(
+    skip: Option<&Expr>,
+    fetch: Option<&Expr>,
+    constants: &Constants,
+) -> Result<(usize, Option<usize>)> {
+    // PostgreSQL looks at OFFSET first.
+    let skip = limit_count(skip, constants, LimitClause::Offset)?;
+    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
+    Ok((skip.unwrap_or(0), fetch))
 }

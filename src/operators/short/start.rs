@@ -2,22 +2,85 @@
 
 use std::sync::Arc;
 
+use super::ShortPlan;
+use super::arrival::Arrival;
 use super::beside::RunningBeside;
 use super::groups::RunningGroups;
+use super::incremental_sort::IncrementalSort;
+use super::row_limit::{limit_counts, rows_wanted};
 use super::row_number::RunningNumbered;
 use super::run::{RunningAnswer, RunningStep, RunningSubChain};
 use super::step::{Answer, Step, SubChain};
 use super::top_rows::TopRows;
 use super::totals::{RowCount, RunningTotals};
 use crate::Result;
-use crate::functions::LimitClause;
 use crate::functions::evaluate::Projection;
-use crate::logical::limit_counts::limit_count;
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
-use crate::tree::Expr;
+
+impl ShortPlan {
+    /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
+    pub(super) fn start(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        arrival: Arrival,
+        row_count: &RowCount,
+    ) -> Result<Vec<RunningStep>> {
+        let keeps_lookups = self.keeps_lookups(arrival);
+        let mut running = Vec::with_capacity(self.steps.len());
+        let totals = |step: &Step| matches!(step, Step::Totals { .. });
+        let first = match arrival.are_totals {
+            true => self.steps.iter().position(totals).unwrap_or(0),
+            false => 0,
+        };
+        for (at, step) in self.steps.iter().enumerate().skip(first) {
+            running.push(match step {
+                Step::Totals { totals, schema } if arrival.are_totals && at == first => {
+                    RunningStep::Totals(RunningTotals::of_parts(totals, schema, constants)?)
+                }
+                Step::Lookup(lookup) => {
+                    RunningStep::Lookup(Box::new(lookup.start(ctx, constants, keeps_lookups)?))
+                }
+                Step::LockRows(locks) => {
+                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
+                    RunningStep::LockRows(locks.start(ctx, constants, wanted))
+                }
+                Step::Sort(_) if arrival.is_ordered => continue,
+                Step::Sort(keys) => {
+                    let wanted = rows_wanted(&self.steps[at + 1..], false, constants)?;
+                    let rows = TopRows::new(keys, wanted.unwrap_or(usize::MAX), constants)?;
+                    // The table's order reaches the first sort; what comes of that is in its own.
+                    let is_first = !self.steps[..at].iter().any(|step| matches!(step, Step::Sort(_)));
+                    match arrival.first_ordered {
+                        first_keys if is_first && first_keys > 0 => {
+                            RunningStep::IncrementalSort(IncrementalSort::new(rows, first_keys))
+                        }
+                        _ => RunningStep::TopRows(rows),
+                    }
+                }
+                Step::Groups { keys, totals, schema } => {
+                    let is_first = !self.steps[..at]
+                        .iter()
+                        .any(|step| matches!(step, Step::Groups { .. }));
+                    let together = is_first && arrival.is_grouped;
+                    RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, together)?)
+                }
+                Step::Totals { totals, schema } => {
+                    let known = match &self.ends {
+                        Some(ends) if at == 0 => (Arc::clone(row_count), ends.counts().to_vec()),
+                        _ => (RowCount::default(), Vec::new()),
+                    };
+                    RunningStep::Totals(RunningTotals::new(totals, schema, constants, known)?)
+                }
+                step => start_step(step, ctx, constants)?,
+            });
+        }
+        Ok(running)
+    }
+}
 
 /// A step with its constants, whatever rows come in which order. Errors: 42P02, 2201W, 2201X.
 pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Constants) -> Result<RunningStep> {
@@ -103,16 +166,4 @@ fn start_subquery(
         },
         memory: HeldBytes::new(Arc::clone(&ctx.memory)),
     })
-}
-
-/// Rows to leave out and, if there is a limit, rows to give. Errors: 2201W, 2201X.
-pub(super) fn limit_counts(
-    skip: Option<&Expr>,
-    fetch: Option<&Expr>,
-    constants: &Constants,
-) -> Result<(usize, Option<usize>)> {
-    // PostgreSQL looks at OFFSET first.
-    let skip = limit_count(skip, constants, LimitClause::Offset)?;
-    let fetch = limit_count(fetch, constants, LimitClause::Limit)?;
-    Ok((skip.unwrap_or(0), fetch))
 }

@@ -3,6 +3,7 @@
 use arrow::datatypes::{DataType, FieldRef, SchemaRef};
 
 use super::ShortPlan;
+use super::append::Append;
 use super::catalog_lookup::CatalogLookup;
 use super::catalog_source::CatalogSource;
 use super::lateral::Lateral;
@@ -18,10 +19,6 @@ use crate::tree::Expr;
 
 /// Where a chain begins.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a plan has one of them, and mostly it is a table"
-)]
 pub(super) enum Source {
     /// One row without columns.
     OneRow,
@@ -34,8 +31,8 @@ pub(super) enum Source {
     Recursion(Box<Recursion>),
     /// In the second chain of a recursion of this name: what the turn before gave.
     Work(String),
-    /// The rows of chains, one after the other, none of which collects; the schema is that of all.
-    Append(Vec<ShortPlan>, SchemaRef),
+    /// The rows of chains, one behind the other.
+    Append(Append),
 }
 
 impl Source {
@@ -46,7 +43,7 @@ impl Source {
             Source::Recursion(recursion) => recursion.reads_catalogs(),
             Source::Table(table) => table.reads_catalogs(),
             Source::Catalog(_) => true,
-            Source::Append(members, _) => members.iter().any(ShortPlan::reads_catalogs),
+            Source::Append(append) => append.members().iter().any(ShortPlan::reads_catalogs),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Int64Array, RecordBatch};
-use arrow::compute::filter;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Int64Array, RecordBatch};
+use arrow::compute::{filter, sum};
+use arrow::datatypes::{Int64Type, SchemaRef};
 use datafusion_expr::{Accumulator, GroupsAccumulator};
 use datafusion_physical_expr::aggregate::AggregateFunctionExpr;
 use datafusion_physical_expr::{GroupsAccumulatorAdapter, PhysicalExpr};
@@ -142,6 +142,8 @@ pub(super) struct RunningTotals {
     schema: SchemaRef,
     /// If it has a number, the totals at these places are that.
     row_count: (RowCount, Vec<usize>),
+    /// If what comes are totals of parts of the rows: the number of these so far.
+    of_parts: Option<u64>,
 }
 
 struct RunningTotal {
@@ -167,15 +169,50 @@ impl RunningTotals {
             totals: totals.iter().map(start).collect::<Result<_>>()?,
             schema: Arc::clone(schema),
             row_count,
+            of_parts: None,
+        })
+    }
+
+    /// The same of which each row that comes has the totals of a part of the rows; they are extremes and numbers of rows. Errors: 42P02.
+    pub(super) fn of_parts(
+        totals: &[Total],
+        schema: &SchemaRef,
+        constants: &Constants,
+    ) -> Result<RunningTotals> {
+        let is_count = |at: &usize| totals[*at].extreme().is_none();
+        let counts = (0..totals.len()).filter(is_count).collect();
+        Ok(RunningTotals {
+            of_parts: Some(0),
+            ..RunningTotals::new(totals, schema, constants, (RowCount::default(), counts))?
         })
     }
 
     pub(super) fn push(&mut self, batch: &RecordBatch) -> Result<()> {
+        if let Some(rows) = &mut self.of_parts {
+            let (_, counting) = &self.row_count;
+            for (at, total) in self.totals.iter_mut().enumerate() {
+                let values = batch.column(at);
+                match counting.contains(&at) {
+                    false => total
+                        .accumulator
+                        .update_batch(&[Arc::clone(values)])
+                        .map_err(from_datafusion)?,
+                    true if counting.first() == Some(&at) => {
+                        *rows += sum(values.as_primitive::<Int64Type>()).unwrap_or(0) as u64;
+                    }
+                    true => {}
+                }
+            }
+            return Ok(());
+        }
         self.totals.iter_mut().try_for_each(|total| total.push(batch))
     }
 
     /// The one row.
     pub(super) fn finish(&mut self) -> Result<RecordBatch> {
+        if let Some(rows) = self.of_parts {
+            self.row_count.0.get_or_init(|| rows);
+        }
         let (row_count, counting) = &self.row_count;
         let results = self.totals.iter_mut().enumerate().map(|(at, total)| {
             if let Some(rows) = row_count.get()

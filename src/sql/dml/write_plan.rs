@@ -21,6 +21,7 @@ use super::view_checks::{ViewCheck, ViewChecks};
 use super::view_target::{ThroughViews, through_views};
 use super::write_result::WriteResult;
 use crate::catalog::{TableDef, TriggerEvent, TriggerTiming};
+use crate::operators::short::PartitionReads;
 use crate::plan::row_keys;
 use crate::query::{Experience, Observation, QueryPlan, known_types};
 use crate::scan::OutputColumn;
@@ -34,11 +35,19 @@ use crate::{Error, Result};
 #[derive(Debug)]
 pub(crate) struct WritePlan {
     write: Write,
-    /// What an UPDATE or DELETE of a partitioned table is of each of its partitions; the table itself has no rows.
-    parts: Vec<Arc<WritePlan>>,
+    /// Of an UPDATE or DELETE of a partitioned table; the table itself has no rows.
+    parts: Parts,
     /// The types of `$1` … that it was bound with: `Unknown` where nothing decides.
     parameters: Vec<SqlType>,
     experience: Experience,
+}
+
+/// What an UPDATE or DELETE of a partitioned table is of each of its partitions.
+#[derive(Debug, Default)]
+struct Parts {
+    plans: Vec<Arc<WritePlan>>,
+    /// What is known of their reads together.
+    reads: Option<PartitionReads>,
 }
 
 #[derive(Debug)]
@@ -165,7 +174,7 @@ impl WritePlan {
         // What is described alone is not kept for a run.
         let own = PlanCache::default();
         let kept = if is_partitioned { &own } else { kept };
-        let plan = write.kept(ctx, kept, (types, Vec::new()), noticed);
+        let plan = write.kept(ctx, kept, (types, Parts::default()), noticed);
         // What raised some is bound again to be run.
         ctx.forget_notices(noticed);
         let columns = plan.returned_columns();
@@ -231,7 +240,7 @@ impl WritePlan {
         observation: Option<&Observation>,
         references: &References,
     ) -> Result<WriteResult> {
-        if !self.parts.is_empty() {
+        if !self.parts.plans.is_empty() {
             return Box::pin(self.write_parts(ctx, observation, references)).await;
         }
         match &self.write {
@@ -262,10 +271,11 @@ impl WritePlan {
                 .unwrap_or_default(),
             batches: Vec::new(),
         };
-        for part in &self.parts {
+        for place in self.parts.left(ctx)? {
+            let part = &self.parts.plans[place];
             references.write_to(ctx, part.table());
             // Of one alone it tells what was read.
-            let observation = observation.filter(|_| self.parts.len() == 1);
+            let observation = observation.filter(|_| self.parts.plans.len() == 1);
             let written = Box::pin(part.write(ctx, observation, references)).await?;
             all.rows_written += written.rows_written;
             all.batches.extend(written.batches);
@@ -284,7 +294,10 @@ impl WritePlan {
             Write::Update(_) | Write::Delete(_) | Write::Merge(_) => false,
         };
         let fires = !self.table().triggers.is_empty();
-        fires || updates || !self.parts.is_empty() || self.returning().is_some_and(Returning::reads_more)
+        fires
+            || updates
+            || !self.parts.plans.is_empty()
+            || self.returning().is_some_and(Returning::reads_more)
     }
 
     /// The columns of RETURNING.
@@ -301,7 +314,7 @@ impl WritePlan {
             Write::Delete(plan) => plan.found.is_lasting(),
             Write::Merge(plan) => plan.is_lasting(),
         };
-        is_lasting && !self.adds_columns() && self.parts.iter().all(|part| part.is_lasting())
+        is_lasting && !self.adds_columns() && self.parts.plans.iter().all(|part| part.is_lasting())
     }
 
     /// Whether it has added columns to its table as it was bound.
@@ -339,7 +352,7 @@ impl WritePlan {
         let write = UpdatePlan::bind_for_run(ctx, update, &mut types, Some(after)).await?;
         Ok(WritePlan {
             write: Write::Update(write).checked(ctx, checks)?,
-            parts: Vec::new(),
+            parts: Parts::default(),
             parameters: decided(types),
             experience: Experience::default(),
         })
@@ -379,10 +392,19 @@ impl WritePlan {
         }
     }
 
+    /// What finds the rows of an UPDATE or DELETE.
+    fn finding(&self) -> Option<&QueryPlan> {
+        match &self.write {
+            Write::Update(plan) => Some(&plan.found.plan),
+            Write::Delete(plan) => Some(&plan.found.plan),
+            Write::Insert(_) | Write::Merge(_) => None,
+        }
+    }
+
     /// Where its rows come from.
     pub(crate) fn rows(&self) -> RowsRead<'_> {
-        if !self.parts.is_empty() {
-            return RowsRead::Partitions(&self.parts);
+        if !self.parts.plans.is_empty() {
+            return RowsRead::Partitions(&self.parts.plans);
         }
         match &self.write {
             Write::Update(plan) => RowsRead::Query(&plan.found.plan),
@@ -435,7 +457,7 @@ impl Write {
         self,
         ctx: &StatementContext,
         kept: &PlanCache<WritePlan>,
-        (types, parts): (Vec<Option<SqlType>>, Vec<Arc<WritePlan>>),
+        (types, parts): (Vec<Option<SqlType>>, Parts),
         noticed: usize,
     ) -> Arc<WritePlan> {
         let plan = Arc::new(WritePlan {
@@ -453,13 +475,9 @@ impl Write {
 
 /// What an UPDATE or DELETE of a partitioned table is of each of its partitions; of other writes nothing. `checks`: what views ask of the
 /// rows. Errors: those of binding, 0A000.
-async fn parts_of(
-    ctx: &StatementContext,
-    statement: &ast::Statement,
-    checks: &[ViewCheck],
-) -> Result<Vec<Arc<WritePlan>>> {
+async fn parts_of(ctx: &StatementContext, statement: &ast::Statement, checks: &[ViewCheck]) -> Result<Parts> {
     let Some(table) = partitioned_target(ctx, statement)? else {
-        return Ok(Vec::new());
+        return Ok(Parts::default());
     };
     if ctx.hints.batch_rows.is_some() {
         return Err(Error::unsupported(
@@ -470,7 +488,7 @@ async fn parts_of(
             Some("Write one of its partitions at a time."),
         ));
     }
-    let mut parts = Vec::new();
+    let mut plans = Vec::new();
     for partition in ctx.leaves_of(&table)? {
         let mut types = known_types(ctx);
         let write = match of_partition(statement, &table, &partition)? {
@@ -481,14 +499,32 @@ async fn parts_of(
             ast::Statement::Delete(delete) => Write::Delete(DeletePlan::bind(ctx, &delete, &mut types)?),
             other => return Err(not_a_write(&other)),
         };
-        parts.push(Arc::new(WritePlan {
+        plans.push(Arc::new(WritePlan {
             write: write.checked(ctx, checks.to_vec())?,
-            parts: Vec::new(),
+            parts: Parts::default(),
             parameters: decided(types),
             experience: Experience::default(),
         }));
     }
-    Ok(parts)
+    let reads = plans.iter().map(|plan| plan.finding());
+    let reads = reads.collect::<Option<Vec<&QueryPlan>>>();
+    let partitions = ctx.read_leaves(&table)?;
+    Ok(Parts {
+        reads: reads.and_then(|reads| QueryPlan::partition_reads(&reads, &partitions)),
+        plans,
+    })
+}
+
+impl Parts {
+    /// The places of those that may have rows to write. Errors: 42P02.
+    fn left(&self, ctx: &StatementContext) -> Result<Vec<usize>> {
+        let first = self.plans.first().and_then(|plan| plan.finding());
+        let left = match (&self.reads, first) {
+            (Some(reads), Some(first)) => first.partitions_left(ctx, reads)?,
+            _ => None,
+        };
+        Ok(left.unwrap_or_else(|| (0..self.plans.len()).collect()))
+    }
 }
 
 /// The types of the parameters. A value for a column that does not exist yet stays open: whoever writes the column first decides.

@@ -191,6 +191,10 @@ impl Partitions<'_> {
         let early = self.random.random_bool(0.5);
         let key = match scheme.columns {
             "id" => "ALTER TABLE part ADD PRIMARY KEY (id)".to_string(),
+            // By this one rows come in the order of the partitions.
+            columns if self.random.random_bool(0.5) => {
+                format!("ALTER TABLE part ADD PRIMARY KEY ({columns}, id)")
+            }
             columns => format!("ALTER TABLE part ADD PRIMARY KEY (id, {columns})"),
         };
         let mut more = vec![
@@ -285,7 +289,27 @@ impl Partitions<'_> {
 
     fn statement(&mut self) -> String {
         let condition = self.condition();
-        match self.random.random_range(0..24) {
+        match self.random.random_range(0..30) {
+            24 | 25 => {
+                let order = self.one_of(&["k, id, t, d, v", "k DESC, id, t, d, v", "d DESC, k DESC, id, t, v", "d, k, id, t, v"]);
+                let (limit, mark) = (self.random.random_range(1..9), self.random.random_range(-2..12));
+                let page = self.one_of(&["k >= {k}", "k < {k}", "d > '2024-01-02' AND k < {k}", "d = '2024-01-03'", "true"]);
+                let page = page.replace("{k}", &mark.to_string());
+                format!("SELECT id, k, d FROM part WHERE {page} ORDER BY {order} LIMIT {limit}")
+            }
+            26 => {
+                let totals = self.one_of(&["max(k)", "min(d)", "count(*)", "max(k), min(k), count(*), max(t)", "min(id), count(id)", "max(d), sum(v)"]);
+                let condition = self.one_of(&["", " WHERE k > 3", " WHERE d < '2024-01-03' AND v > 20"]);
+                format!("SELECT {totals} FROM part{condition}")
+            }
+            27 => {
+                let (k, d) = (self.random.random_range(-3..12), self.d());
+                format!(
+                    "PREPARE page (int, date) AS SELECT id, v FROM part WHERE k >= $1 AND d <= $2 ORDER BY k, d, id, v LIMIT 4; \
+                     EXECUTE page ({k}, {d}); EXECUTE page ({}, '2024-01-03'); EXECUTE page (NULL, {d}); DEALLOCATE page",
+                    k + 3
+                )
+            }
             0 | 1 => format!("INSERT INTO part VALUES {} RETURNING tableoid::regclass, *", self.rows(4)),
             2 => format!("INSERT INTO {} (id, k, t, d, v) VALUES {} RETURNING id, g", self.leaf(), self.rows(2)),
             3 if self.has_key => {
@@ -374,6 +398,8 @@ async fn random_partitions_agree() {
     let server = TestServer::start("sled").await;
     let mut ours = server.connect_text().await;
     run(&mut ours, "SET keyspan.full_scan = allow").await;
+    // It leaves out too much for `k IN (-3, -2) AND k IS NOT NULL`, whose rows are in DEFAULT.
+    run(&mut theirs, "SET enable_partition_pruning = off").await;
     let mut next_id = 0;
     let mut shape = (&SCHEMES[0], false);
     for at in 0..count {
