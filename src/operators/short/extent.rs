@@ -21,6 +21,8 @@ use crate::{Error, Result};
 /// Batches that a chain that collects takes in before it is long, and rows of them that are fetched one by one.
 const INLINE_BATCHES: usize = 4;
 const INLINE_GETS: usize = 2048;
+/// Rows that it takes in of several sources, each of whose batches may be small.
+const INLINE_ROWS_OF_PARTS: usize = 4096;
 /// Rows of a table that are certainly more than that.
 const INLINE_ROWS: u64 = 8192;
 
@@ -36,6 +38,8 @@ pub(super) enum Extent {
         /// Whether each row is fetched by a key that an index gave.
         by_gets: bool,
     },
+    /// The same, of several sources one behind the other.
+    Parts,
 }
 
 impl Extent {
@@ -46,6 +50,10 @@ impl Extent {
             Extent::Short { by_gets, .. } => Inline {
                 batches: INLINE_BATCHES,
                 rows: if *by_gets { INLINE_GETS } else { usize::MAX },
+            },
+            Extent::Parts => Inline {
+                rows: INLINE_ROWS_OF_PARTS,
+                ..Inline::ALL
             },
         }
     }
@@ -75,7 +83,7 @@ pub(super) fn stream_run(
     let batches = match run.collects() {
         false => match extent {
             Extent::Here => run.stream(),
-            Extent::Any | Extent::Short { .. } => within_allowance(run.stream()),
+            Extent::Any | Extent::Short { .. } | Extent::Parts => within_allowance(run.stream()),
         },
         true => {
             let (long, txn) = (long(), Arc::clone(&ctx.txn));

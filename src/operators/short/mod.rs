@@ -398,19 +398,14 @@ impl ShortPlan {
             None => source,
         };
         let steps = self.start(ctx, constants, arrival, &RowCount::default())?;
-        Ok(stream_run(
-            ctx,
-            (
-                source,
-                Extent::Short {
-                    whole: None,
-                    by_gets: false,
-                },
-            ),
-            steps,
-            figures,
-            long,
-        ))
+        let extent = match self.source {
+            Source::Append(_) => Extent::Parts,
+            _ => Extent::Short {
+                whole: None,
+                by_gets: false,
+            },
+        };
+        Ok(stream_run(ctx, (source, extent), steps, figures, long))
     }
 
     /// Whether it reads a part of a table that conditions bound, or no table.
