@@ -12,6 +12,7 @@ use datafusion_physical_plan::filter::FilterExec;
 use datafusion_physical_plan::joins::HashJoinExec;
 use datafusion_physical_plan::projection::ProjectionExec;
 
+use super::append::Append;
 use super::pauses::is_pause;
 
 /// Columns of a child's output; `None`: it has none that is the same.
@@ -38,6 +39,11 @@ pub(super) fn below(plan: &Arc<dyn ExecutionPlan>, columns: &[Option<usize>]) ->
     }
     if let Some(join) = plan.downcast_ref::<HashJoinExec>() {
         return below_join(join, columns);
+    }
+    if plan.is::<Append>() {
+        return (0..plan.children().len())
+            .map(|child| (child, columns.to_vec()))
+            .collect();
     }
     match is_pause(plan.as_ref()) || plan.is::<CoalescePartitionsExec>() {
         true => only(&Some),

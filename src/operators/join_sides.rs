@@ -8,6 +8,7 @@ use datafusion_common::JoinType;
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::joins::HashJoinExec;
 
+use super::append::Append;
 use super::columns_below::{below, column_of};
 use super::scan_exec::KeyspanScanExec;
 
@@ -21,28 +22,45 @@ pub(super) fn keeps_larger(join: &HashJoinExec) -> bool {
         .iter()
         .map(|(left, right)| (column_of(left), column_of(right)))
         .unzip();
-    let kept = scan_below(join.left(), kept_keys);
-    let streamed = scan_below(join.right(), streamed_keys);
-    let (Some((kept, columns)), Some((streamed, _))) = (kept, streamed) else {
+    let (Some(kept), Some(streamed)) = (
+        scans_below(join.left(), kept_keys),
+        scans_below(join.right(), streamed_keys),
+    ) else {
         return false;
     };
-    let is_larger = match (kept.table_rows(), streamed.table_rows()) {
+    let is_larger = match (rows_of(&kept), rows_of(&streamed)) {
         (Some(kept), Some(streamed)) => kept / MUCH_LARGER > streamed,
         _ => false,
     };
-    *join.join_type() == JoinType::Inner && is_larger && kept.is_whole() && kept.may_be_reached_by(&columns)
+    let may_be_reached = |(scan, columns): &Scanned| scan.is_whole() && scan.may_be_reached_by(columns);
+    *join.join_type() == JoinType::Inner && is_larger && kept.iter().all(may_be_reached)
 }
 
-/// The scan that a plan selects rows of, and these columns of the plan as columns of the scan's table.
-fn scan_below(
-    plan: &Arc<dyn ExecutionPlan>,
-    columns: Vec<Option<usize>>,
-) -> Option<(&KeyspanScanExec, Vec<usize>)> {
+/// A scan, and columns of a plan as columns of its table.
+type Scanned<'a> = (&'a KeyspanScanExec, Vec<usize>);
+
+/// The rows that their tables have.
+fn rows_of(scans: &[Scanned]) -> Option<u64> {
+    scans.iter().map(|(scan, _)| scan.table_rows()).sum()
+}
+
+/// The scans that a plan selects rows of: one, or those of the partitions of a table.
+fn scans_below(plan: &Arc<dyn ExecutionPlan>, columns: Vec<Option<usize>>) -> Option<Vec<Scanned<'_>>> {
     if let Some(scan) = plan.downcast_ref::<KeyspanScanExec>() {
         let columns = columns.into_iter().flatten();
-        return Some((scan, columns.map(|column| scan.positions()[column]).collect()));
+        let columns = columns.map(|column| scan.positions()[column]);
+        return Some(vec![(scan, columns.collect())]);
     }
-    let [child] = plan.children()[..] else { return None };
-    let (_, columns) = below(plan, &columns).pop()?;
-    scan_below(child, columns)
+    let children = plan.children();
+    if children.len() != 1 && !plan.is::<Append>() {
+        return None;
+    }
+    let below = below(plan, &columns);
+    if below.is_empty() {
+        return None;
+    }
+    let scans = below
+        .into_iter()
+        .map(|(child, columns)| scans_below(children[child], columns));
+    Some(scans.collect::<Option<Vec<_>>>()?.concat())
 }

@@ -104,6 +104,10 @@ fn values_left(condition: &Predicate, column: usize, ty: &SqlType) -> Option<Vec
             let values = values.iter().filter(|value| **value != Value::Null);
             values.map(|value| equal_value(ty, value)).collect()
         }
+        Predicate::RowIn { columns, rows } => {
+            let at = columns.iter().position(|named| *named == column)?;
+            rows.iter().map(|row| equal_value(ty, row.get(at)?)).collect()
+        }
         Predicate::IsNull { column: named } if *named == column => Some(vec![Value::Null]),
         Predicate::Or(parts) => {
             let values = parts.iter().map(|part| values_left(part, column, ty));

@@ -8,6 +8,7 @@ use arrow::datatypes::SchemaRef;
 use futures::stream::{self, BoxStream, StreamExt};
 
 use super::ShortPlan;
+use super::figures::StepFigures;
 use super::read::TableRead;
 use crate::catalog::{TableDef, have_like_keys};
 use crate::logical::placeholder::Constants;
@@ -29,7 +30,7 @@ pub(super) struct Append {
     /// The order in which the partitions whose ranges follow one another give the rows that are wanted.
     turn: Option<Turn>,
     /// Chains that give the totals of each member, which are all that is wanted; see `ends_of_parts`.
-    totals: Option<Vec<ShortPlan>>,
+    totals: Option<Arc<[ShortPlan]>>,
 }
 
 /// Chains that each read a partition of one table, all by the same conditions.
@@ -65,8 +66,17 @@ impl Append {
         }
     }
 
+    pub(super) fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+
     pub(super) fn members(&self) -> &[ShortPlan] {
         &self.members
+    }
+
+    /// Chains that give the totals of each member, if these are all that is asked of it.
+    pub(super) fn totals(&self) -> Option<&[ShortPlan]> {
+        self.totals.as_deref()
     }
 
     /// Is told the order, by its columns, that is asked of its rows; empty: none.
@@ -76,7 +86,7 @@ impl Append {
 
     /// Is told that nothing but the totals of its members is asked of it.
     pub(super) fn ask_totals(&mut self, totals: Vec<ShortPlan>) {
-        self.totals = Some(totals);
+        self.totals = Some(totals.into());
     }
 
     /// How the partitions follow one another in this order; `None`: they do not, or one of them has its rows in another.
@@ -102,69 +112,54 @@ impl Append {
         })
     }
 
-    /// The rows of those members that conditions leave; `None`: with these constants one is not short.
-    pub(super) fn rows(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<AppendedRows>> {
-        let left = self
-            .partitions
-            .as_ref()
-            .and_then(|partitions| partitions.left(self.members.first()?, constants));
-        let mut places = left.unwrap_or_else(|| (0..self.members.len()).collect());
-        let turn = self.turn.filter(|_| match &self.partitions {
-            Some(partitions) => partitions.places.follow_one_another(&places),
-            None => false,
-        });
-        if turn == Some(Turn::Descending) {
-            places.reverse();
-        }
+    /// The rows of those members that conditions leave; `None`: with these constants one is not short. `figures`: what members are counted in.
+    pub(super) fn rows(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+    ) -> Result<Option<AppendedRows>> {
+        let (places, is_ordered) = self.places(constants);
         if let Some(totals) = &self.totals {
-            let totals = places
-                .iter()
-                .map(|place| totals[*place].run_within(ctx, constants));
-            if let Some(totals) = totals.collect::<Result<Option<Vec<_>>>>()? {
+            let totals = Members {
+                chains: totals,
+                figures,
+            };
+            if let Some(rows) = totals.all(&places, ctx, constants)? {
                 return Ok(Some(AppendedRows {
-                    rows: stream::iter(totals).flatten().boxed(),
+                    rows,
                     is_ordered: false,
                     are_totals: true,
                 }));
             }
         }
-        let rows = self.one_behind_the_other(&places, ctx, constants)?;
+        let members = Members {
+            chains: &self.members,
+            figures,
+        };
+        // Those behind the first begin when they are asked for, if that needs no other plan.
+        let rows = match self.are_alike {
+            true => members.first(&places, ctx, constants)?,
+            false => members.all(&places, ctx, constants)?,
+        };
         Ok(rows.map(|rows| AppendedRows {
             rows,
-            is_ordered: turn.is_some(),
+            is_ordered,
             are_totals: false,
         }))
     }
 
-    /// The rows of the members at these places. Those behind the first begin when they are asked for, if that needs no other plan.
-    fn one_behind_the_other(
-        &self,
-        places: &[usize],
-        ctx: &StatementContext,
-        constants: &Constants,
-    ) -> Result<Option<RowsStream>> {
-        let at_once = places.len().min(if self.are_alike { 1 } else { usize::MAX });
-        let (begun, later) = places.split_at(at_once);
-        let begun = begun
-            .iter()
-            .map(|place| self.members[*place].run_within(ctx, constants));
-        let Some(begun) = begun.collect::<Result<Option<Vec<_>>>>()? else {
-            return Ok(None);
-        };
-        let begun = stream::iter(begun).flatten();
-        if later.is_empty() {
-            return Ok(Some(begun.boxed()));
+    /// The places of the members that conditions leave, in the order in which they run, and whether their rows come in the order wanted.
+    pub(super) fn places(&self, constants: &Constants) -> (Vec<usize>, bool) {
+        let partitions = self.partitions.as_ref();
+        let left = partitions.and_then(|partitions| partitions.left(self.members.first()?, constants));
+        let mut places = left.unwrap_or_else(|| (0..self.members.len()).collect());
+        let follow = partitions.is_some_and(|partitions| partitions.places.follow_one_another(&places));
+        let turn = self.turn.filter(|_| follow);
+        if turn == Some(Turn::Descending) {
+            places.reverse();
         }
-        let (members, ctx, constants) = (Arc::clone(&self.members), ctx.clone(), constants.clone());
-        let run = move |place: usize| {
-            let rows = members[place].run_within(&ctx, &constants);
-            let rows = rows.and_then(|rows| {
-                rows.ok_or_else(|| Error::internal("a partition that is read as no other is"))
-            });
-            rows.unwrap_or_else(|error| stream::once(async { Err(error) }).boxed())
-        };
-        let later = stream::iter(later.to_vec()).flat_map(run);
-        Ok(Some(begun.chain(later).boxed()))
+        (places, turn.is_some())
     }
 
     /// They as batches: the rows of its own schema, totals as they are.
@@ -178,6 +173,59 @@ impl Append {
             }
         };
         rows.rows.map(batch).boxed()
+    }
+}
+
+/// Chains of which some run, and what they are counted in.
+struct Members<'a> {
+    chains: &'a Arc<[ShortPlan]>,
+    figures: Option<&'a Arc<StepFigures>>,
+}
+
+impl Members<'_> {
+    /// The rows of those at these places, one behind the other; `None`: one is not short.
+    fn all(
+        &self,
+        places: &[usize],
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<RowsStream>> {
+        let run = |place: &usize| {
+            let figures = self.figures.map(|figures| figures.member(*place));
+            self.chains[*place].run_within(ctx, constants, figures.as_ref())
+        };
+        let rows = places.iter().map(run).collect::<Result<Option<Vec<_>>>>()?;
+        Ok(rows.map(|rows| stream::iter(rows).flatten().boxed()))
+    }
+
+    /// The same, those behind the first when they are asked for; all of them are short if that is.
+    fn first(
+        &self,
+        places: &[usize],
+        ctx: &StatementContext,
+        constants: &Constants,
+    ) -> Result<Option<RowsStream>> {
+        let (first, later) = places.split_at(places.len().min(1));
+        let Some(first) = self.all(first, ctx, constants)? else {
+            return Ok(None);
+        };
+        if later.is_empty() {
+            return Ok(Some(first));
+        }
+        let (chains, figures) = (Arc::clone(self.chains), self.figures.cloned());
+        let (ctx, constants) = (ctx.clone(), constants.clone());
+        let run = move |place: usize| {
+            let members = Members {
+                chains: &chains,
+                figures: figures.as_ref(),
+            };
+            let no_other = || Error::internal("a partition that is read as no other is");
+            let rows = members.all(&[place], &ctx, &constants);
+            let rows = rows.and_then(|rows| rows.ok_or_else(no_other));
+            rows.unwrap_or_else(|error| stream::once(async { Err(error) }).boxed())
+        };
+        let later = stream::iter(later.to_vec()).flat_map(run);
+        Ok(Some(first.chain(later).boxed()))
     }
 }
 

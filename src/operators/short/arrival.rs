@@ -48,6 +48,12 @@ impl ShortPlan {
         }
     }
 
+    /// Whether the one row that comes first, or the number of rows, is all that is read.
+    pub(super) fn is_end(&self, access: &Access<'_>, arrival: Arrival) -> bool {
+        let is_row_count = self.ends.as_ref().is_some_and(Ends::is_row_count);
+        is_row_count || arrival.is_extreme && access.is_exact()
+    }
+
     /// Has the rows come in the order of as many of the sort's first keys as the path can; answers how many. None, unless few
     /// rows are wanted.
     fn serve_first(&self, access: &mut Access<'_>) -> usize {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::SchemaRef;
 
+use super::append::Append;
 use super::read::{Access, TableRead};
 use super::step::{Source, Step};
 use super::top_rows::SortKey;
@@ -16,7 +17,7 @@ use crate::logical::expr_text::{Names, expr_text, order_text};
 use crate::logical::placeholder::Constants;
 use crate::operators::computed::Computed;
 use crate::operators::lookup::LookupStory;
-use crate::plan::AccessPath;
+use crate::plan::{AccessClass, AccessPath};
 use crate::system::StatementContext;
 use crate::tree::{Expr, Transformed, TreeNode};
 
@@ -100,6 +101,8 @@ pub enum ShortSource {
     },
     /// The first row of each of these, and the number of rows.
     Ends(Vec<ShortSource>),
+    /// What these give, one behind the other, with their places among all members of the append.
+    Append(Vec<(usize, ShortStory)>),
     /// A table.
     Table {
         /// How it is reached.
@@ -114,51 +117,38 @@ pub enum ShortSource {
 impl ShortPlan {
     /// What would run with these constants; `None` when it would not be this. Errors: as `run`.
     pub fn story(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<ShortStory>> {
-        if !self.is_told() {
-            return Ok(None);
-        }
-        let (mut filters, mut arrival) = (Vec::new(), Arrival::default());
-        let names = match self.steps.iter().any(|step| matches!(step, Step::Lookup(_))) {
+        let joins = self.steps.iter().any(|step| matches!(step, Step::Lookup(_)));
+        let names = match joins || matches!(self.source, Source::Append(_)) {
             true => Names::Qualified,
             false => Names::Bare,
         };
-        let mut limit = None;
-        let source = match &self.source {
-            Source::OneRow => ShortSource::OneRow,
-            Source::Rows(_) => ShortSource::Rows,
-            Source::Catalog(_) | Source::Append(_) | Source::Recursion(_) | Source::Work(_) => {
-                return Ok(None);
-            }
-            Source::Table(table) => {
-                let Some(mut access) = self.access(table, ctx, constants)? else {
-                    return Ok(None);
-                };
-                arrival = self.arrival(&mut access);
-                let outputs = Outputs::new(constants, names);
-                filters = access
-                    .unchecked()
-                    .map(|condition| outputs.text_of_table(condition.written()))
-                    .collect();
-                if access.is_exact() {
-                    limit = match arrival.is_extreme {
-                        true => Some(1),
-                        false => rows_wanted(&self.steps, arrival.is_ordered, constants)?,
-                    };
-                }
-                let ends = self.ends_access(table, ctx, constants);
-                let count = self.counts_rows(ends.is_some()).then(|| ShortSource::RowCount {
-                    table: table.table(),
-                    alias: Arc::clone(table.alias()),
-                });
-                match (ends, count) {
-                    (None, None) => table_source(table, access),
-                    (None, Some(count)) => count,
-                    (Some(ends), count) => {
-                        let ends = ends.into_iter().map(|end| table_source(table, end));
-                        ShortSource::Ends(ends.chain(count).collect())
-                    }
-                }
-            }
+        match self.is_told() {
+            true => self.story_with(ctx, constants, names),
+            false => Ok(None),
+        }
+    }
+
+    fn story_with(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        names: Names,
+    ) -> Result<Option<ShortStory>> {
+        let mut arrival = Arrival::default();
+        let begun = match &self.source {
+            Source::OneRow => Some(Begun::with(ShortSource::OneRow)),
+            Source::Rows(_) => Some(Begun::with(ShortSource::Rows)),
+            Source::Catalog(_) | Source::Recursion(_) | Source::Work(_) => None,
+            Source::Append(append) => append_story(append, ctx, (constants, names), &mut arrival)?,
+            Source::Table(table) => self.table_story(table, ctx, (constants, names), &mut arrival)?,
+        };
+        let Some(Begun {
+            source,
+            filters,
+            limit,
+        }) = begun
+        else {
+            return Ok(None);
         };
         let mut story = ShortStory {
             nodes: Vec::new(),
@@ -169,12 +159,12 @@ impl ShortPlan {
             is_grouped: arrival.is_grouped,
             presorted: arrival.first_ordered,
         };
-        let mut outputs = Outputs::new(constants, names);
+        let mut outputs = Outputs::of(&self.source, constants, names);
         if arrival.is_extreme {
             let (skip, fetch) = (None, None);
             story.add(&Step::Limit { skip, fetch }, &mut outputs);
         }
-        for step in &self.steps {
+        for step in self.running_steps(arrival) {
             if !(arrival.is_ordered && matches!(step, Step::Sort(_))) {
                 story.add(step, &mut outputs);
             }
@@ -182,9 +172,109 @@ impl ShortPlan {
         story.nodes.reverse();
         Ok(Some(story))
     }
+
+    /// How its table is read; `None`: it would not be this.
+    fn table_story(
+        &self,
+        table: &TableRead,
+        ctx: &StatementContext,
+        (constants, names): (&Constants, Names),
+        arrival: &mut Arrival,
+    ) -> Result<Option<Begun>> {
+        let Some(mut access) = self.access(table, ctx, constants)? else {
+            return Ok(None);
+        };
+        *arrival = self.arrival(&mut access);
+        let ends = self.ends_access(table, ctx, constants);
+        if self.reads_ends_only && ends.is_none() && !self.is_end(&access, *arrival) {
+            return Ok(None);
+        }
+        let outputs = Outputs::new(constants, names);
+        let filters = access
+            .unchecked()
+            .map(|condition| outputs.text_of_table(condition.written()))
+            .collect();
+        let limit = match arrival.is_extreme {
+            _ if !access.is_exact() => None,
+            true => Some(1),
+            false => rows_wanted(&self.steps, arrival.is_ordered, constants)?,
+        };
+        let count = self.counts_rows(ends.is_some()).then(|| ShortSource::RowCount {
+            table: table.table(),
+            alias: Arc::clone(table.alias()),
+        });
+        let source = match (ends, count) {
+            (None, None) => table_source(table, access),
+            (None, Some(count)) => count,
+            (Some(ends), count) => {
+                let ends = ends.into_iter().map(|end| table_source(table, end));
+                ShortSource::Ends(ends.chain(count).collect())
+            }
+        };
+        Ok(Some(Begun {
+            source,
+            filters,
+            limit,
+        }))
+    }
+}
+
+/// Where a chain begins.
+struct Begun {
+    source: ShortSource,
+    /// See [`ShortStory::filters`].
+    filters: Vec<String>,
+    limit: Option<usize>,
+}
+
+impl Begun {
+    fn with(source: ShortSource) -> Begun {
+        Begun {
+            source,
+            filters: Vec::new(),
+            limit: None,
+        }
+    }
+}
+
+/// Which members of it run, and how their rows come; `None`: one would not be this.
+fn append_story(
+    append: &Append,
+    ctx: &StatementContext,
+    (constants, names): (&Constants, Names),
+    arrival: &mut Arrival,
+) -> Result<Option<Begun>> {
+    let (places, is_ordered) = append.places(constants);
+    let told = |chains: &[ShortPlan]| {
+        let told = places.iter().map(|place| {
+            let story = chains[*place].story_with(ctx, constants, names)?;
+            Ok(story.map(|story| (*place, story)))
+        });
+        told.collect::<Result<Option<Vec<_>>>>()
+    };
+    if let Some(totals) = append.totals()
+        && let Some(told) = told(totals)?
+    {
+        arrival.are_totals = true;
+        return Ok(Some(Begun::with(ShortSource::Append(told))));
+    }
+    arrival.is_ordered = is_ordered;
+    let told = told(append.members())?;
+    Ok(told.map(|mut told| {
+        told.retain(|(_, story)| !story.is_empty());
+        Begun::with(ShortSource::Append(told))
+    }))
 }
 
 impl ShortStory {
+    /// Whether it is known to give no rows.
+    fn is_empty(&self) -> bool {
+        match &self.source {
+            ShortSource::Table { path, .. } => path.class == AccessClass::Empty,
+            _ => false,
+        }
+    }
+
     /// Adds the next running step: as a node, or to the one below it.
     fn add(&mut self, step: &Step, outputs: &mut Outputs<'_>) {
         let last = self.nodes.last().map_or(self.source_step, |node| node.step);
@@ -292,6 +382,28 @@ impl<'a> Outputs<'a> {
             names,
             expressions: HashMap::new(),
         }
+    }
+
+    /// What the columns of a source are computed of: those of an append of what its first member computes.
+    fn of(source: &Source, constants: &'a Constants, names: Names) -> Outputs<'a> {
+        let mut outputs = Outputs::new(constants, names);
+        let Source::Append(append) = source else {
+            return outputs;
+        };
+        let Some(first) = append.members().first() else {
+            return outputs;
+        };
+        let mut own = Outputs::of(&first.source, constants, names);
+        for step in &first.steps {
+            if let Step::Project { columns, schema } = step {
+                let written = || columns.iter().map(Computed::written);
+                let computed = written().map(|expr| own.resolve(expr)).collect::<Vec<_>>();
+                let shown = append.schema().fields().iter().map(|field| field.name().clone());
+                outputs.expressions = shown.zip(computed).collect();
+                own.become_those(schema, written());
+            }
+        }
+        outputs
     }
 
     fn become_those<'e>(&mut self, schema: &SchemaRef, written: impl Iterator<Item = &'e Expr>) {

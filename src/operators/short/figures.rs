@@ -15,6 +15,8 @@ pub struct StepFigures {
     steps: Mutex<Vec<StepCount>>,
     /// Those of lookups, by their steps.
     lookups: Mutex<BTreeMap<usize, Arc<LookupFigures>>>,
+    /// Those of the chains that an append runs, by their places in it.
+    members: Mutex<BTreeMap<usize, Arc<StepFigures>>>,
 }
 
 /// What one step did by itself.
@@ -32,6 +34,7 @@ impl Default for StepFigures {
             source: Arc::new(ScanMetrics::timed()),
             steps: Mutex::default(),
             lookups: Mutex::default(),
+            members: Mutex::default(),
         }
     }
 }
@@ -52,6 +55,12 @@ impl StepFigures {
     pub fn lookup(&self, step: usize) -> Arc<LookupFigures> {
         let mut lookups = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(lookups.entry(step).or_default())
+    }
+
+    /// What a chain that an append runs is counted in.
+    pub fn member(&self, place: usize) -> Arc<StepFigures> {
+        let mut members = self.members.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(members.entry(place).or_default())
     }
 
     /// What came out of a step, and of all below it; `None` when the run had no such step.

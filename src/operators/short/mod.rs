@@ -217,10 +217,15 @@ impl ShortPlan {
     }
 
     /// Runs it as a part of another chain, which it does as [`ShortPlan::streams`] says; `None`: with these constants it is not short.
-    fn run_within(&self, ctx: &StatementContext, constants: &Constants) -> Result<Option<RowsStream>> {
+    fn run_within(
+        &self,
+        ctx: &StatementContext,
+        constants: &Constants,
+        figures: Option<&Arc<StepFigures>>,
+    ) -> Result<Option<RowsStream>> {
         let collects = || Error::internal("a part of a short statement that collects");
         let long = || -> Long { Box::pin(async move { Err(collects()) }) };
-        self.run(ctx, constants, None, long)
+        self.run(ctx, constants, figures, long)
     }
 
     /// Whether it reads a table, or nothing, and puts rows in order at most: its form bounds what it takes.
@@ -246,10 +251,12 @@ impl ShortPlan {
                     | Step::Numbered { .. }
             )
         };
-        !matches!(
-            self.source,
-            Source::Catalog(_) | Source::Append(_) | Source::Recursion(_) | Source::Work(_)
-        ) && self.steps.iter().all(is_told)
+        let is_source_told = match &self.source {
+            Source::Catalog(_) | Source::Recursion(_) | Source::Work(_) => false,
+            Source::Append(append) => append.members().iter().all(ShortPlan::is_told),
+            Source::OneRow | Source::Rows(_) | Source::Table(_) => true,
+        };
+        is_source_told && self.steps.iter().all(is_told)
     }
 
     /// Runs it with these constants; `None` when with them it is not short. `figures`: what reading and each step are
@@ -272,7 +279,7 @@ impl ShortPlan {
             Source::Table(table) => return self.run_table(table, ctx, constants, figures, long),
             Source::Catalog(relation) => relation.batches(constants)?,
             Source::Append(append) => {
-                let Some(rows) = append.rows(ctx, constants)? else {
+                let Some(rows) = append.rows(ctx, constants, figures)? else {
                     return Ok(None);
                 };
                 arrival.is_ordered = rows.is_ordered;
@@ -312,9 +319,7 @@ impl ShortPlan {
         };
         let ends = self.ends_access(table, ctx, constants);
         let arrival = self.arrival(&mut access);
-        let is_end = arrival.is_extreme && access.is_exact();
-        let is_count = self.ends.as_ref().is_some_and(Ends::is_row_count);
-        if self.reads_ends_only && !(ends.is_some() || is_end || is_count) {
+        if self.reads_ends_only && ends.is_none() && !self.is_end(&access, arrival) {
             return Ok(None);
         }
         let is_ordered = arrival.is_ordered;

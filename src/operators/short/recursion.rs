@@ -56,7 +56,7 @@ impl Recursion {
         ctx: &StatementContext,
         constants: &Constants,
     ) -> Result<Option<BoxStream<'static, Result<RecordBatch>>>> {
-        let Some(rows) = self.start.run_within(ctx, constants)? else {
+        let Some(rows) = self.start.run_within(ctx, constants, None)? else {
             return Ok(None);
         };
         let turns = Turns {

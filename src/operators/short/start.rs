@@ -21,6 +21,20 @@ use crate::system::StatementContext;
 use crate::system::statement_memory::HeldBytes;
 
 impl ShortPlan {
+    /// The steps that run, but for a sort that has nothing to do.
+    pub(super) fn running_steps(&self, arrival: Arrival) -> &[Step] {
+        &self.steps[self.first_running(arrival)..]
+    }
+
+    /// The place of the first step that runs: rows that are totals have passed those before the aggregates.
+    fn first_running(&self, arrival: Arrival) -> usize {
+        let totals = |step: &Step| matches!(step, Step::Totals { .. });
+        match arrival.are_totals {
+            true => self.steps.iter().position(totals).unwrap_or(0),
+            false => 0,
+        }
+    }
+
     /// The steps with their constants. Errors: 42P02, 2201W, 2201X.
     pub(super) fn start(
         &self,
@@ -31,11 +45,7 @@ impl ShortPlan {
     ) -> Result<Vec<RunningStep>> {
         let keeps_lookups = self.keeps_lookups(arrival);
         let mut running = Vec::with_capacity(self.steps.len());
-        let totals = |step: &Step| matches!(step, Step::Totals { .. });
-        let first = match arrival.are_totals {
-            true => self.steps.iter().position(totals).unwrap_or(0),
-            false => 0,
-        };
+        let first = self.first_running(arrival);
         for (at, step) in self.steps.iter().enumerate().skip(first) {
             running.push(match step {
                 Step::Totals { totals, schema } if arrival.are_totals && at == first => {
@@ -106,7 +116,7 @@ pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Consta
             let bind = |keys: &[Computed]| keys.iter().map(|key| key.bind(constants)).collect::<Result<_>>();
             let keys = (bind(other_keys)?, bind(keys)?);
             let (rows, memory) = (
-                others.run_within(ctx, constants)?,
+                others.run_within(ctx, constants, None)?,
                 HeldBytes::new(Arc::clone(&ctx.memory)),
             );
             RunningStep::Beside(Box::new(RunningBeside::new(rows, keys, types, *stays, memory)?))
