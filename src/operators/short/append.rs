@@ -84,6 +84,13 @@ impl Append {
         self.turn = self.turn_of(order);
     }
 
+    /// Has each member, the last of whose steps is the limit of all, give what OFFSET leaves out of all. `None`: a member is in use.
+    pub(super) fn give_skipped(&mut self) -> Option<()> {
+        let members = Arc::get_mut(&mut self.members)?;
+        members.iter_mut().for_each(ShortPlan::give_skipped);
+        Some(())
+    }
+
     /// Is told that nothing but the totals of its members is asked of it.
     pub(super) fn ask_totals(&mut self, totals: Vec<ShortPlan>) {
         self.totals = Some(totals.into());

@@ -513,12 +513,17 @@ fn answer(mut chain: ShortPlan, join: &DependentJoin) -> Option<ShortPlan> {
 }
 
 fn read_limit(limit: &Limit) -> Option<ShortPlan> {
-    let mut chain = match first_of_parts(limit) {
-        Some(parts) => read(&parts)?,
-        None => read(&limit.input)?,
-    };
+    let parts = first_of_parts(limit);
+    let mut chain = read(parts.as_ref().unwrap_or(&limit.input))?;
+    if let (Source::Append(append), Some(_)) = (&mut chain.source, parts) {
+        append.give_skipped()?;
+    }
     let count = |count: &Option<Box<Expr>>| count.as_deref().cloned();
     let (skip, fetch) = (count(&limit.skip), count(&limit.fetch));
-    chain.steps.push(Step::Limit { skip, fetch });
+    chain.steps.push(Step::Limit {
+        skip,
+        fetch,
+        gives_skipped: false,
+    });
     Some(chain)
 }

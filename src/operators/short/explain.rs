@@ -161,8 +161,12 @@ impl ShortPlan {
         };
         let mut outputs = Outputs::of(&self.source, constants, names);
         if arrival.is_extreme {
-            let (skip, fetch) = (None, None);
-            story.add(&Step::Limit { skip, fetch }, &mut outputs);
+            let first = Step::Limit {
+                skip: None,
+                fetch: None,
+                gives_skipped: false,
+            };
+            story.add(&first, &mut outputs);
         }
         for step in self.running_steps(arrival) {
             if !(arrival.is_ordered && matches!(step, Step::Sort(_))) {

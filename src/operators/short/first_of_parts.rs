@@ -1,5 +1,6 @@
 //! `first_of_parts`: the first rows of a union in some order are made of the first of each of its parts, which a key may give it as they are. So
-//! with the partitions of a table. What the rewriter's rule `union_sorts` does to plans that are rewritten.
+//! with the partitions of a table. What the rewriter's rule `union_sorts` does to plans that are rewritten. A part has OFFSET and LIMIT of the
+//! whole, and leaves nothing out for OFFSET (`Append::give_skipped`).
 
 use std::sync::Arc;
 
@@ -9,15 +10,13 @@ use crate::tree::{Limit, OrderKey, Plan, Projection, RowCount, Sort, SubqueryAli
 
 /// What a limit is over, if that is a sorted union, with the parts limited, too; `None`: it is something else.
 pub(super) fn first_of_parts(limit: &Limit) -> Option<Plan> {
-    let is_few = match limit.fetch_count() {
-        RowCount::Known(rows) => rows <= FIRST_ROWS_MAX,
-        RowCount::None => false,
-        RowCount::Open => true,
+    let is_few = match (limit.fetch_count(), limit.skip_count()) {
+        (RowCount::None, _) => false,
+        (RowCount::Known(fetch), RowCount::Known(skip)) => fetch.saturating_add(skip) <= FIRST_ROWS_MAX,
+        (RowCount::Known(rows), _) | (_, RowCount::Known(rows)) => rows <= FIRST_ROWS_MAX,
+        (RowCount::Open, _) => true,
     };
-    if !is_few || limit.skip.is_some() {
-        return None;
-    }
-    sorted(&limit.input, limit)
+    is_few.then(|| sorted(&limit.input, limit))?
 }
 
 /// The plan down to the sort, and that over limited parts.
@@ -79,7 +78,7 @@ fn limited(union: &Union, asked: &Asked, (sort, limit): (&Sort, &Limit)) -> Opti
             fetch: None,
         });
         Arc::new(Plan::Limit(Limit {
-            skip: None,
+            skip: limit.skip.clone(),
             fetch: limit.fetch.clone(),
             input: Arc::new(sorted),
         }))

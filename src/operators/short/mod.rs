@@ -179,6 +179,13 @@ impl ShortPlan {
         })
     }
 
+    /// Has its last step, a limit, give what OFFSET leaves out.
+    fn give_skipped(&mut self) {
+        if let Some(Step::Limit { gives_skipped, .. }) = self.steps.last_mut() {
+            *gives_skipped = true;
+        }
+    }
+
     /// The table that it reads, if it is one.
     fn table(&self) -> Option<&TableRead> {
         match &self.source {
@@ -510,7 +517,12 @@ impl ShortPlan {
     /// Rows that its only limit leaves out. Errors: 2201W, 2201X.
     fn rows_skipped(&self, constants: &Constants) -> Result<usize> {
         for step in &self.steps {
-            if let Step::Limit { skip, fetch } = step {
+            if let Step::Limit {
+                skip,
+                fetch,
+                gives_skipped: false,
+            } = step
+            {
                 return limit_counts(skip.as_ref(), fetch.as_ref(), constants).map(|(skip, _)| skip);
             }
         }

@@ -16,7 +16,7 @@ pub(super) fn rows_wanted(steps: &[Step], is_ordered: bool, constants: &Constant
         match step {
             Step::Project { .. } => {}
             Step::Sort(_) if is_ordered => {}
-            Step::Limit { skip, fetch } => {
+            Step::Limit { skip, fetch, .. } => {
                 let (skip, fetch) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
                 return Ok(fetch.map(|fetch| fetch.saturating_add(skip)));
             }

@@ -134,9 +134,19 @@ pub(super) fn start_step(step: &Step, ctx: &StatementContext, constants: &Consta
             RunningStep::Numbered(RunningNumbered::new(rows, *part_keys, field))
         }
         Step::LockRows(locks) => RunningStep::LockRows(locks.start(ctx, constants, None)),
-        Step::Limit { skip, fetch } => {
+        Step::Limit {
+            skip,
+            fetch,
+            gives_skipped,
+        } => {
             let (skip, left) = limit_counts(skip.as_ref(), fetch.as_ref(), constants)?;
-            RunningStep::Limit { skip, left }
+            match gives_skipped {
+                true => RunningStep::Limit {
+                    skip: 0,
+                    left: left.map(|left| left.saturating_add(skip)),
+                },
+                false => RunningStep::Limit { skip, left },
+            }
         }
         Step::Groups { keys, totals, schema } => {
             RunningStep::Groups(RunningGroups::new(keys, totals, schema, constants, false)?)

@@ -90,6 +90,8 @@ pub(super) enum Step {
     Limit {
         skip: Option<Expr>,
         fetch: Option<Expr>,
+        /// Rows that OFFSET leaves out are given, too: they are left out of the rows of several chains together.
+        gives_skipped: bool,
     },
     /// A row a group of rows with the same keys: the keys, then aggregates over the group.
     Groups {

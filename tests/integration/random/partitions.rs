@@ -311,7 +311,7 @@ impl Partitions<'_> {
                 )
             }
             0 | 1 => format!("INSERT INTO part VALUES {} RETURNING tableoid::regclass, *", self.rows(4)),
-            2 => format!("INSERT INTO {} (id, k, t, d, v) VALUES {} RETURNING id, g", self.leaf(), self.rows(2)),
+            2 => format!("INSERT INTO {} (id, k, t, d, v) VALUES {} RETURNING id, g", self.leaf(), self.rows(1)),
             3 if self.has_key => {
                 let id = self.random.random_range(1..40);
                 let row = self.row(id);
