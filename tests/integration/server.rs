@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-use keyspan::{Server, ServerOptions, StoreKind};
+use keyspan::{Server, ServerOptions, StoreKind, check_data_dir};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio_postgres::NoTls;
@@ -72,6 +72,15 @@ impl TestServer {
     pub(crate) async fn stop(self) -> TempDir {
         self.server.shutdown().await.expect("the server ends cleanly");
         self.data_dir
+    }
+
+    /// Ends it, and finds that nothing in its folder contradicts anything else, which it gives back. `what`: what was done to it.
+    pub(crate) async fn stop_sound(self, what: &str) -> TempDir {
+        let folder = self.stop().await;
+        let checked = check_data_dir(&folder.path().join("data"), &mut |_| {}).await;
+        let report = checked.expect("the folder can be read");
+        assert!(report.is_sound(), "{what}: {report}");
+        folder
     }
 }
 

@@ -5,8 +5,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use super::{number, run};
-use crate::client::{Protocol, TextClient};
+use super::{answer_of, number, run};
 use crate::postgresql::Database;
 use crate::server::TestServer;
 
@@ -100,12 +99,6 @@ impl Joins {
     }
 }
 
-/// The rows of a statement, or the SQLSTATE that it failed with.
-async fn answer(client: &mut TextClient, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
-    let reply = client.run(sql, Protocol::Simple).await;
-    reply.map(|reply| reply.rows).map_err(|error| error.sqlstate)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn random_joins_of_many_rows_agree() {
     let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
@@ -122,17 +115,17 @@ async fn random_joins_of_many_rows_agree() {
     for at in 0..count {
         let seed = seed * 1_000_000 + at;
         let sql = Joins(StdRng::seed_from_u64(seed)).statement();
-        let found = answer(&mut ours, &sql).await;
+        let found = answer_of(&mut ours, &sql).await;
         assert!(found.is_ok(), "seed {seed}: {sql}\n{found:?}");
         // What reads a whole table is refused there.
-        let without = answer(&mut bound, &sql).await;
+        let without = answer_of(&mut bound, &sql).await;
         if without.is_ok() {
             assert_eq!(found, without, "seed {seed}: {sql}");
         }
         if let Some(theirs) = &mut theirs {
             assert_eq!(
                 found,
-                answer(theirs, &sql).await,
+                answer_of(theirs, &sql).await,
                 "seed {seed}, beside PostgreSQL: {sql}"
             );
         }

@@ -1,13 +1,12 @@
 //! Random partitioned tables, and random reads of and writes to them and their partitions, some of which come and go. Each statement must give
 //! PostgreSQL's rows, or fail as there.
 
-use keyspan::check_data_dir;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use super::{number, run};
-use crate::client::{Protocol, TextClient};
+use super::{Answer, answer_of, number, run};
+use crate::client::TextClient;
 use crate::postgresql::Database;
 use crate::server::TestServer;
 
@@ -371,21 +370,15 @@ impl Partitions<'_> {
     }
 }
 
-/// The rows, or the SQLSTATE that the statement failed with.
-async fn answer(client: &mut TextClient, sql: &str) -> Result<Vec<Vec<Option<String>>>, String> {
-    match client.run(sql, Protocol::Simple).await {
-        Ok(reply) => {
-            let mut rows = reply.rows;
-            if !sql.contains("ORDER BY") {
-                rows.sort();
-            }
-            Ok(rows)
-        }
-        Err(error) => {
-            assert_ne!(error.sqlstate, "XX000", "{sql}\n{error}");
-            Err(error.sqlstate)
-        }
+/// The rows of a statement, sorted unless their order counts, or its SQLSTATE.
+async fn answer(client: &mut TextClient, sql: &str) -> Answer {
+    let mut answer = answer_of(client, sql).await;
+    if let Ok(rows) = &mut answer
+        && !sql.contains("ORDER BY")
+    {
+        rows.sort();
     }
+    answer
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -431,9 +424,5 @@ async fn random_partitions_agree() {
         }
     }
     database.drop().await;
-    let folder = server.stop().await;
-    let report = check_data_dir(&folder.path().join("data"), &mut |_| {})
-        .await
-        .unwrap();
-    assert!(report.is_sound(), "{report}");
+    server.stop_sound("random statements").await;
 }

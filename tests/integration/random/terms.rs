@@ -1,13 +1,11 @@
 //! Random conditions on arrays, jsonb documents, texts and their words, with inverted indexes over all of them, among random writes. Each
 //! statement must give PostgreSQL's rows.
 
-use keyspan::check_data_dir;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 
-use super::{number, run};
-use crate::client::{Protocol, TextClient};
+use super::{answer_of, number, run};
 use crate::postgresql::Database;
 use crate::server::TestServer;
 
@@ -286,17 +284,6 @@ impl Terms {
     }
 }
 
-/// The rows, or nothing where the statement fails.
-async fn answer(client: &mut TextClient, sql: &str) -> Option<Vec<Vec<Option<String>>>> {
-    match client.run(sql, Protocol::Simple).await {
-        Ok(reply) => Some(reply.rows),
-        Err(error) => {
-            assert_ne!(error.sqlstate, "XX000", "{sql}\n{error}");
-            None
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn random_conditions_on_terms_agree() {
     let seed = number("KEYSPAN_RANDOM_SEED").unwrap_or(1);
@@ -316,20 +303,19 @@ async fn random_conditions_on_terms_agree() {
         if at % BETWEEN_TABLES == 0 {
             for statement in terms.tables() {
                 let (own, other) = (
-                    answer(&mut ours, &statement).await,
-                    answer(&mut theirs, &statement).await,
+                    answer_of(&mut ours, &statement).await.ok(),
+                    answer_of(&mut theirs, &statement).await.ok(),
                 );
                 assert_eq!(own.is_some(), other.is_some(), "seed {seed}: {statement}");
             }
         }
         let sql = terms.statement();
-        let (own, other) = (answer(&mut ours, &sql).await, answer(&mut theirs, &sql).await);
+        let (own, other) = (
+            answer_of(&mut ours, &sql).await.ok(),
+            answer_of(&mut theirs, &sql).await.ok(),
+        );
         assert_eq!(own, other, "seed {seed}, beside PostgreSQL: {sql}");
     }
     database.drop().await;
-    let folder = server.stop().await;
-    let report = check_data_dir(&folder.path().join("data"), &mut |_| {})
-        .await
-        .unwrap();
-    assert!(report.is_sound(), "{report}");
+    server.stop_sound("random statements").await;
 }
