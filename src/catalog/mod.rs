@@ -427,6 +427,17 @@ impl Catalog {
         })
     }
 
+    /// The foreign keys that refer to rows of a table, with their tables: to itself, or to a table that it is a partition of.
+    pub fn references_to_rows_of(&self, table: &TableDef) -> Vec<(&Arc<TableDef>, &ForeignKey)> {
+        let mut found: Vec<_> = self.references_to(table.oid).collect();
+        let mut above = self.parent_of(table);
+        while let Some(table) = above {
+            found.extend(self.references_to(table.oid));
+            above = self.parent_of(table);
+        }
+        found
+    }
+
     /// The partitions of the table with this oid, in the order of their bounds.
     pub fn partitions_of(&self, oid: u32) -> impl Iterator<Item = &Arc<TableDef>> {
         let partitions = self.relations.partitions();

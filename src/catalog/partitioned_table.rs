@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::TableDef;
 use super::partition::{ABOVE_ALL, PartitionBound, ToldBound, edge_key, partition_key};
+use crate::codec::row::ColumnId;
 use crate::types::SqlType;
 
 impl TableDef {
@@ -44,6 +45,13 @@ impl TableDef {
         Some((of.parent, place))
     }
 
+    /// The column of a table below it that is this one of it: they have the same name.
+    pub fn column_below(&self, id: ColumnId, below: &TableDef) -> Option<ColumnId> {
+        let own = &self.columns[self.column_index_by_id(id)?];
+        let at = below.column_index(&own.name)?;
+        Some(below.columns[at].id)
+    }
+
     /// The table as it is read as a partition of `parent`, which has these partitions: what is told of its rows is told of those of tables below
     /// it, too, `leaf` among them.
     pub fn told_of(
@@ -53,11 +61,8 @@ impl TableDef {
         leaf: &TableDef,
     ) -> Option<ToldBound> {
         let of = self.partition.as_ref()?;
-        let names = parent.partition_positions();
-        let columns = names.iter().map(|at| {
-            let own = leaf.column_index(&parent.columns[*at].name)?;
-            Some(leaf.columns[own].id)
-        });
+        let columns = parent.partitioning.iter().flat_map(|by| &by.columns);
+        let columns = columns.map(|id| parent.column_below(*id, leaf));
         let others = partitions.iter().filter(|other| other.oid != self.oid);
         let others = others.filter_map(|other| Some(other.partition.as_ref()?.bound.clone()));
         Some(ToldBound {

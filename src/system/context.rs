@@ -152,9 +152,12 @@ impl StatementContext {
         self.catalog.table_by_oid(oid)
     }
 
-    /// The foreign keys that refer to the table with this oid, with the tables that have rows. Asked likewise.
-    pub fn references_to(&self, oid: u32) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
-        let keys = self.catalog.references_to(oid);
+    /// The foreign keys that refer to rows of a table (`Catalog::references_to_rows_of`), with the tables that have rows. Asked likewise.
+    pub fn references_to_rows_of(
+        &self,
+        table: &TableDef,
+    ) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
+        let keys = self.catalog.references_to_rows_of(table).into_iter();
         keys.filter(|(table, _)| table.partitioning.is_none())
     }
 

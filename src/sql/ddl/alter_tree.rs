@@ -51,7 +51,7 @@ async fn run(ctx: &StatementContext, alter: &AlterTable, is_inherited: bool) -> 
                 concurrently,
                 finalizes,
             }) => {
-                attach::detach(ctx, &table, partition, (*concurrently, *finalizes))?;
+                attach::detach(ctx, &table, partition, (*concurrently, *finalizes)).await?;
                 return Ok(altered_kind(alter).tag().to_string());
             }
             _ => {}

@@ -59,8 +59,8 @@ pub(super) async fn attach(
     Ok((attached, owed))
 }
 
-/// DETACH PARTITION. Errors: 42P01 for a table that is no partition of this one.
-pub(super) fn detach(
+/// DETACH PARTITION. Errors: 42P01 for a table that is no partition of this one, 23503 for one to whose rows others refer.
+pub(super) async fn detach(
     ctx: &StatementContext,
     parent: &TableDef,
     name: &ObjectName,
@@ -97,6 +97,32 @@ pub(super) fn detach(
     changed.partition = None;
     writer.put_table(changed)?;
     writer.put_table(parent.clone())?;
+    check_unreferred(ctx, parent, &child.name).await
+}
+
+/// That no rows refer to those of a partition that was removed. Errors: 23503.
+async fn check_unreferred(ctx: &StatementContext, parent: &TableDef, removed: &str) -> Result<()> {
+    let now = ctx.clone().seeing_definitions().await?;
+    for (by, key) in now.references_to_rows_of(parent) {
+        verification::shut_writers_out(ctx, by).await?;
+        let checked = dml::verify_foreign_key(&now, by, key).await;
+        checked.map_err(|error| match error {
+            Error::ForeignKeyViolation { detail, .. } => {
+                let found = detail.split(" is not present").next().unwrap_or_default();
+                Error::ForeignKeyViolation {
+                    schema: by.schema.clone(),
+                    table: by.name.clone(),
+                    constraint: key.name.clone(),
+                    message: format!(
+                        "removing partition \"{removed}\" violates foreign key constraint \"{}\"",
+                        key.name
+                    ),
+                    detail: format!("{found} is still referenced from table \"{}\".", by.name),
+                }
+            }
+            other => other,
+        })?;
+    }
     Ok(())
 }
 

@@ -311,9 +311,15 @@ fn release(
 /// The foreign keys of tables that stay and that refer to tables among those with these oids.
 pub(super) fn referring_to<'a>(catalog: &'a Catalog, gone: &[u32]) -> Vec<Reference<'a>> {
     let mut found = Vec::new();
-    for oid in gone {
-        let users = catalog.references_to(*oid);
-        found.extend(users.filter(|(by, _)| !gone.contains(&by.oid)));
+    for table in gone.iter().filter_map(|oid| catalog.table_by_oid(*oid)) {
+        for (by, key) in catalog.references_to_rows_of(table) {
+            let is_known = found
+                .iter()
+                .any(|(_, known): &Reference<'_>| known.oid == key.oid);
+            if !is_known && !gone.contains(&by.oid) {
+                found.push((by, key));
+            }
+        }
     }
     found
 }
@@ -350,13 +356,6 @@ fn referenced_table(ctx: &StatementContext, table: &TableDef, name: &ast::Object
     }
     match relation(ctx, name, Access::Name)? {
         Object::Table(known) if known.oid == table.oid => Ok(table.clone()),
-        Object::Table(known) if known.partitioning.is_some() => Err(Error::unsupported(
-            format!(
-                "a foreign key that refers to the partitioned table \"{}\"",
-                known.name
-            ),
-            Some("Refer to one of its partitions, or keep the keys in a table that is not partitioned."),
-        )),
         Object::Table(known) if !known.is_materialized_view() => Ok(TableDef::clone(known)),
         _ => Err(fault(
             StatementFault::WrongObjectType,

@@ -93,7 +93,8 @@ fn add_referring(
             return Ok(());
         };
         if !matches!(cascade, Some(CascadeOption::Cascade)) {
-            let table = tables.iter().find(|table| table.oid == key.table);
+            let named = tables.iter().find(|table| table.oid == key.table);
+            let table = named.or(tables.first());
             return Err(Error::TruncateReferenced {
                 table: table.map(|table| table.name.clone()).unwrap_or_default(),
                 by: by.name.clone(),

@@ -521,7 +521,7 @@ impl Writer<'_> {
                 || !self.plan.view_checks.is_empty()
                 || !table.foreign_keys.is_empty()
                 || table.has_row_triggers()
-                || self.ctx.references_to(table.oid).next().is_some())
+                || self.ctx.references_to_rows_of(table).next().is_some())
     }
 
     async fn upsert(&self, batch: RecordBatch) -> Result<RecordBatch> {

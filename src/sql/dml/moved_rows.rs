@@ -67,7 +67,7 @@ impl MovedRows {
         }
         if gone.num_rows() > 0 {
             delete_rows(&ctx.txn, table, &gone, ctx.settings.limits).await?;
-            references.note_deleted(ctx, table, &gone).await?;
+            references.note_moved(ctx, table, (&gone, &moved)).await?;
             let written = self.insert.write(ctx, (table, &moved), references);
             written.await.map_err(|fault| fault.error)?;
         }

@@ -1,12 +1,14 @@
 //! The keys that rows refer to: whether they are there, by a lookup of each, which is locked so that it stays.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt32Array, new_null_array};
 use arrow::compute::take;
 
 use super::generated_columns::with_generated;
-use crate::catalog::{ForeignKey, IndexDef, TableDef, record_key};
+use super::partition_rows::PartitionRows;
+use crate::catalog::{ForeignKey, IndexDef, TableDef, counterpart, record_key};
 use crate::codec::keyspace::IndexId;
 use crate::codec::row::ColumnId;
 use crate::functions::value_array::array_of;
@@ -140,6 +142,9 @@ pub(super) async fn absent_keys(
     if rows.num_rows() == 0 {
         return Ok(Vec::new());
     }
+    if referenced.partitioning.is_some() {
+        return Box::pin(absent_in_partitions(ctx, (referenced, key), (keys, &rows), locks)).await;
+    }
     let arbiter = Arbiter::new(referenced, index_of(referenced, key)?, ctx.settings.limits);
     // A value that the key's column cannot hold is in no row.
     let whole = |row: &usize| {
@@ -169,6 +174,71 @@ pub(super) async fn absent_keys(
     absent.extend(not_held.into_iter().map(|row| row as u32));
     absent.sort_unstable();
     Ok(absent)
+}
+
+/// The same of a partitioned table, which has the keys in the partitions that have such `rows`.
+async fn absent_in_partitions(
+    ctx: &StatementContext,
+    (referenced, key): (&TableDef, &ForeignKey),
+    (keys, rows): (&Keys<'_>, &RecordBatch),
+    locks: bool,
+) -> Result<Vec<u32>> {
+    let partitions = PartitionRows::of(ctx, referenced)?;
+    let (mut absent, mut rows_of) = (Vec::new(), BTreeMap::<usize, Vec<u32>>::new());
+    for (row, place) in (0..).zip(partitions.places(rows)?) {
+        match place {
+            Some(place) => rows_of.entry(place).or_default().push(row),
+            None => absent.push(row),
+        }
+    }
+    for (place, rows) in rows_of {
+        let partition = &partitions.partitions()[place];
+        if locks {
+            let record = [record_key(partition.id)];
+            ctx.txn.lock(&record, LockMode::RowShare).await?;
+        }
+        let own = UInt32Array::from(rows);
+        let columns = keys.columns.iter();
+        let columns = columns.map(|column| take(column, &own, None).map_err(Error::arrow));
+        let keys = Keys {
+            columns: &columns.collect::<Result<Vec<_>>>()?,
+            types: keys.types.clone(),
+        };
+        let key = key_of_partition(referenced, key, partition).ok_or_else(lost_key)?;
+        let found = absent_keys(ctx, partition, &key, &keys, locks).await?;
+        absent.extend(found.into_iter().map(|at| own.value(at as usize)));
+    }
+    absent.sort_unstable();
+    Ok(absent)
+}
+
+/// A foreign key to a partitioned table as one to a partition of it.
+fn key_of_partition(referenced: &TableDef, key: &ForeignKey, partition: &TableDef) -> Option<ForeignKey> {
+    let index = referenced.all_indexes().find(|index| index.oid == key.key)?;
+    let columns = key.referenced.iter();
+    let columns = columns.map(|id| referenced.column_below(*id, partition));
+    Some(ForeignKey {
+        table: partition.oid,
+        key: counterpart(referenced, index, partition)?.oid,
+        referenced: columns.collect::<Option<_>>()?,
+        ..key.clone()
+    })
+}
+
+/// The table that a foreign key refers to, and the columns of `table`, which is that one or a partition of it, that it refers to.
+pub(super) fn referenced_columns(
+    ctx: &StatementContext,
+    table: &Arc<TableDef>,
+    key: &ForeignKey,
+) -> Result<(Arc<TableDef>, Vec<ColumnId>)> {
+    if key.table == table.oid {
+        return Ok((Arc::clone(table), key.referenced.clone()));
+    }
+    let referenced = referenced_table(ctx, table, key)?;
+    let columns = key.referenced.iter();
+    let columns = columns.map(|id| referenced.column_below(*id, table));
+    let columns = columns.collect::<Option<_>>().ok_or_else(lost_key)?;
+    Ok((referenced, columns))
 }
 
 /// Whether something stands under each of these stored keys, which are sorted.

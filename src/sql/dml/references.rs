@@ -19,7 +19,7 @@ use arrow::compute::{and, filter, is_not_null, or};
 
 use super::deferrable_keys::{WrittenKeys, key_values, lock_keys};
 use super::fired_triggers::FiredTriggers;
-use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys};
+use super::referenced_keys::{Keys, Missing, check_match, columns_of, missing_keys, referenced_columns};
 use super::row_triggers::RowEvent;
 use crate::catalog::{ForeignKey, ReferentialAction, TableDef};
 use crate::system::{InUse, StatementContext};
@@ -118,6 +118,18 @@ impl References {
         self.note_left(ctx, table, old, None).await
     }
 
+    /// Rows of a partition have become rows of another one, which is told of them as of new ones.
+    pub(super) async fn note_moved(
+        &self,
+        ctx: &StatementContext,
+        table: &Arc<TableDef>,
+        (old, new): (&RecordBatch, &RecordBatch),
+    ) -> Result<()> {
+        self.triggers
+            .note_rows(ctx, table, RowEvent::DELETE, (Some(old), None));
+        self.note_left(ctx, table, old, Some(new)).await
+    }
+
     /// Rows of a table were written, in place of `old` ones or as new ones: what they refer to must be there, and stay. Errors: 23503 for
     /// MATCH FULL; 40001 where a transaction that keeps its snapshot finds a key gone that it sees.
     async fn note_written(
@@ -195,11 +207,10 @@ impl References {
         if new.is_none() {
             lock_keys(ctx, table, &[old]).await?;
         }
-        for (by, key) in ctx.references_to(table.oid) {
-            let left = columns_of(table, &key.referenced, old)?;
-            let now = new
-                .map(|new| columns_of(table, &key.referenced, new))
-                .transpose()?;
+        for (by, key) in ctx.references_to_rows_of(table) {
+            let (referenced, columns) = referenced_columns(ctx, table, key)?;
+            let left = columns_of(table, &columns, old)?;
+            let now = new.map(|new| columns_of(table, &columns, new)).transpose()?;
             let Some(wanted) = wanted(&left, now.as_deref())? else {
                 continue;
             };
@@ -208,7 +219,7 @@ impl References {
                 kept.map(|column| column.map_err(Error::arrow)).collect()
             };
             let gone = Gone {
-                table: Arc::clone(table),
+                table: referenced,
                 by: by.oid,
                 foreign_key: key.clone(),
                 old: kept(&left)?,
