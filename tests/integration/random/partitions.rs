@@ -178,6 +178,7 @@ impl Partitions<'_> {
     fn tables(&mut self) -> Vec<String> {
         let scheme = self.scheme;
         let mut statements = vec![
+            "DROP TABLE IF EXISTS refers".to_string(),
             "DROP TABLE IF EXISTS part".to_string(),
             "DROP TABLE IF EXISTS pa, pb, pc, pd, pe, pf".to_string(),
         ];
@@ -216,7 +217,27 @@ impl Partitions<'_> {
         }
         statements.append(&mut more);
         statements.push(format!("INSERT INTO part VALUES {}", self.rows(ROWS)));
+        if self.has_key {
+            let action = self.one_of(&[
+                "",
+                "ON DELETE CASCADE ON UPDATE CASCADE",
+                "ON DELETE SET NULL ON UPDATE CASCADE",
+            ]);
+            let columns = self.key_columns();
+            statements.push(format!(
+                "CREATE TABLE refers (n int PRIMARY KEY, id int, k int, t text, d date, FOREIGN KEY ({columns}) REFERENCES part ({columns}) {action})"
+            ));
+            statements.push("CREATE INDEX ON refers (id)".to_string());
+        }
         statements
+    }
+
+    /// The columns of the primary key.
+    fn key_columns(&self) -> String {
+        match self.scheme.columns {
+            "id" => "id".to_string(),
+            columns => format!("id, {columns}"),
+        }
     }
 
     /// How a partition is made: of its table, or attached to it, its columns in another order perhaps.
@@ -288,7 +309,19 @@ impl Partitions<'_> {
 
     fn statement(&mut self) -> String {
         let condition = self.condition();
-        match self.random.random_range(0..30) {
+        match self.random.random_range(0..33) {
+            30 | 31 if self.has_key => {
+                *self.next_id += 1;
+                let (n, k, t, d) = (*self.next_id, self.k(), self.t(), self.d());
+                match self.random.random_bool(0.7) {
+                    true => format!(
+                        "INSERT INTO refers SELECT {n} * 100 + row_number() OVER (ORDER BY id, k, t, d), id, k, t, d FROM part WHERE id % 5 = {} RETURNING n, id",
+                        n % 5
+                    ),
+                    false => format!("INSERT INTO refers VALUES ({n} * 100, {}, {k}, {t}, {d})", n % 30),
+                }
+            }
+            32 if self.has_key => "SELECT * FROM refers".to_string(),
             24 | 25 => {
                 let order = self.one_of(&["k, id, t, d, v", "k DESC, id, t, d, v", "d DESC, k DESC, id, t, v", "d, k, id, t, v"]);
                 let (limit, mark) = (self.random.random_range(1..9), self.random.random_range(-2..12));
