@@ -79,8 +79,9 @@ impl PartitionPlaces {
     pub fn left_by(&self, conditions: &[&Predicate]) -> Option<Vec<usize>> {
         let mut groups = match rows_left(&self.table, &self.columns, conditions) {
             Some(rows) => {
-                let places = rows.iter().filter_map(|row| self.place(row));
-                places.collect::<Vec<usize>>()
+                let places = rows.iter().map(|row| self.place(row));
+                let places = places.collect::<Option<Vec<Option<usize>>>>()?;
+                places.into_iter().flatten().collect()
             }
             None => self.places_between(conditions)?,
         };
@@ -105,16 +106,17 @@ impl PartitionPlaces {
         ranks().all(|rank| rank.is_some()) && ranks().is_sorted_by(|one, next| one < next)
     }
 
-    fn place(&self, row: &[Value]) -> Option<usize> {
+    /// The place of the partition that has a row, if one has; `None`: nobody can say.
+    fn place(&self, row: &[Value]) -> Option<Option<usize>> {
         let hash = match self.map.needs_hash() {
             true => partition_hash(row).ok()?,
             false => 0,
         };
-        self.map.place(PartitionedRow {
+        Some(self.map.place(PartitionedRow {
             key: &partition_key(row, &self.types),
             has_null: row.contains(&Value::Null),
             hash,
-        })
+        }))
     }
 
     fn places_between(&self, conditions: &[&Predicate]) -> Option<Vec<usize>> {
