@@ -307,10 +307,54 @@ impl Partitions<'_> {
         names.choose(&mut self.random).expect("there is one")
     }
 
-    fn statement(&mut self) -> String {
-        let condition = self.condition();
-        match self.random.random_range(0..33) {
-            30 | 31 if self.has_key => {
+    /// The first rows in an order, or the ends of the table.
+    fn page_or_ends(&mut self) -> String {
+        match self.random.random_range(0..4) {
+            0 | 1 => {
+                let order = self.one_of(&[
+                    "k, id, t, d, v",
+                    "k DESC, id, t, d, v",
+                    "d DESC, k DESC, id, t, v",
+                    "d, k, id, t, v",
+                ]);
+                let (limit, mark) = (self.random.random_range(1..9), self.random.random_range(-2..12));
+                let page = self.one_of(&[
+                    "k >= {k}",
+                    "k < {k}",
+                    "d > '2024-01-02' AND k < {k}",
+                    "d = '2024-01-03'",
+                    "true",
+                ]);
+                let page = page.replace("{k}", &mark.to_string());
+                format!("SELECT id, k, d FROM part WHERE {page} ORDER BY {order} LIMIT {limit}")
+            }
+            2 => {
+                let totals = self.one_of(&[
+                    "max(k)",
+                    "min(d)",
+                    "count(*)",
+                    "max(k), min(k), count(*), max(t)",
+                    "min(id), count(id)",
+                    "max(d), sum(v)",
+                ]);
+                let condition = self.one_of(&["", " WHERE k > 3", " WHERE d < '2024-01-03' AND v > 20"]);
+                format!("SELECT {totals} FROM part{condition}")
+            }
+            _ => {
+                let (k, d) = (self.random.random_range(-3..12), self.d());
+                format!(
+                    "PREPARE page (int, date) AS SELECT id, v FROM part WHERE k >= $1 AND d <= $2 ORDER BY k, d, id, v LIMIT 4; \
+                     EXECUTE page ({k}, {d}); EXECUTE page ({}, '2024-01-03'); EXECUTE page (NULL, {d}); DEALLOCATE page",
+                    k + 3
+                )
+            }
+        }
+    }
+
+    /// Of the table that refers to this one.
+    fn referring(&mut self) -> String {
+        match self.random.random_range(0..3) {
+            0 | 1 => {
                 *self.next_id += 1;
                 let (n, k, t, d) = (*self.next_id, self.k(), self.t(), self.d());
                 match self.random.random_bool(0.7) {
@@ -321,27 +365,15 @@ impl Partitions<'_> {
                     false => format!("INSERT INTO refers VALUES ({n} * 100, {}, {k}, {t}, {d})", n % 30),
                 }
             }
-            32 if self.has_key => "SELECT * FROM refers".to_string(),
-            24 | 25 => {
-                let order = self.one_of(&["k, id, t, d, v", "k DESC, id, t, d, v", "d DESC, k DESC, id, t, v", "d, k, id, t, v"]);
-                let (limit, mark) = (self.random.random_range(1..9), self.random.random_range(-2..12));
-                let page = self.one_of(&["k >= {k}", "k < {k}", "d > '2024-01-02' AND k < {k}", "d = '2024-01-03'", "true"]);
-                let page = page.replace("{k}", &mark.to_string());
-                format!("SELECT id, k, d FROM part WHERE {page} ORDER BY {order} LIMIT {limit}")
-            }
-            26 => {
-                let totals = self.one_of(&["max(k)", "min(d)", "count(*)", "max(k), min(k), count(*), max(t)", "min(id), count(id)", "max(d), sum(v)"]);
-                let condition = self.one_of(&["", " WHERE k > 3", " WHERE d < '2024-01-03' AND v > 20"]);
-                format!("SELECT {totals} FROM part{condition}")
-            }
-            27 => {
-                let (k, d) = (self.random.random_range(-3..12), self.d());
-                format!(
-                    "PREPARE page (int, date) AS SELECT id, v FROM part WHERE k >= $1 AND d <= $2 ORDER BY k, d, id, v LIMIT 4; \
-                     EXECUTE page ({k}, {d}); EXECUTE page ({}, '2024-01-03'); EXECUTE page (NULL, {d}); DEALLOCATE page",
-                    k + 3
-                )
-            }
+            _ => "SELECT * FROM refers".to_string(),
+        }
+    }
+
+    fn statement(&mut self) -> String {
+        let condition = self.condition();
+        match self.random.random_range(0..33) {
+            24..28 => self.page_or_ends(),
+            30..33 if self.has_key => self.referring(),
             0 | 1 => format!("INSERT INTO part VALUES {} RETURNING tableoid::regclass, *", self.rows(4)),
             2 => format!("INSERT INTO {} (id, k, t, d, v) VALUES {} RETURNING id, g", self.leaf(), self.rows(1)),
             3 if self.has_key => {
