@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use arrow::array::{RecordBatch, RecordBatchOptions};
 use arrow::datatypes::SchemaRef;
 use datafusion_common::Result as DataFusionResult;
 use datafusion_execution::{SendableRecordBatchStream, TaskContext};
@@ -12,7 +11,9 @@ use datafusion_physical_plan::{DisplayAs, DisplayFormatType, Distribution, Execu
 use futures::{StreamExt, stream};
 
 use super::node_properties;
+use super::renamed_batch::as_rows_of;
 use crate::operators::node_properties::node_without_expressions;
+use crate::system::datafusion_error::to_datafusion;
 
 /// The node.
 #[derive(Debug)]
@@ -61,12 +62,8 @@ impl ExecutionPlan for Append {
         let streams = streams.collect::<DataFusionResult<Vec<_>>>()?;
         let of_schema = Arc::clone(&schema);
         // Branches may differ in what they know of NULLs, and of lengths.
-        let rows = stream::iter(streams).flatten().map(move |batch| {
-            let batch: RecordBatch = batch?;
-            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-            let (columns, schema) = (batch.columns().to_vec(), Arc::clone(&of_schema));
-            Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
-        });
+        let rows = stream::iter(streams).flatten();
+        let rows = rows.map(move |batch| as_rows_of(batch?, &of_schema).map_err(to_datafusion));
         Ok(Box::pin(RecordBatchStreamAdapter::new(schema, rows.boxed())))
     }
 }

@@ -37,16 +37,14 @@ impl PartitionPlaces {
     /// Of tables as they are read below the one that was named. `None`: they are not all partitions of one table, each once.
     pub fn of(tables: &[Arc<TableDef>]) -> Option<PartitionPlaces> {
         let table = tables.first()?;
-        let columns_of = |table: &TableDef, told: &ToldBound| {
-            let columns = told.columns.iter().map(|id| table.column_index_by_id(*id));
-            columns.collect::<Option<Vec<usize>>>()
-        };
-        let columns = columns_of(table, table.told.last()?)?;
+        let first = table.told.last()?;
+        let columns = first.columns.iter();
+        let columns = columns.map(|id| table.column_index_by_id(*id));
+        let columns = columns.collect::<Option<Vec<usize>>>()?;
         let types: Vec<SqlType> = columns.iter().map(|at| table.columns[*at].ty.clone()).collect();
-        let parent = table.told.last()?.parent;
         let (mut bounds, mut groups): (Vec<&ToldBound>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
         for (at, table) in tables.iter().enumerate() {
-            let told = table.told.last().filter(|told| told.parent == parent)?;
+            let told = table.told.last().filter(|told| told.parent == first.parent)?;
             match (bounds.last(), groups.last_mut()) {
                 (Some(last), Some(group)) if last.of == told.of => group.end = at + 1,
                 _ if bounds.iter().any(|bound| bound.of == told.of) => return None,
@@ -56,7 +54,7 @@ impl PartitionPlaces {
                 }
             }
         }
-        let key = table.told.last()?.columns.iter();
+        let key = first.columns.iter();
         let key: Vec<KeyColumn> = key.map(|id| KeyColumn::ascending(*id)).collect();
         let map = PartitionMap::new(bounds.iter().map(|told| &told.bound), &types);
         let mut ranks = vec![None; tables.len()];

@@ -105,23 +105,7 @@ async fn check_unreferred(ctx: &StatementContext, parent: &TableDef, removed: &s
     let now = ctx.clone().seeing_definitions().await?;
     for (by, key) in now.references_to_rows_of(parent) {
         verification::shut_writers_out(ctx, by).await?;
-        let checked = dml::verify_foreign_key(&now, by, key).await;
-        checked.map_err(|error| match error {
-            Error::ForeignKeyViolation { detail, .. } => {
-                let found = detail.split(" is not present").next().unwrap_or_default();
-                Error::ForeignKeyViolation {
-                    schema: by.schema.clone(),
-                    table: by.name.clone(),
-                    constraint: key.name.clone(),
-                    message: format!(
-                        "removing partition \"{removed}\" violates foreign key constraint \"{}\"",
-                        key.name
-                    ),
-                    detail: format!("{found} is still referenced from table \"{}\".", by.name),
-                }
-            }
-            other => other,
-        })?;
+        dml::verify_without_partition(&now, by, key, removed).await?;
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ pub(crate) use deferrable_keys::verify_unrepeated;
 pub(crate) use deferred_references::check_deferred;
 pub(crate) use generated_columns::{check_generation, compile_generated, computed_type, with_generated};
 pub(crate) use partition_rows::verify_partition;
-pub(crate) use referenced_keys::verify_foreign_key;
+pub(crate) use referenced_keys::{verify_foreign_key, verify_without_partition};
 pub(crate) use references::References;
 pub(crate) use row_checks::{check_condition, verify_checks, verify_domain};
 pub(crate) use row_triggers::{check_trigger_condition, fire_for_truncate, trigger_relations};

@@ -106,6 +106,45 @@ pub(crate) async fn verify_foreign_key(
     table: &TableDef,
     key: &ForeignKey,
 ) -> Result<()> {
+    match first_absent(ctx, table, key).await? {
+        Some((referenced, columns, row)) => Err(not_present(table, key, &referenced, &columns, row)),
+        None => Ok(()),
+    }
+}
+
+/// The same where rows of the table that is referred to have gone with a partition, which was called so. Errors: 23503.
+pub(crate) async fn verify_without_partition(
+    ctx: &StatementContext,
+    table: &TableDef,
+    key: &ForeignKey,
+    partition: &str,
+) -> Result<()> {
+    let Some((_, columns, row)) = first_absent(ctx, table, key).await? else {
+        return Ok(());
+    };
+    let named = named_columns(table, &key.columns);
+    Err(Error::ForeignKeyViolation {
+        schema: table.schema.clone(),
+        table: table.name.clone(),
+        constraint: key.name.clone(),
+        message: format!(
+            "removing partition \"{partition}\" violates foreign key constraint \"{}\"",
+            key.name
+        ),
+        detail: format!(
+            "Key {} is still referenced from table \"{}\".",
+            key_text(&named, &columns, row),
+            table.name
+        ),
+    })
+}
+
+/// The table that is referred to, and the columns and the row of the first key that is not there. Errors: 23503 as of [`check_match`].
+async fn first_absent(
+    ctx: &StatementContext,
+    table: &TableDef,
+    key: &ForeignKey,
+) -> Result<Option<(Arc<TableDef>, Vec<ArrayRef>, usize)>> {
     let referenced = match key.table == table.oid {
         true => Arc::new(table.clone()),
         false => referenced_table(ctx, table, key)?,
@@ -124,10 +163,10 @@ pub(crate) async fn verify_foreign_key(
         let keys = Keys::new((table, &key.columns), &columns);
         let absent = absent_keys(ctx, &referenced, key, &keys, false).await?;
         if let Some(row) = absent.first() {
-            return Err(not_present(table, key, &referenced, &columns, *row as usize));
+            return Ok(Some((referenced, columns, *row as usize)));
         }
     }
-    Ok(())
+    Ok(None)
 }
 
 /// Places of the keys that are not in the table. `locks`: those that are there are locked.
