@@ -1,8 +1,8 @@
 //! `Engine`: what an embedded ordered map must offer so that [`super::mvcc`] can make a `Store` of it. Knows nothing of
 //! snapshots, transactions or time.
 //!
-//! It has this shape because it is the least that every embedded map has: synchronous calls, byte strings, one atomic
-//! batch, one way to make everything durable. Reads hand out borrowed bytes through a callback, so that a scan costs no
+//! It has this shape because it is the least that every embedded map has: synchronous calls, byte strings, batches in
+//! their order, one way to make everything durable. Reads hand out borrowed bytes through a callback, so that a scan costs no
 //! allocation a row whatever the library returns. Tests swap in an engine that fails.
 
 use std::fmt::Debug;
@@ -18,9 +18,10 @@ pub type Visit<'a> = &'a mut dyn FnMut(&[u8], &[u8]) -> ControlFlow<()>;
 /// Any number of threads read while one thread writes. A reader that sees a write of a batch also sees everything that
 /// the caller of `apply` did before the call. No method panics, whatever stands on the disk.
 ///
-/// After a crash or a power cut the engine comes back holding *exactly the first N batches applied*, whole, for some N not
-/// smaller than those applied before the last `make_durable` that answered `Ok`: it may lag behind, but never has a later
-/// batch without an earlier one. The log replays the rest. After the first error of any method every later call answers
+/// After a crash or a power cut the engine comes back holding *the first N batches applied*, whole, for some N not
+/// smaller than those applied before the last `make_durable` that answered `Ok`, and perhaps some writes of the next one *but not its
+/// last*, which is there only when all others are: a clock that stands there tells N. The engine may lag behind, but never has a later
+/// batch without an earlier one. The log replays the rest, where it does not matter what was there already. After the first error of any method every later call answers
 /// an error, and none waits for ever.
 pub trait Engine: Debug + Send + Sync + 'static {
     /// The longest key that it takes.
@@ -100,7 +101,7 @@ pub struct ScannedInMemory {
 /// Whether what an engine stores under a key needs no more checks for as long as it stays in memory. Asked when it comes there.
 pub type Verify = fn(&[u8]) -> bool;
 
-/// The writes of one atomic step, in one arena. A key written twice takes the later write.
+/// Writes that go to an engine in one call, in one arena. A key written twice takes the later write.
 #[derive(Debug, Default)]
 pub struct EngineBatch {
     bytes: Vec<u8>,

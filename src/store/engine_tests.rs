@@ -2,6 +2,7 @@
 //! its functions from their tests.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -150,4 +151,52 @@ pub(crate) fn negative_numbers_are_scanned(engine: &dyn Engine) {
         .map(number_key)
         .collect();
     compare(engine, &model, &bounds);
+}
+
+/// While runs of keys between them are written and deleted again, so that pages split and join, each of the keys that stay is
+/// found by every get, and exactly once by every scan in both directions, in order.
+pub(crate) fn readers_miss_nothing_while_another_writes(engine: &dyn Engine, batches: usize) {
+    const STAYING: u32 = 2000;
+    let key = |staying: u32, between: u32| [&staying.to_be_bytes()[..], &between.to_be_bytes()].concat();
+    let mut first = EngineBatch::default();
+    (0..STAYING).for_each(|n| first.put(&key(n, 0), &[b"stays"]));
+    engine.apply(&first).expect("applies");
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for reader in 0..3 {
+            let is_over = &is_over;
+            scope.spawn(move || {
+                let mut random = StdRng::seed_from_u64(reader);
+                while !is_over.load(Ordering::Relaxed) {
+                    let (low, reverse) = (random.random_range(0..STAYING), random.random_bool(0.5));
+                    let high = STAYING.min(low + random.random_range(1..300));
+                    assert_eq!(value(engine, &key(low, 0)).as_deref(), Some(&b"stays"[..]));
+                    let mut found = entries(engine, &key(low, 0), Some(&key(high, 0)), reverse);
+                    if reverse {
+                        found.reverse();
+                    }
+                    assert!(found.is_sorted_by(|(a, _), (b, _)| a < b), "{low} to {high}, reverse {reverse}");
+                    found.retain(|(_, value)| value == b"stays");
+                    let staying = (low..high).map(|n| (key(n, 0), b"stays".to_vec()));
+                    assert!(found.into_iter().eq(staying), "{low} to {high}, reverse {reverse}");
+                }
+            });
+        }
+        let mut random = StdRng::seed_from_u64(7);
+        let mut there: Vec<(u32, u32)> = Vec::new();
+        for _ in 0..batches {
+            let mut batch = EngineBatch::default();
+            for _ in 0..random.random_range(1..6) {
+                let run = (random.random_range(0..STAYING), random.random_range(1..200));
+                (1..run.1).for_each(|n| batch.put(&key(run.0, n), &[b"goes"]));
+                there.push(run);
+            }
+            while there.len() > 40 {
+                let (at, run) = there.swap_remove(random.random_range(0..there.len()));
+                (1..run).for_each(|n| batch.delete(&key(at, n)));
+            }
+            engine.apply(&batch).expect("applies");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }

@@ -33,6 +33,11 @@ fn scans_agree_with_memory_with_much_memory_and_with_little() {
 }
 
 #[test]
+fn readers_miss_nothing_while_another_writes() {
+    engine_tests::readers_miss_nothing_while_another_writes(&cached(64 << 10), 150);
+}
+
+#[test]
 fn negative_numbers_are_scanned() {
     engine_tests::negative_numbers_are_scanned(&cached(64 << 10));
 }

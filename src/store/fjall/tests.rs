@@ -38,6 +38,12 @@ fn scans_agree_with_memory() {
 }
 
 #[test]
+fn readers_miss_nothing_while_another_writes() {
+    let directory = tempfile::tempdir().unwrap();
+    engine_tests::readers_miss_nothing_while_another_writes(&open(directory.path()).unwrap(), 150);
+}
+
+#[test]
 fn negative_numbers_are_scanned() {
     let directory = tempfile::tempdir().unwrap();
     engine_tests::negative_numbers_are_scanned(&open(directory.path()).unwrap());

@@ -19,10 +19,10 @@ pub(super) const LARGE_WRITES: usize = if cfg!(test) { 128 } else { 8192 };
 pub(super) const LARGE_BYTES: usize = 1 << 20;
 /// A part of a large commit in the log ends at this many bytes, unless one write is larger: writing it holds up others.
 pub(super) const PART_BYTES_MAX: usize = if cfg!(test) { 4 << 10 } else { 1 << 20 };
-/// One batch of the engine's holds at most this many writes of a large commit: sled keeps what a batch replaces, some 6 kB
-/// a write, until the batch ends, and lets nobody read meanwhile.
+/// One batch of the engine's holds at most this many writes of a large commit: blocks in memory are made new behind each, and
+/// snapshots keep what it replaces.
 pub(super) const PIECE_WRITES_MAX: usize = if cfg!(test) { 32 } else { 1024 };
-/// Small commits go together until they are about so many writes: each batch makes sled sync two of its buffers.
+/// Small commits go together until they are about so many writes: neighbours and writes of one key are then written at once.
 pub(super) const GATHERED_WRITES_MAX: usize = if cfg!(test) { 32 } else { 4096 };
 /// See [`PIECE_WRITES_MAX`].
 pub(super) const PIECE_BYTES_MAX: usize = 2 << 20;

@@ -9,9 +9,11 @@
 //! ```text
 //!   engine key        engine value
 //!   (empty)           [clock: u64 BE][format: u32 BE][log: u128 BE][branch: u64 BE]
-//!                                                          the newest commit in the engine and whose it is, rewritten with each batch
+//!                                                          the newest commit in the engine and whose it is, the last write of each batch
 //!   01 02 …           [timestamp: u64 BE][value …]         the newest value of the key up to the clock
 //! ```
+//!
+//! A crash may leave some writes of a batch without their clock: those are in the log, and a start writes them again.
 //!
 //! Keys of the store are at least one byte long, so the empty key is free for the clock.
 //!

@@ -6,11 +6,12 @@
 //! - `apply_batch` is atomic across a crash: a manifest in the log names the log position that must be intact, else
 //!   recovery stops before the batch. It holds a lock that readers take for each entry, so a huge batch delays reads,
 //!   and pins an epoch, so that every page it replaces (some 6 kB a write) stays in memory until it ends: a batch of two
-//!   million rows took 13 GB. So large commits should come in pieces. Each batch also ends two buffers, and each buffer
-//!   is synced by a thread of sled's: many small batches cost many syncs, though none waits for them.
+//!   million rows took 13 GB. It also goes through its keys in the order of their hashes (4.7 to 6.0 µs a write where single ones in
+//!   key order take 2.8 to 4.5), and ends two buffers, each synced by a thread of sled's. So `write` uses it only for what
+//!   takes several entries: a value in pieces, a room made for a key.
 //! - Recovery goes through the log in its order, from the last point that is known to be stable to the first hole or
 //!   torn message, and ends there or before the batch that reaches beyond. With each buffer truly on the disk before
-//!   sled counts it as stable (`system_call`), a crash or a power cut therefore leaves the first so many batches.
+//!   sled counts it as stable (`system_call`), a crash or a power cut therefore leaves the first so many writes.
 //! - `flush` waits until the log is written and synced. It holds the lock for readers and writers meanwhile, and a batch
 //!   that waits for that lock holds up all reads: so flushes and batches take a lock of ours before.
 //! - A page that left the cache before it was synced can only be read again when it is: such a read waits for the disk, and

@@ -1,7 +1,12 @@
-//! Writes: batches of the engine as batches of sled, long keys and large values cut up. Called by the engine, one call
+//! Writes: batches of the engine as writes of sled, long keys and large values cut up. Called by the engine, one call
 //! at a time; knows nothing of scans.
+//!
+//! sled's own batches are atomic, but go through their keys in no order, keep all readers out and every page that they replace
+//! until they end: per write they take near twice the time of single ones in key order. So what is one entry of sled's is written on its
+//! own; what takes several entries (a value in pieces, a room made for a key) is in one batch of sled's. Behind both comes the batch's
+//! last write, so that after a crash nobody finds it without the others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::entry::{COUNTER, Entry, PIECE_BYTES, PIECES, Pieces, number, room_key, room_start};
 use super::fault::Fault;
@@ -33,11 +38,19 @@ pub(super) struct Writer {
     unsynced_bytes_max: usize,
 }
 
+/// A key of sled's and its new value; `None`: it is removed.
+type EntryWrite = (sled::IVec, Option<sled::IVec>);
+
 /// A batch being made.
 struct Draft<'a> {
     writer: &'a mut Writer,
     db: &'a sled::Db,
-    writes: sled::Batch,
+    /// What is written one after the other, each key by its last write.
+    apart: Vec<EntryWrite>,
+    /// The newest write, if it is not one of those that follow: it is to be one of `apart` once there is another.
+    last: Option<EntryWrite>,
+    /// What is written in one step, and so are later writes of the same keys.
+    together: BTreeMap<sled::IVec, Option<sled::IVec>>,
     /// Keys that this batch gives a value in pieces.
     pieces: HashMap<Vec<u8>, Pieces>,
     /// Rooms that this batch makes, by their keys.
@@ -71,7 +84,7 @@ impl Writer {
         })
     }
 
-    /// Applies a batch: after a crash all of it is there or nothing.
+    /// Applies a batch: after a crash its last write is there only with all others.
     pub(super) fn apply(&mut self, db: &sled::Db, batch: &EngineBatch) -> Result<(), Fault> {
         if !self.is_synced() && self.unsynced_bytes + batch.size_bytes() > self.unsynced_bytes_max {
             self.flush(db)?;
@@ -81,7 +94,9 @@ impl Writer {
         let mut draft = Draft {
             writer: self,
             db,
-            writes: sled::Batch::default(),
+            apart: Vec::with_capacity(batch.len()),
+            last: None,
+            together: BTreeMap::new(),
             pieces: HashMap::new(),
             rooms: HashMap::new(),
             emptied: Vec::new(),
@@ -90,13 +105,13 @@ impl Writer {
         for (key, value) in batch.iter() {
             draft.write(key, value)?;
         }
-        let Draft {
-            mut writes, emptied, ..
-        } = draft;
-        if self.next != first {
-            writes.insert(&COUNTER, &self.next.to_be_bytes());
+        let next = draft.writer.next;
+        if next != first {
+            let next = next.to_be_bytes().as_slice().into();
+            draft.together.insert(COUNTER.as_slice().into(), Some(next));
         }
-        db.apply_batch(writes)?;
+        let emptied = std::mem::take(&mut draft.emptied);
+        draft.apply()?;
         remove_empty_rooms(db, emptied)?;
         free_replaced_pages(batch.len());
         match batch.size_bytes() < SMALL_BATCH_BYTES {
@@ -126,34 +141,73 @@ impl Writer {
 impl Draft<'_> {
     fn write(&mut self, key: &[u8], value: Option<&[u8]>) -> Result<(), Fault> {
         let stuffed = stuff(key);
-        let place = match split_part(&stuffed) {
-            None => stuffed,
+        let (place, is_in_new_room) = match split_part(&stuffed) {
+            None => (stuffed, false),
             Some(_) => match self.place_in_room(&stuffed, value.is_some())? {
-                Some(place) => place.into(),
+                Some((place, is_new)) => (place.into(), is_new),
                 None => return Ok(()),
             },
         };
-        self.remove_pieces(&place)?;
-        match value {
-            None => self.writes.remove(&*place),
-            Some(value) if value.len() > PIECE_BYTES => self.put_in_pieces(&place, value),
+        let had_pieces = self.remove_pieces(&place)?;
+        let value = match value {
+            Some(value) if value.len() > PIECE_BYTES => {
+                self.put_in_pieces(&place, value);
+                return Ok(());
+            }
             Some(value) => {
                 Entry::Plain(value).write(&mut self.entry);
-                self.writes.insert(&*place, self.entry.as_slice());
+                Some(self.entry.as_slice().into())
             }
+            None => None,
+        };
+        let place = sled::IVec::from(&*place);
+        match is_in_new_room || had_pieces || self.together.contains_key(&place) {
+            true => self.write_together(place, value),
+            false => self.apart.extend(self.last.replace((place, value))),
         }
         Ok(())
     }
 
-    /// The sled key of a long key. Rooms that are not there are made for a value; for a deletion the answer is `None`.
-    fn place_in_room(&mut self, stuffed: &[u8], is_put: bool) -> Result<Option<Vec<u8>>, Fault> {
+    fn write_together(&mut self, place: sled::IVec, value: Option<sled::IVec>) {
+        self.apart.extend(self.last.take());
+        self.together.insert(place, value);
+    }
+
+    /// Hands all of it to sled.
+    fn apply(mut self) -> Result<(), Fault> {
+        // The later write of a key wins: sorting keeps their order, and of those of one key the first is kept here.
+        self.apart.reverse();
+        self.apart.sort_by(|(a, _), (b, _)| a.cmp(b));
+        self.apart.dedup_by(|(a, _), (b, _)| a == b);
+        for write in self.apart {
+            apply_one(self.db, write)?;
+        }
+        if !self.together.is_empty() {
+            let mut step = sled::Batch::default();
+            for (place, value) in self.together {
+                match value {
+                    Some(value) => step.insert(place, value),
+                    None => step.remove(place),
+                }
+            }
+            self.db.apply_batch(step)?;
+        }
+        self.last.map_or(Ok(()), |write| apply_one(self.db, write))
+    }
+
+    /// The sled key of a long key, and whether this batch makes a room that it is in. Rooms that are not there are made for a
+    /// value; for a deletion the answer is `None`.
+    fn place_in_room(&mut self, stuffed: &[u8], is_put: bool) -> Result<Option<(Vec<u8>, bool)>, Fault> {
         let (mut space, mut rest) = (Vec::new(), stuffed);
+        let mut is_new = false;
         while let Some((part, after)) = split_part(rest) {
             let key = room_key(&space, part);
-            let found = match self.rooms.get(&key) {
-                Some(&room) => Some(room),
+            let made = self.rooms.get(&key).copied();
+            let found = match made {
+                Some(room) => Some(room),
                 None => self.db.get(&key)?.map(|entry| room(&entry)).transpose()?,
             };
+            is_new |= made.is_some() || found.is_none();
             let number = match found {
                 Some(room) => room,
                 None if is_put => self.make_room(&key),
@@ -166,13 +220,13 @@ impl Draft<'_> {
             rest = after;
         }
         space.extend_from_slice(rest);
-        Ok(Some(space))
+        Ok(Some((space, is_new)))
     }
 
     fn make_room(&mut self, key: &[u8]) -> u64 {
         let room = self.writer.take_number();
         Entry::Room(room).write(&mut self.entry);
-        self.writes.insert(key, self.entry.as_slice());
+        self.write_together(key.into(), Some(self.entry.as_slice().into()));
         self.rooms.insert(key.to_vec(), room);
         room
     }
@@ -183,18 +237,19 @@ impl Draft<'_> {
             bytes: value.len() as u64,
         };
         for (key, range) in pieces.keys() {
-            self.writes.insert(&key, &value[range]);
+            self.write_together((&key).into(), Some(value[range].into()));
         }
         Entry::Pieces(pieces).write(&mut self.entry);
-        self.writes.insert(place, self.entry.as_slice());
+        self.write_together(place.into(), Some(self.entry.as_slice().into()));
         self.pieces.insert(place.to_vec(), pieces);
         self.writer.has_pieces = true;
     }
 
-    /// Removes the pieces of the value that a key has, in the database or by an earlier write of this batch.
-    fn remove_pieces(&mut self, place: &[u8]) -> Result<(), Fault> {
+    /// Removes the pieces of the value that a key has, in the database or by an earlier write of this batch; whether there were
+    /// any.
+    fn remove_pieces(&mut self, place: &[u8]) -> Result<bool, Fault> {
         if !self.writer.has_pieces {
-            return Ok(());
+            return Ok(false);
         }
         let mut old = self.pieces.remove(place).into_iter().collect::<Vec<_>>();
         if let Some(entry) = self.db.get(place)?
@@ -202,11 +257,20 @@ impl Draft<'_> {
         {
             old.push(pieces);
         }
+        let had_pieces = !old.is_empty();
         for (key, _) in old.into_iter().flat_map(Pieces::keys) {
-            self.writes.remove(&key);
+            self.write_together((&key).into(), None);
         }
-        Ok(())
+        Ok(had_pieces)
     }
+}
+
+fn apply_one(db: &sled::Db, (place, value): EntryWrite) -> Result<(), Fault> {
+    match value {
+        Some(value) => db.insert(place, value)?,
+        None => db.remove(place)?,
+    };
+    Ok(())
 }
 
 /// Removes the rooms that hold nothing any more. No reader can tell, so that it need not be one with the batch.
