@@ -162,7 +162,7 @@ impl BuildKeys {
         };
         let row = if path.index == 0 { 1 } else { ROWS_A_GET };
         let rows_max = (fewest as u64 * ROWS_A_RANGE / row).min(rows);
-        let led_to = rows_led_to(ctx, path, ranges, rows_max).await?;
+        let led_to = rows_led_to(&ctx.txn, path, ranges, rows_max).await?;
         Ok(led_to.map_or(rows, |led_to| (led_to * row).min(rows)))
     }
 
@@ -192,7 +192,7 @@ impl BuildKeys {
             false => rows / ROWS_A_GET,
         }
         .max(GETS_MIN);
-        let led_to = rows_led_to(ctx, shorter, ranges, rows_max).await?;
+        let led_to = rows_led_to(&ctx.txn, shorter, ranges, rows_max).await?;
         let cost = led_to.map(|led_to| {
             let row = if is_walk { 1 } else { ROWS_A_GET };
             led_to * row + ranges.len() as u64 * ROWS_A_RANGE

@@ -67,7 +67,7 @@ async fn is_much(ctx: &StatementContext, path: &AccessPath) -> Result<bool> {
         return Ok(false);
     }
     let ranges = path.ranges().unwrap_or_default();
-    Ok(rows_led_to(ctx, path, ranges, entries_max).await?.is_none())
+    Ok(rows_led_to(&ctx.txn, path, ranges, entries_max).await?.is_none())
 }
 
 /// All rows of the table for which the conditions hold.

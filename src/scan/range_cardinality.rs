@@ -10,14 +10,14 @@ use super::layouts::ScannedColumns;
 use crate::Result;
 use crate::plan::{AccessClass, AccessPath};
 use crate::store::KeyRange;
-use crate::system::StatementContext;
+use crate::txn::Transaction;
 
 /// The rows of so many ranges are counted to tell how many all lead to.
 const RANGES_COUNTED: usize = 16;
 
 /// How many rows ranges of a path's key lead to, as far as some of them tell; `None`: more than so many.
 pub(crate) async fn rows_led_to(
-    ctx: &StatementContext,
+    txn: &Arc<Transaction>,
     path: &AccessPath,
     ranges: &[KeyRange],
     rows_max: u64,
@@ -36,7 +36,7 @@ pub(crate) async fn rows_led_to(
     };
     let demand = Demand::Rows(counted_max as usize + 1);
     let mut batches = scan_batches(
-        Arc::clone(&ctx.txn),
+        Arc::clone(txn),
         Arc::new(entries),
         ScannedColumns::new(Vec::new()),
         demand,

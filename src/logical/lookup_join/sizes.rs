@@ -195,7 +195,7 @@ async fn led_to(ctx: &StatementContext, scan: &TableScan, rows_max: u64) -> Resu
     let Some(ranges) = path.ranges() else {
         return Ok(None);
     };
-    let rows = rows_led_to(ctx, &path, ranges, rows_max).await;
+    let rows = rows_led_to(&ctx.txn, &path, ranges, rows_max).await;
     Ok(Some(match rows? {
         Some(rows) => Counted { rows, is_all: true },
         None => Counted {

@@ -10,8 +10,9 @@ use super::Long;
 use super::figures::StepFigures;
 use super::run::{Inline, Run, RunningStep};
 use crate::catalog::TableDef;
-use crate::scan::Rows;
-use crate::scan::RowsStream;
+use crate::plan::AccessPath;
+use crate::scan::range_cardinality::rows_led_to;
+use crate::scan::{Rows, RowsStream};
 use crate::system::StatementContext;
 use crate::system::allowance::within_allowance;
 use crate::table::committed_row_counts;
@@ -20,7 +21,7 @@ use crate::{Error, Result};
 
 /// Batches that a chain that collects takes in before it is long, and rows of them that are fetched one by one.
 const INLINE_BATCHES: usize = 4;
-const INLINE_GETS: usize = 2048;
+const INLINE_GETS: u64 = 2048;
 /// Rows that it takes in of several sources, each of whose batches may be small.
 const INLINE_ROWS_OF_PARTS: usize = 4096;
 /// Rows of a table that are certainly more than that.
@@ -35,8 +36,8 @@ pub(super) enum Extent {
     Short {
         /// The table of which all is read.
         whole: Option<Arc<TableDef>>,
-        /// Whether each row is fetched by a key that an index gave.
-        by_gets: bool,
+        /// The path to them, if each row is fetched by a key that an index gives: those are counted before the first is.
+        by_gets: Option<Box<AccessPath>>,
     },
     /// The same, of several sources one behind the other.
     Parts,
@@ -49,7 +50,10 @@ impl Extent {
             Extent::Any | Extent::Here => Inline::ALL,
             Extent::Short { by_gets, .. } => Inline {
                 batches: INLINE_BATCHES,
-                rows: if *by_gets { INLINE_GETS } else { usize::MAX },
+                rows: match by_gets {
+                    Some(_) => INLINE_GETS as usize,
+                    None => usize::MAX,
+                },
             },
             Extent::Parts => Inline {
                 rows: INLINE_ROWS_OF_PARTS,
@@ -59,15 +63,21 @@ impl Extent {
     }
 
     /// Whether it is known to be more before it is read.
-    async fn is_known_long(&self, txn: &Transaction) -> Result<bool> {
-        let Extent::Short {
-            whole: Some(table), ..
-        } = self
-        else {
+    async fn is_known_long(&self, txn: &Arc<Transaction>) -> Result<bool> {
+        let Extent::Short { whole, by_gets } = self else {
             return Ok(false);
         };
-        let rows = committed_row_counts(txn, &[table]).await?;
-        Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS))
+        if let Some(table) = whole {
+            let rows = committed_row_counts(txn, &[table]).await?;
+            return Ok(rows.into_iter().flatten().any(|rows| rows > INLINE_ROWS));
+        }
+        Ok(match by_gets {
+            Some(path) => {
+                let ranges = path.ranges().unwrap_or_default();
+                rows_led_to(txn, path, ranges, INLINE_GETS).await?.is_none()
+            }
+            None => false,
+        })
     }
 }
 

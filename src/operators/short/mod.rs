@@ -363,7 +363,9 @@ impl ShortPlan {
             Some(ends) => first_rows(ends, ctx, &metrics),
             None => stream::empty().boxed(),
         };
-        let (whole_table, by_gets) = (access.whole_table(), access.is_by_gets());
+        let whole_table = access.whole_table();
+        let by_gets = steps.iter().any(RunningStep::collects) && access.is_by_gets();
+        let by_gets = by_gets.then(|| Box::new(access.path().clone()));
         let mut batches = access.batches(ctx, demand, metrics);
         let counts_rows = self.counts_rows(reads_ends);
         if counts_rows {
@@ -414,7 +416,7 @@ impl ShortPlan {
             Source::Append(_) => Extent::Parts,
             _ => Extent::Short {
                 whole: None,
-                by_gets: false,
+                by_gets: None,
             },
         };
         Ok(stream_run(ctx, (source, extent), steps, figures, long))

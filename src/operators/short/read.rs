@@ -304,6 +304,10 @@ impl Access<'_> {
         self.path.ranges().is_some() && !self.path.covers(&self.read.positions)
     }
 
+    pub(super) fn path(&self) -> &AccessPath {
+        &self.path
+    }
+
     pub(super) fn into_path(self) -> AccessPath {
         self.path
     }

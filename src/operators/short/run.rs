@@ -59,7 +59,7 @@ pub(super) enum RunningStep {
 impl RunningStep {
     /// Whether the general plan is to take over when there is much: it gives nothing before it has seen everything, or
     /// others are better at it.
-    fn collects(&self) -> bool {
+    pub(super) fn collects(&self) -> bool {
         match self {
             RunningStep::TopRows(_) | RunningStep::IncrementalSort(_) | RunningStep::Totals(_) => true,
             RunningStep::CatalogLookup(_)
