@@ -438,6 +438,14 @@ impl Catalog {
         found
     }
 
+    /// Whether a foreign key of a partition is one of the table that it is a partition of.
+    pub fn is_of_parent(&self, table: &TableDef, key: &ForeignKey) -> bool {
+        let above = self
+            .parent_of(table)
+            .and_then(|parent| parent.foreign_key(&key.name));
+        above.is_some_and(|above| above.table == key.table)
+    }
+
     /// The partitions of the table with this oid, in the order of their bounds.
     pub fn partitions_of(&self, oid: u32) -> impl Iterator<Item = &Arc<TableDef>> {
         let partitions = self.relations.partitions();

@@ -7,7 +7,7 @@ use std::any::TypeId;
 
 use sqlparser::ast::{
     ColumnDef, ColumnOption, DataType, DescribeAlias, Expr, Ident, KeyOrIndexDisplay, NullsDistinctOption,
-    ObjectName, Statement, TypedString, UniqueConstraint, UtilityOption,
+    ObjectName, OnConflictAction, OnInsert, Statement, TypedString, UniqueConstraint, UtilityOption,
 };
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
@@ -300,6 +300,7 @@ impl Dialect for KeyspanDialect {
         match word.keyword {
             Keyword::INSERT => Some(parse_insert(parser, false)),
             Keyword::UPDATE => Some(row_assignment::parse_update(parser)),
+            Keyword::MERGE => Some(row_assignment::parse_merge(parser)),
             Keyword::WITH => Some(with_write::parse(parser)),
             Keyword::EXPLAIN => Some(parse_explain(parser)),
             Keyword::ALTER => alter::parse(parser),
@@ -438,6 +439,11 @@ fn parse_insert(parser: &mut Parser, is_upsert: bool) -> Result<Statement, Parse
     let mut statement = parser.parse_insert(verb)?;
     if let Statement::Insert(insert) = &mut statement {
         insert.replace_into = is_upsert;
+        if let Some(OnInsert::OnConflict(on)) = &mut insert.on
+            && let OnConflictAction::DoUpdate(update) = &mut on.action
+        {
+            row_assignment::take_apart(&mut update.assignments);
+        }
     }
     Ok(statement)
 }

@@ -159,13 +159,7 @@ fn printed_over(
     expr: &ast::Expr,
     pins: Option<Arc<LiteralPins>>,
 ) -> Result<Printed> {
-    let relation = RowRelation {
-        name: name.to_string(),
-        schema: None,
-        hidden_name: None,
-        columns,
-        dynamic_table: None,
-    };
+    let relation = RowRelation::new(name.to_string(), columns);
     printed_of(ctx, (&[relation], None), expr, pins)
 }
 

@@ -19,7 +19,7 @@ use crate::catalog::TableDef;
 use crate::logical::rows_source::RowsSource;
 use crate::system::StatementContext;
 use crate::tree::{Column, Expr, Plan, RelationAlias};
-use crate::types::{CatalogType, SqlType};
+use crate::types::{CatalogType, RecordType, SqlType};
 use crate::{Error, Result};
 
 /// A column of rows in memory.
@@ -46,6 +46,22 @@ pub(crate) struct RowRelation {
     pub(crate) columns: Vec<RowColumn>,
     /// The table that it is of, if that gets columns that writes name.
     pub(crate) dynamic_table: Option<Arc<TableDef>>,
+    /// The type of a whole row, where that has a name.
+    pub(crate) row_type: Option<Arc<RecordType>>,
+}
+
+impl RowRelation {
+    /// Rows of these columns under a name, and no more.
+    pub(crate) fn new(name: String, columns: Vec<RowColumn>) -> RowRelation {
+        RowRelation {
+            name,
+            schema: None,
+            hidden_name: None,
+            columns,
+            dynamic_table: None,
+            row_type: None,
+        }
+    }
 }
 
 /// A select list and a condition over rows of relations that belong together.
@@ -102,17 +118,14 @@ const MARKS: &str = "\u{2}written";
 
 /// That relation, to stand beside the rows of an INSERT that updates others.
 pub(crate) fn written_marks() -> RowRelation {
-    RowRelation {
-        name: MARKS.to_string(),
-        schema: None,
-        hidden_name: None,
-        columns: vec![RowColumn {
+    RowRelation::new(
+        MARKS.to_string(),
+        vec![RowColumn {
             name: "xmax".to_string(),
             ty: SqlType::Catalog(CatalogType::Xid),
             origin: None,
         }],
-        dynamic_table: None,
-    }
+    )
 }
 
 /// Makes a column of the rows written of what stands in the relation of their marks.
@@ -224,6 +237,7 @@ impl Binder<'_> {
                 schema: relation.schema.clone(),
                 hidden_name: relation.hidden_name.clone(),
                 dynamic_table: relation.dynamic_table.clone(),
+                row_type: relation.row_type.clone(),
                 ..ScopeRelation::new(relation.name.clone(), columns)
             });
         }

@@ -107,6 +107,7 @@ fn row_relation(relation: &ScopeRelation) -> RowRelation {
         hidden_name: relation.hidden_name.clone(),
         columns: columns.collect(),
         dynamic_table: relation.dynamic_table.clone(),
+        row_type: relation.row_type.clone(),
     }
 }
 
@@ -240,6 +241,7 @@ impl Binder<'_> {
             relation.origin = RowOrigin::Table(row_id.clone());
             relation.hidden_name = alias.map(|_| table.name.clone());
             relation.dynamic_table = Some(table).filter(|table| table.gets_columns()).cloned();
+            relation.row_type = Some(Arc::new(table.row_type()));
         }
         if !indexed_expressions::positions(table).is_empty() {
             self.note_indexed(table, &mut item)?;

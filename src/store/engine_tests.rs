@@ -175,10 +175,16 @@ pub(crate) fn readers_miss_nothing_while_another_writes(engine: &dyn Engine, bat
                     if reverse {
                         found.reverse();
                     }
-                    assert!(found.is_sorted_by(|(a, _), (b, _)| a < b), "{low} to {high}, reverse {reverse}");
+                    assert!(
+                        found.is_sorted_by(|(a, _), (b, _)| a < b),
+                        "{low} to {high}, reverse {reverse}"
+                    );
                     found.retain(|(_, value)| value == b"stays");
                     let staying = (low..high).map(|n| (key(n, 0), b"stays".to_vec()));
-                    assert!(found.into_iter().eq(staying), "{low} to {high}, reverse {reverse}");
+                    assert!(
+                        found.into_iter().eq(staying),
+                        "{low} to {high}, reverse {reverse}"
+                    );
                 }
             });
         }

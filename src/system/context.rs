@@ -152,13 +152,14 @@ impl StatementContext {
         self.catalog.table_by_oid(oid)
     }
 
-    /// The foreign keys that refer to rows of a table (`Catalog::references_to_rows_of`), with the tables that have rows. Asked likewise.
+    /// The foreign keys that refer to rows of a table (`Catalog::references_to_rows_of`), each with the table that it was made of: what
+    /// follows it to rows of partitions may move them to others. Asked likewise.
     pub fn references_to_rows_of(
         &self,
         table: &TableDef,
     ) -> impl Iterator<Item = (&Arc<TableDef>, &ForeignKey)> {
         let keys = self.catalog.references_to_rows_of(table).into_iter();
-        keys.filter(|(table, _)| table.partitioning.is_none())
+        keys.filter(|(table, key)| !self.catalog.is_of_parent(table, key))
     }
 
     /// The partitions that a partitioned table has, each asked for by its name. Errors: none but of a bug.

@@ -66,7 +66,9 @@ async fn run(ctx: &StatementContext, alter: &AlterTable, is_inherited: bool) -> 
         ..ctx.clone()
     };
     let tag = Box::pin(alter::execute(&ctx, alter, is_inherited)).await?;
-    follow(&ctx, &table, alter).await?;
+    if ctx.hints.only.is_empty() {
+        follow(&ctx, &table, alter).await?;
+    }
     Ok(tag)
 }
 
@@ -159,11 +161,6 @@ impl Tables<'_> {
             O::SetOptionsParens { .. } | O::SetTblProperties { .. } => Some(operation.clone()),
             O::AddColumn { .. } | O::DropColumn { .. } | O::RenameColumn { .. } | O::AlterColumn { .. } => {
                 Some(operation.clone())
-            }
-            O::AddConstraint { .. } | O::DropConstraint { .. } | O::DropPrimaryKey { .. }
-                if !ctx.hints.only.is_empty() =>
-            {
-                None
             }
             O::AddConstraint {
                 constraint,

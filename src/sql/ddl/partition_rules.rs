@@ -1,6 +1,7 @@
-//! What may not be said in an ALTER TABLE of a partition, as its parent would have to say it, nor of the columns by which a table is partitioned.
+//! What may not be said in an ALTER TABLE of a partition, as its parent would have to say it, nor of a partitioned table without its partitions,
+//! nor of the columns by which it is partitioned.
 
-use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, Ident, TableConstraint};
+use sqlparser::ast::{AlterColumnOperation, AlterTableOperation, ColumnOption, Expr, Ident, TableConstraint};
 
 use crate::catalog::{TableDef, counterpart};
 use crate::error::Raised;
@@ -8,14 +9,19 @@ use crate::parse::names;
 use crate::system::StatementContext;
 use crate::{Error, Result};
 
-/// Errors: 42809, 42P16 for what the parent of a partition would have to say, and for a column by which a table is partitioned.
+/// Errors: 42809, 42P16 for what the parent of a partition would have to say, what a partitioned table cannot say alone, and for a column by
+/// which it is partitioned.
 pub(super) fn check(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
     use AlterTableOperation as O;
     check_partition_key(table, operation)?;
+    check_parent(ctx, table, operation)?;
+    if !ctx.hints.only.is_empty() {
+        check_alone(ctx, table, operation)?;
+    }
     let Some(parent) = ctx.catalog.parent_of(table) else {
         return Ok(());
     };
-    let invalid = |message: String| Err(Raised::new("42P16", message).into());
+    let invalid = |message: String| invalid(message, None);
     let inherits = |name: &Ident| parent.has_column_named(&names::fold(name));
     match operation {
         O::AddColumn { .. } => Err(Raised::new("42809", "cannot add column to a partition").into()),
@@ -63,6 +69,140 @@ pub(super) fn check(ctx: &StatementContext, table: &TableDef, operation: &AlterT
         }
         _ => Ok(()),
     }
+}
+
+/// What no partitioned table can have.
+fn check_parent(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
+    if table.partitioning.is_none() {
+        return Ok(());
+    }
+    match operation {
+        AlterTableOperation::AddConstraint {
+            constraint: TableConstraint::ForeignKey(key),
+            not_valid,
+        } => {
+            let what = match (ctx.hints.only.is_empty(), not_valid) {
+                (false, _) => "use ONLY for",
+                (true, true) => "add NOT VALID",
+                (true, false) => return Ok(()),
+            };
+            let referenced = names::last_name(&key.foreign_table).unwrap_or_default();
+            let message = format!(
+                "cannot {what} foreign key on partitioned table \"{}\" referencing relation \"{referenced}\"",
+                table.name
+            );
+            let detail = "This feature is not yet supported on partitioned tables.".to_string();
+            Err(Raised {
+                detail: ctx.hints.only.is_empty().then_some(detail),
+                ..Raised::new("42809", message)
+            }
+            .into())
+        }
+        AlterTableOperation::AddColumn { column_def, .. } if has_partitions(ctx, table) => {
+            let is_identity = column_def.options.iter().any(|option| {
+                matches!(
+                    option.option,
+                    ColumnOption::Generated {
+                        generation_expr: None,
+                        ..
+                    }
+                )
+            });
+            match is_identity {
+                true => invalid(
+                    "cannot recursively add identity column to table that has child tables".to_string(),
+                    None,
+                ),
+                false => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a table that has partitions cannot say with ONLY.
+fn check_alone(ctx: &StatementContext, table: &TableDef, operation: &AlterTableOperation) -> Result<()> {
+    use AlterTableOperation as O;
+    if !has_partitions(ctx, table) {
+        return Ok(());
+    }
+    let hint = Some("Do not specify the ONLY keyword.");
+    let with_partitions =
+        |what: &str| format!("cannot {what} from only the partitioned table when partitions exist");
+    match operation {
+        O::AddColumn { .. } => invalid("column must be added to child tables too".to_string(), None),
+        O::DropColumn { .. } => invalid(with_partitions("drop column"), hint),
+        O::DropConstraint { .. } => invalid(with_partitions("remove constraint"), hint),
+        O::RenameColumn {
+            old_column_name: name,
+            ..
+        } => invalid(
+            format!(
+                "inherited column \"{}\" must be renamed in child tables too",
+                names::fold(name)
+            ),
+            None,
+        ),
+        O::AlterColumn { column_name, op } => match op {
+            AlterColumnOperation::SetDataType { .. } => invalid(
+                format!(
+                    "type of inherited column \"{}\" must be changed in child tables too",
+                    names::fold(column_name)
+                ),
+                None,
+            ),
+            AlterColumnOperation::DropNotNull => invalid(with_partitions("remove constraint"), hint),
+            AlterColumnOperation::SetNotNull => require_not_null(ctx, table, &[names::fold(column_name)]),
+            _ => Ok(()),
+        },
+        O::AddConstraint { constraint, .. } => match constraint {
+            TableConstraint::Check(_) => {
+                invalid("constraint must be added to child tables too".to_string(), None)
+            }
+            TableConstraint::PrimaryKey(key) => {
+                let named = key.columns.iter().filter_map(|part| match &part.column.expr {
+                    Expr::Identifier(name) => Some(names::fold(name)),
+                    _ => None,
+                });
+                require_not_null(ctx, table, &named.collect::<Vec<_>>())
+            }
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+fn has_partitions(ctx: &StatementContext, table: &TableDef) -> bool {
+    ctx.catalog.partitions_of(table.oid).next().is_some()
+}
+
+/// Errors: 42P16 where a column of these names may be NULL in a partition.
+fn require_not_null(ctx: &StatementContext, table: &TableDef, columns: &[String]) -> Result<()> {
+    for partition in ctx.catalog.partitions_of(table.oid) {
+        for name in columns {
+            let own = partition.column_index(name).map(|at| &partition.columns[at]);
+            if own.is_some_and(|column| !column.not_null) {
+                return Err(Raised {
+                    detail: Some(format!(
+                        "Column \"{name}\" of relation \"{}\" is not already NOT NULL.",
+                        partition.name
+                    )),
+                    hint: Some("Do not specify the ONLY keyword.".to_string()),
+                    ..Raised::new("42P16", "constraint must be added to child tables too")
+                }
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn invalid(message: String, hint: Option<&str>) -> Result<()> {
+    Err(Raised {
+        hint: hint.map(str::to_string),
+        ..Raised::new("42P16", message)
+    }
+    .into())
 }
 
 fn check_partition_key(table: &TableDef, operation: &AlterTableOperation) -> Result<()> {

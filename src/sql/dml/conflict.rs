@@ -183,8 +183,7 @@ fn both_relations(target: &Target) -> [RowRelation; 2] {
         name: EXCLUDED.to_string(),
         schema: None,
         hidden_name: None,
-        columns: proposed.columns,
-        dynamic_table: proposed.dynamic_table,
+        ..proposed
     };
     [target.relation(), excluded]
 }

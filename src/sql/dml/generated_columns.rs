@@ -251,13 +251,7 @@ fn bind(
             origin: None,
         })
     };
-    let relation = RowRelation {
-        name: table.to_string(),
-        schema: None,
-        hidden_name: None,
-        columns: inputs.iter().filter_map(column).collect(),
-        dynamic_table: None,
-    };
+    let relation = RowRelation::new(table.to_string(), inputs.iter().filter_map(column).collect());
     let query = RowQuery {
         relations: &[relation],
         items: &[SelectItem::UnnamedExpr(expr.clone())],

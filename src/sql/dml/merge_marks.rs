@@ -70,17 +70,14 @@ pub(super) fn marked(source: &TableFactor) -> Result<TableFactor> {
 
 /// The relation of one column that `merge_action()` becomes.
 pub(super) fn action_relation() -> RowRelation {
-    RowRelation {
-        name: MARK.to_string(),
-        schema: None,
-        hidden_name: None,
-        columns: vec![RowColumn {
+    RowRelation::new(
+        MARK.to_string(),
+        vec![RowColumn {
             name: "merge_action".to_string(),
             ty: SqlType::Text,
             origin: None,
         }],
-        dynamic_table: None,
-    }
+    )
 }
 
 /// The select list with a column in place of each `merge_action()`; `None`: there is none.

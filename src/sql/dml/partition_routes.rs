@@ -9,7 +9,7 @@ use sqlparser::ast;
 
 use super::insert_clauses::Clauses;
 use super::partition_rows::PartitionRows;
-use super::partition_writes::in_order;
+use super::partition_writes::{in_order, name_whole_rows};
 use super::target::Target;
 use super::view_checks::ViewCheck;
 use crate::catalog::{TableDef, counterpart};
@@ -129,12 +129,14 @@ impl<P> Routes<P> {
         let partition = &self.rows.partitions()[at];
         let given = self.given.iter().filter_map(|name| partition.column_index(name));
         let on = self.on.clone();
-        let on = on.map(|on| own_arbiter(ctx, on, partition)).transpose()?;
+        let mut on = on.map(|on| own_arbiter(ctx, on, partition)).transpose()?;
         let mut returning = self.returning.clone();
+        let known_as = ast::Ident::with_quote('"', &self.known_as);
         if let Some(items) = &mut returning {
-            let known_as = ast::Ident::with_quote('"', &self.known_as);
             in_order(items, &known_as, (table, partition), false)?;
         }
+        name_whole_rows(&mut returning, &known_as, (table, partition));
+        name_whole_rows(&mut on, &known_as, (table, partition));
         let clauses = Clauses {
             on: on.as_ref(),
             returning: returning.as_deref(),

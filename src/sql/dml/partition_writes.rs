@@ -1,13 +1,18 @@
 //! UPDATE and DELETE of a partitioned table: the same statement of each of its partitions, one after the other, all of which see the tables as
 //! they were before the first.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sqlparser::ast::{self, Expr, Ident, SelectItem, SelectItemQualifiedWildcardKind, TableFactor};
+use sqlparser::ast::{
+    self, CastKind, DataType, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, Ident, SelectItem,
+    SelectItemQualifiedWildcardKind, TableFactor,
+};
 
 use super::view_target::target_of;
 use crate::catalog::{Access, Object, TableDef};
 use crate::parse::names;
+use crate::parse::walk::{WalkMut, visit_expressions_mut};
 use crate::sql::relation::get_relation;
 use crate::system::StatementContext;
 use crate::{Error, Result};
@@ -69,16 +74,78 @@ pub(super) fn of_partition(
     if let Some(items) = returning {
         in_order(items, &known_as, (table, partition), reads_more)?;
     }
+    name_whole_rows(&mut statement, &known_as, (table, partition));
     Ok(statement)
 }
 
-/// Has `*` give the columns in the order of the table.
+/// Has the name of the table, where it stands for a whole row, give one of the table's type.
+pub(super) fn name_whole_rows<T: WalkMut>(
+    tree: &mut T,
+    known_as: &Ident,
+    (table, partition): (&TableDef, &TableDef),
+) {
+    let name = names::fold(known_as);
+    if partition.has_column_named(&name) {
+        return;
+    }
+    let columns = table.visible_columns().map(|column| {
+        let parts = vec![known_as.clone(), Ident::with_quote('"', &column.name)];
+        Expr::CompoundIdentifier(parts)
+    });
+    let whole = Expr::Cast {
+        kind: CastKind::DoubleColon,
+        expr: Box::new(Expr::Tuple(columns.collect())),
+        data_type: DataType::Custom(names::quoted_relation(&table.schema, &table.name), Vec::new()),
+        array: false,
+        format: None,
+    };
+    let _ = visit_expressions_mut(tree, |expr| {
+        match expr {
+            Expr::Identifier(named) if names::fold(named) == name => expr.clone_from(&whole),
+            Expr::QualifiedWildcard(of, _) if names::last_name(of).as_deref() == Some(name.as_str()) => {
+                expr.clone_from(&whole);
+            }
+            Expr::Function(call) => {
+                let FunctionArguments::List(list) = &mut call.args else {
+                    return ControlFlow::<()>::Continue(());
+                };
+                for argument in &mut list.args {
+                    let is_whole = matches!(
+                        argument,
+                        FunctionArg::Unnamed(FunctionArgExpr::QualifiedWildcard(of)) if names::last_name(of).as_deref() == Some(name.as_str())
+                    );
+                    if is_whole {
+                        *argument = FunctionArg::Unnamed(FunctionArgExpr::Expr(whole.clone()));
+                    }
+                }
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    });
+}
+
+/// Has `*` give the columns in the order of the table, and whole rows keep their name.
 pub(super) fn in_order(
     items: &mut Vec<SelectItem>,
     known_as: &Ident,
     (table, partition): (&TableDef, &TableDef),
     reads_more: bool,
 ) -> Result<()> {
+    let row = names::fold(known_as);
+    for item in items.iter_mut() {
+        match item {
+            SelectItem::UnnamedExpr(Expr::Identifier(name))
+                if names::fold(name) == row && !partition.has_column_named(&row) =>
+            {
+                *item = SelectItem::ExprWithAlias {
+                    expr: Expr::Identifier(name.clone()),
+                    alias: name.clone(),
+                };
+            }
+            _ => {}
+        }
+    }
     let names = |table: &TableDef| {
         table
             .visible_columns()

@@ -1,6 +1,8 @@
 //! `RowChecks`: the CHECK constraints of a table as writes ask them: all in one projection, bound with the write's plan. The
 //! one place that says whether a row may be as it is.
 
+use std::sync::Arc;
+
 use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::compute::bool_and;
 use sqlparser::ast::{
@@ -319,10 +321,8 @@ fn relation(table: &TableDef) -> RowRelation {
         origin: None,
     });
     RowRelation {
-        name: table.name.clone(),
         schema: Some(table.schema.clone()),
-        hidden_name: None,
-        columns: columns.collect(),
-        dynamic_table: None,
+        row_type: Some(Arc::new(table.row_type())),
+        ..RowRelation::new(table.name.clone(), columns.collect())
     }
 }

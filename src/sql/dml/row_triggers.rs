@@ -383,13 +383,7 @@ pub(crate) fn trigger_relations(table: &TableDef, rows: &[TriggerRow]) -> Vec<Ro
         origin: None,
     });
     let columns: Vec<RowColumn> = columns.collect();
-    let relation = |row: &TriggerRow| RowRelation {
-        name: row.name().to_string(),
-        schema: None,
-        hidden_name: None,
-        columns: columns.clone(),
-        dynamic_table: None,
-    };
+    let relation = |row: &TriggerRow| RowRelation::new(row.name().to_string(), columns.clone());
     rows.iter().map(relation).collect()
 }
 

@@ -177,6 +177,7 @@ impl Target {
             hidden_name: self.alias.as_ref().map(|_| self.table.name.clone()),
             columns: columns.collect(),
             dynamic_table: Some(&self.table).filter(|table| table.gets_columns()).cloned(),
+            row_type: Some(Arc::new(self.table.row_type())),
         }
     }
 

@@ -545,7 +545,9 @@ fn a_torn_log_holds_the_first_batches() {
         assert!(last >= durable.0);
         ends.insert(last);
         let (now, next) = (applied(&batches[..=last]), applied(batches.iter().take(last + 2)));
-        let found: BTreeMap<_, _> = engine_tests::entries(&engine, b"", None, false).into_iter().collect();
+        let found: BTreeMap<_, _> = engine_tests::entries(&engine, b"", None, false)
+            .into_iter()
+            .collect();
         for key in now.keys().chain(next.keys()).chain(found.keys()) {
             let found = found.get(key);
             assert!(
@@ -553,7 +555,9 @@ fn a_torn_log_holds_the_first_batches() {
                 "{key:X?} at {last}"
             );
         }
-        batches[last + 1..].iter().for_each(|batch| engine.apply(batch).unwrap());
+        batches[last + 1..]
+            .iter()
+            .for_each(|batch| engine.apply(batch).unwrap());
         assert!(
             engine_tests::entries(&engine, b"", None, false)
                 .into_iter()
