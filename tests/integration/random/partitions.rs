@@ -136,8 +136,8 @@ struct Partitions<'s> {
 }
 
 impl Partitions<'_> {
-    fn one_of<'a>(&mut self, texts: &[&'a str]) -> &'a str {
-        texts.choose(&mut self.random).expect("there is one")
+    fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        *choices.choose(&mut self.random).expect("there is one")
     }
 
     fn k(&mut self) -> String {
@@ -224,8 +224,14 @@ impl Partitions<'_> {
                 "ON DELETE SET NULL ON UPDATE CASCADE",
             ]);
             let columns = self.key_columns();
+            // Rows that follow their keys may become those of another partition.
+            let (key, partitions) = self.one_of(&[
+                (" PRIMARY KEY", ""),
+                ("", " PARTITION BY RANGE (id); CREATE TABLE refers_a PARTITION OF refers FOR VALUES FROM (0) TO (12); CREATE TABLE refers_b (d date, t text, n int, k int, id int); ALTER TABLE refers ATTACH PARTITION refers_b FOR VALUES FROM (12) TO (40); CREATE TABLE refers_c PARTITION OF refers DEFAULT"),
+                ("", " PARTITION BY HASH (id); CREATE TABLE refers_a PARTITION OF refers FOR VALUES WITH (MODULUS 2, REMAINDER 0); CREATE TABLE refers_b PARTITION OF refers FOR VALUES WITH (MODULUS 2, REMAINDER 1)"),
+            ]);
             statements.push(format!(
-                "CREATE TABLE refers (n int PRIMARY KEY, id int, k int, t text, d date, FOREIGN KEY ({columns}) REFERENCES part ({columns}) {action})"
+                "CREATE TABLE refers (n int{key}, id int, k int, t text, d date, FOREIGN KEY ({columns}) REFERENCES part ({columns}) {action}){partitions}"
             ));
             statements.push("CREATE INDEX ON refers (id)".to_string());
         }
@@ -365,7 +371,7 @@ impl Partitions<'_> {
                     false => format!("INSERT INTO refers VALUES ({n} * 100, {}, {k}, {t}, {d})", n % 30),
                 }
             }
-            _ => "SELECT * FROM refers".to_string(),
+            _ => "SELECT tableoid::regclass, n, id, k, t, d FROM refers".to_string(),
         }
     }
 
@@ -374,7 +380,10 @@ impl Partitions<'_> {
         match self.random.random_range(0..33) {
             24..28 => self.page_or_ends(),
             30..33 if self.has_key => self.referring(),
-            0 | 1 => format!("INSERT INTO part VALUES {} RETURNING tableoid::regclass, *", self.rows(4)),
+            0 | 1 => {
+                let returned = self.one_of(&["tableoid::regclass, *", "part", "id, row_to_json(part), (part).k"]);
+                format!("INSERT INTO part VALUES {} RETURNING {returned}", self.rows(4))
+            }
             2 => format!("INSERT INTO {} (id, k, t, d, v) VALUES {} RETURNING id, g", self.leaf(), self.rows(1)),
             3 if self.has_key => {
                 let id = self.random.random_range(1..40);
@@ -393,7 +402,10 @@ impl Partitions<'_> {
                 let set = set.replace("{k}", &k).replace("{t}", &t);
                 format!("UPDATE part SET {set} WHERE {condition} AND id % 4 = 0 RETURNING *")
             }
-            5 => format!("UPDATE part SET v = v + 1 WHERE {condition} RETURNING id, v"),
+            5 => {
+                let returned = self.one_of(&["id, v", "part", "to_json(part.*)"]);
+                format!("UPDATE part SET v = v + 1 WHERE {condition} RETURNING {returned}")
+            }
             6 => format!("UPDATE {} SET k = {} WHERE id % 5 = 0", self.leaf(), self.k()),
             7 => format!(
                 "UPDATE part SET v = x.v, t = coalesce(x.t, part.t) FROM (VALUES (1, 5, 'a'), (2, 6, NULL), (9, 7, 'c')) x (id, v, t) \
